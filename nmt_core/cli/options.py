@@ -39,6 +39,16 @@ GlossaryFile = Annotated[
         help="Terms and their translations, with a tab between them; a term alone stays as it is.",
     ),
 ]
+ReviewBelow = Annotated[
+    float,
+    typer.Option(
+        "--review-below",
+        metavar="P",
+        min=0,
+        max=1,
+        help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
+    ),
+]
 
 
 def open_translator(

@@ -10,7 +10,8 @@ import typer
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.options import Device, EngineName, Threads
+from nmt_core.cli.options import Device, EngineName, ReviewBelow, Threads
+from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import FolderSource, LanguagePair, Watched
 from nmt_core.server.run import serve_models
@@ -90,15 +91,7 @@ def serve(  # noqa: PLR0913 - one argument per option
     work_seconds: Annotated[
         float, typer.Option(metavar="S", min=1, help="Seconds that a request may take in all.")
     ] = 300,
-    review_below: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            min=0,
-            max=1,
-            help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
-        ),
-    ] = 0.5,
+    review_below: ReviewBelow = REVIEW_BELOW,
     batch_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens translated at once.")
     ] = 1024,

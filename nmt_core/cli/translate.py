@@ -1,7 +1,7 @@
 """``nmt translate``: lines in, translations out."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import count
@@ -12,12 +12,13 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
+from nmt_core.cli.lines import await_lines, decode_argument, show_progress
 from nmt_core.cli.options import (
     Device,
     EngineName,
     GlossaryFile,
     Model,
+    ReviewBelow,
     Threads,
     open_translator,
 )
@@ -151,15 +152,7 @@ def translate(  # noqa: PLR0913 - one argument per option
             help="Write a document's translation there. \\[default: letter.en.docx]",
         ),
     ] = None,
-    review_below: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            min=0,
-            max=1,
-            help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
-        ),
-    ] = REVIEW_BELOW,
+    review_below: ReviewBelow = REVIEW_BELOW,
     fuse: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Language model for shallow fusion, of nmt learn."),
@@ -206,16 +199,13 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         nmt translate --model models/export letter.docx page.html README.md film.srt
 
-    **Documents** are an argument that ends in .txt, .html, .htm, .xhtml, .md, .markdown, .srt,
-    .vtt, .po, .xlf, .xliff or .docx, or standard input with `--paragraphs` or `--format`. They are cut into
-    sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx becomes
-    letter.en.docx, by the target language; a file that is there is never written over. A line of
-    one word that ends like that is translated by standard input.
-
-    In files with a place for translations (.po, .xlf), what somebody has translated or approved
-    stays as it is. A new translation of a confidence below `--review-below`, or without any, or one
-    that lost a number or a placeholder, is marked for a person to look at: `fuzzy`,
-    `needs-review-translation` (XLIFF 1.2), or `initial` (2).
+    **Documents** are an argument that ends like one (.txt, .html, .md, .srt, .docx, .po, .xlf,
+    .json, and more), or standard input with `--paragraphs` or `--format`. They are cut into
+    sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx
+    becomes letter.en.docx, by the target language; a file that is there is never written over. A
+    line of one word that ends like that is translated by standard input. What somebody has
+    translated in .po and .xlf stays; new units that are below `--review-below` (or without
+    confidence), or lost a number or a placeholder, are marked for a person to look at.
 
     **What is written**, with tabs between fields:
 
@@ -308,14 +298,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     )
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        translate_documents(
-            translator,
-            given,
-            kind=kind,
-            output=output,
-            beam_size=beam_size,
-            review_below=review_below,
-        )
+        write = partial(translate_documents, kind=kind, output=output, beam_size=beam_size)
+        write(translator, given, review_below=review_below)
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)
@@ -363,18 +347,6 @@ def _draw_attention(
     if folder is None:
         return nullcontext(search)
     return resolve_name("nmt_core.cli.attention:draw_attention")(translator, folder, search)
-
-
-def await_lines() -> Iterator[list[str]]:
-    """Return the lines of standard input; on a terminal, first ask for them.
-
-    Raises:
-        CorpusError: if standard input is closed.
-    """
-    source = open_standard_input()
-    if source.isatty():
-        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
-    return read_chunks(source)
 
 
 def translate_lines(

@@ -99,14 +99,32 @@ FORMATS = Registry(
         "po": Format(
             (".po",),
             "text/x-gettext-translation",
-            "nmt_core.documents.gettext:read_po",
+            "nmt_core.documents.gettext:read_po_file",
             names_languages=True,
         ),
         "xliff": Format(
             (".xlf", ".xliff"),
             "application/xliff+xml",
-            "nmt_core.documents.xliff:read_xliff",
+            "nmt_core.documents.xliff:read_xliff_file",
             names_languages=True,
+        ),
+        "json": Format(
+            (".json",),
+            "application/json",
+            "nmt_core.documents.json_strings:read_json_strings",
+            names_languages=True,
+        ),
+        "arb": Format(
+            (".arb",),
+            "application/json",
+            "nmt_core.documents.json_strings:read_arb",
+            names_languages=True,
+        ),
+        "android": Format(
+            (".xml",),
+            "application/xml",
+            "nmt_core.documents.android_strings:read_android_strings",
+            binary=True,
         ),
         "docx": Format(
             (".docx",),

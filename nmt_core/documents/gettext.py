@@ -83,7 +83,7 @@ class _Plurals:
     """The number of the form for one thing; -1 if there is none."""
 
 
-def read_po(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+def read_po_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     """Read a file of messages.
 
     Those that are translated and not fuzzy, and obsolete ones, stay as they are.

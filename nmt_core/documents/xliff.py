@@ -67,7 +67,7 @@ DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of what a person must look at."""
 
 
-def read_xliff(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     """Read a file of segments.
 
     Those that are translated, approved, or not to be translated stay as they are.

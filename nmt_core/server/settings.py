@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from nmt_core.base.config import Config
+from nmt_core.documents.formats import REVIEW_BELOW
 
 
 class ServerConfig(Config):
@@ -85,7 +86,7 @@ class ServerConfig(Config):
     document_processes: int = Field(2, ge=1, le=64)
     """Documents that are read or written at the same time, each in a process of its own."""
 
-    review_below: float = Field(0.5, ge=0, le=1)
+    review_below: float = Field(REVIEW_BELOW, ge=0, le=1)
     """Confidence below which a unit of an XLIFF or PO file is marked for a person to look at; one
     without confidence counts as 0."""
 

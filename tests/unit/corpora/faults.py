@@ -63,7 +63,7 @@ FAULTS = [
     ),
     (
         "the first variant of a language instead of the closest",
-        "nmt_core/corpora/formats/codes.py",
+        "nmt_core/text/language_codes.py",
         "(abs(len(found) - len(parts)), index)",
         "(0, index)",
     ),

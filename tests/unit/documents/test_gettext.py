@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.gettext import read_po
+from nmt_core.documents.gettext import read_po_file
 from nmt_core.documents.placeholders import find_placeholders
 from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
 
@@ -73,8 +73,8 @@ def show(named):
 def test_all_but_targets_stays_byte_for_byte(entries, count, end):
     before, after = compose(entries, count, end, {1: -1, 6: 1}.get(count, 0))
 
-    assert keep(read_po(before, ("en", "de"))) == after
-    assert keep(read_po(after, ("en", "de"))) == after
+    assert keep(read_po_file(before, ("en", "de"))) == after
+    assert keep(read_po_file(after, ("en", "de"))) == after
 
 
 @settings(max_examples=25)
@@ -82,7 +82,7 @@ def test_all_but_targets_stays_byte_for_byte(entries, count, end):
 def test_whatever_is_answered_no_placeholder_is_lost_or_doubled(entries, seed):
     before, _ = compose(entries, 2, "\n", 0)
 
-    for entry in polib.pofile(garble(read_po(before, ("en", "de")), seed).decode()):
+    for entry in polib.pofile(garble(read_po_file(before, ("en", "de")), seed).decode()):
         if "fertig" in {entry.msgstr, *entry.msgstr_plural.values()}:
             continue
         sides = [(entry.msgid, entry.msgstr)]
@@ -123,7 +123,7 @@ msgstr "x"
 def test_a_translation_is_read_back_by_polib():
     data = (head() + MESSAGES).encode()
     written = Echo(lambda line: line.replace("file", "Datei")).translate(
-        read_po(data, ("en", "de"))
+        read_po_file(data, ("en", "de"))
     )
 
     file = polib.pofile(written.decode())
@@ -145,7 +145,7 @@ def test_what_is_doubtful_is_fuzzy(answer):
     good = Answer("x", confidence=0.5)
 
     written = Echo(lambda line: answer if line == "a" else good).translate(
-        read_po(data, ("en", "de"))
+        read_po_file(data, ("en", "de"))
     )
 
     assert [entry.flags for entry in polib.pofile(written.decode())] == [["fuzzy", "c-format"], []]
@@ -156,7 +156,7 @@ def test_a_repaired_placeholder_is_doubtful_and_in_its_order():
     data = (head() + '#, c-format\nmsgid "%s has %d of it"\nmsgstr ""\n').encode()
 
     for answered in ("%d of %s", "nothing % here", "%s %s %d"):
-        written = Echo(lambda _, text=answered: text).translate(read_po(data, ("en", "de")))
+        written = Echo(lambda _, text=answered: text).translate(read_po_file(data, ("en", "de")))
         [entry] = polib.pofile(written.decode())
         assert list_placeholders(entry.msgstr) == ["%d", "%s"]
         assert entry.msgstr.index("%s") < entry.msgstr.index("%d")
@@ -167,16 +167,16 @@ def test_a_repaired_placeholder_is_doubtful_and_in_its_order():
 def test_a_missing_language_is_written():
     data = (head(language="") + 'msgid "a"\nmsgstr ""\n').encode()
 
-    assert rb'"Language: pt_BR\n"' in keep(read_po(data, ("en", "pt-BR")))
-    assert rb'"Language: \n"' in keep(read_po(data, None))
+    assert rb'"Language: pt_BR\n"' in keep(read_po_file(data, ("en", "pt-BR")))
+    assert rb'"Language: \n"' in keep(read_po_file(data, None))
 
 
 def test_other_encodings_stay():
     data = (head(charset="ISO-8859-1") + 'msgid "é"\nmsgstr ""\n').encode("latin-1")
 
-    assert shout(read_po(data, ("fr", "de"))).endswith('msgstr "É"\n'.encode("latin-1"))
+    assert shout(read_po_file(data, ("fr", "de"))).endswith('msgstr "É"\n'.encode("latin-1"))
     with pytest.raises(DocumentError, match="ISO-8859-1, which lacks"):
-        Echo(lambda _: "\N{SNOWMAN}").translate(read_po(data, ("fr", "de")))
+        Echo(lambda _: "\N{SNOWMAN}").translate(read_po_file(data, ("fr", "de")))
 
 
 @pytest.mark.parametrize(
@@ -195,15 +195,15 @@ def test_other_encodings_stay():
 )
 def test_what_is_wrong_is_told(text, told):
     with pytest.raises(DocumentError, match=told):
-        read_po(text.encode("latin-1"), ("en", "de"))
+        read_po_file(text.encode("latin-1"), ("en", "de"))
 
 
 def test_a_file_without_messages_stays():
     for data in (b"", b"# nothing\n", head().encode()):
-        assert keep(read_po(data, ("en", "de"))) == data
+        assert keep(read_po_file(data, ("en", "de"))) == data
 
 
 def test_messages_are_cut_at_their_line_ends_and_tags():
     data = (head() + 'msgid "One.\\nTwo <b>bold</b>"\nmsgstr ""\n').encode()
 
-    assert show_passages(read_po(data, None)) == ["One.\nTwo <bold>"]
+    assert show_passages(read_po_file(data, None)) == ["One.\nTwo <bold>"]

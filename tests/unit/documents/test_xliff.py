@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.xliff import read_xliff
+from nmt_core.documents.xliff import read_xliff_file
 from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
 
 CODES = ("en", "de")
@@ -93,8 +93,8 @@ def compose(file, seed):
 def test_all_but_targets_stays_byte_for_byte(file, seed):
     before, after = compose(file, seed)
 
-    assert keep(read_xliff(before, CODES)) == after
-    assert keep(read_xliff(after, CODES)) == after
+    assert keep(read_xliff_file(before, CODES)) == after
+    assert keep(read_xliff_file(after, CODES)) == after
 
 
 def list_codes(element):
@@ -109,7 +109,7 @@ def list_codes(element):
 @given(st.integers(0, 2**32), st.integers(0, 9))
 def test_whatever_is_answered_no_tag_or_placeholder_is_lost_or_doubled(file, seed, garbled):
     before, _ = compose(file, seed)
-    root = etree.fromstring(garble(read_xliff(before, CODES), garbled))
+    root = etree.fromstring(garble(read_xliff_file(before, CODES), garbled))
 
     for target in root.iter("{*}target"):
         if target.text != "old":
@@ -125,7 +125,7 @@ def test_states_say_what_a_person_must_look_at(file, answer):
     data = file % ("", UNITS[file] % ("", "", "a", "") + UNITS[file] % ("", "", "b", ""))
     echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.5))
 
-    written = echo.translate(read_xliff(data.encode(), CODES)).decode()
+    written = echo.translate(read_xliff_file(data.encode(), CODES)).decode()
 
     states = re.findall(' (?:state|subState)="[^"]*"', written)
     assert (
@@ -135,7 +135,7 @@ def test_states_say_what_a_person_must_look_at(file, answer):
             NEW: [' state="initial"', ' subState="nmt:needs-review"', ' state="translated"'],
         }[file]
     )
-    assert keep(read_xliff(written.encode(), CODES)).decode() == written
+    assert keep(read_xliff_file(written.encode(), CODES)).decode() == written
 
 
 def test_segments_are_translated_apart():
@@ -145,8 +145,8 @@ def test_segments_are_translated_apart():
     unit = f"<source>One a. Two b.</source><seg-source>{cut}</seg-source>"
     data = OLD % ("", f"<trans-unit>{unit}</trans-unit>")
 
-    assert show_passages(read_xliff(data.encode(), CODES)) == ["One a.", "Two <b>."]
-    written = shout(read_xliff(data.encode(), CODES)).decode()
+    assert show_passages(read_xliff_file(data.encode(), CODES)) == ["One a.", "Two <b>."]
+    written = shout(read_xliff_file(data.encode(), CODES)).decode()
     done = cut.replace("One a.", "ONE A.").replace("Two", "TWO").replace(">b<", ">B<")
     assert f'{unit}<target state="translated">{done}</target>' in written
 
@@ -156,14 +156,14 @@ def test_what_is_not_to_be_translated_is_inherited():
     wanted = UNITS[OLD] % (' translate="yes"', "", "b", "")
     data = OLD % ("", f'<group translate="no">{unit}{wanted}</group>{unit}')
 
-    assert show_passages(read_xliff(data.encode(), CODES)) == ["b", "a"]
+    assert show_passages(read_xliff_file(data.encode(), CODES)) == ["b", "a"]
 
 
 def test_other_encodings_stay():
     text = OLD.replace('"1.0"', '"1.0" encoding="{}"') % ("", UNITS[OLD] % ("", "", "é", ""))
     for encoding in ("ISO-8859-1", "UTF-16"):
         data = text.replace("{}", encoding).encode(encoding)
-        written = Echo(lambda _: "É \N{SNOWMAN}<").translate(read_xliff(data, CODES))
+        written = Echo(lambda _: "É \N{SNOWMAN}<").translate(read_xliff_file(data, CODES))
         assert [each.text for each in etree.fromstring(written).iter("{*}target")] == ["É ☃<"]
         assert written.decode(encoding).replace("É &#9731;&lt;", "É ☃&lt;") == (
             text.replace("{}", encoding)
@@ -197,4 +197,4 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
 )
 def test_what_is_wrong_is_told(data, told):
     with pytest.raises(DocumentError, match=told):
-        read_xliff(data, CODES)
+        read_xliff_file(data, CODES)
