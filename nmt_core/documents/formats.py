@@ -126,6 +126,12 @@ FORMATS = Registry(
             "nmt_core.documents.android_strings:read_android_strings",
             binary=True,
         ),
+        "yaml": Format(
+            (".yaml", ".yml"),
+            "application/yaml",
+            "nmt_core.documents.yaml_strings:read_yaml_strings",
+            names_languages=True,
+        ),
         "docx": Format(
             (".docx",),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
