@@ -1,4 +1,4 @@
-"""Artifacts of a run in Prefect's UI: its name, scores, curve and translations."""
+"""Artifacts of a run in Prefect's UI: its name, verdict, scores, curve and translations."""
 
 import base64
 import csv
@@ -15,6 +15,7 @@ from nmt_core.base import files
 from nmt_core.evaluation.registered import find_label, find_metric_names
 from stages import paths
 from stages.reporting.markdown import render_pipe_table
+from stages.reporting.verdict import RunVerdict, read_verdict
 
 SCORES = paths.METRICS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
@@ -39,6 +40,10 @@ def publish() -> None:
         create_table_artifact(
             render_scores(scores), key="scores", description=describe_measures(scores)
         )
+        if verdict := read_verdict(scores):
+            create_markdown_artifact(
+                render_report(verdict, scores), key="report", description="Ready or not, and why"
+            )
     if CURVE.exists():
         create_markdown_artifact(
             render_curve(), key="learning-curve", description="How training went"
@@ -68,6 +73,32 @@ def render_scores(scores: Mapping[str, Any]) -> list[dict[str, Any]]:
         {"score": "perplexity", "value": round(scores["perplexity"], 2), "95 %": ""},
         {"score": f"unusable translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
     ]
+
+
+def render_report(verdict: RunVerdict, scores: Mapping[str, Any]) -> str:
+    """Return the verdict and the slices in Markdown; the page itself is with the run in MLflow."""
+    remarks = (
+        f"- {'**' + escape_cell(one.what) + '**' if one.blocks else escape_cell(one.what)} "
+        f"{escape_cell(one.advice)}"
+        for one in verdict.remarks
+    )
+    names = find_metric_names(scores)
+    rows = (
+        [
+            one["label"],
+            f"{one['sentences']:,}",
+            *(
+                "{:.1f} ({:.1f} to {:.1f})".format(*one["scores"][name])
+                if name in one["scores"]
+                else ""
+                for name in names
+            ),
+        ]
+        for one in scores["slices"].values()
+    )
+    slices = render_table(("sentences", "number", *map(find_label, names)), rows)
+    page = f"All of it: `{paths.REPORTS / 'index.html'}`, and index.html of the run in MLflow."
+    return "\n".join([f"**{escape_cell(verdict.summary)}**", "", *remarks, "", slices, "", page])
 
 
 def describe_measures(scores: Mapping[str, Any]) -> str:

@@ -1,14 +1,14 @@
 """Translate the test set, and score the translations with confidence intervals.
 
 Usage: python -m stages.evaluate
-Reads:  models/trained/, data/corpus/test.{source,target,near}, data/tokenizer/, data/vocabulary/
+Reads:  models/trained/, data/corpus/, data/tokenizer/, data/vocabulary/, metrics/download.json
 Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
-        reports/attention/*.png, reports/learning_curve.png
+        reports/attention/*.png, reports/learning_curve.png, reports/index.html
 """
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
@@ -39,6 +40,17 @@ from stages import paths
 from stages.params import CONFIDENCE_SENTENCES, DownloadParams, EvaluateParams, load
 from stages.reporting.confidence import read_confidence
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
+from stages.reporting.run_page import render_run_page
+from stages.reporting.run_report import (
+    count_training_words,
+    dump_slices,
+    judge_sentences,
+    link_shown,
+    list_corpora,
+    measure_slices,
+    share_errors,
+)
+from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import (
     TrainedInputs,
@@ -60,11 +72,18 @@ def run(
     *,
     languages: Languages,
     reports: Path,
+    download: Mapping[str, Any] | None = None,
     timed: Callable[[float], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Score the model, and write translations, examples and pictures.
+    """Score the model, and write translations, examples, pictures and the report of the run.
 
-    ``timed`` takes the sentences translated per second, which differ from run to run.
+    Args:
+        params: settings.
+        inputs: what earlier stages made.
+        languages: of the two sides.
+        reports: folder of what is written.
+        download: metrics of the download stage, if they are at hand.
+        timed: takes the sentences translated per second, which differ from run to run.
     """
     language = languages.target
     translator = load_trained(params, inputs, languages)
@@ -85,10 +104,26 @@ def run(
     ]
     files.write_json(reports / "examples.json", examples)
     draw_pictures(params, translator, read, translations, reports / "attention")
-    draw_training(reports / "learning_curve.png", files.read_json(inputs.trained / "training.json"))
+    record = files.read_json(inputs.trained / "training.json")
+    draw_training(reports / "learning_curve.png", record)
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
-    return {
+    confidence, confidences = judge_confidence(
+        params,
+        translator,
+        read_validation(inputs.corpus, CONFIDENCE_SENTENCES, params.seed),
+        (sources, references, translations),
+        language=language,
+    )
+    corpora = list_corpora(inputs.corpus, [*(download or {}).get("corpora", ())])
+    text = SlicedText(
+        sources,
+        references,
+        languages.codes,
+        confidences=confidences,
+        word_counts=count_training_words(inputs.corpus, sources),
+    )
+    measured = {
         **score_translations(params, hypotheses, references, sources, language=language),
         "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
@@ -96,14 +131,25 @@ def run(
             sources, hypotheses, references, languages.codes
         ).model_dump(),
         "behaviour": measure_behaviour(params, translator, sources, translations),
-        "confidence": judge_confidence(
-            params,
-            translator,
-            read_validation(inputs.corpus, CONFIDENCE_SENTENCES, params.seed),
-            (sources, references, translations),
-            language=language,
-        ),
+        "confidence": confidence,
+        "slices": dump_slices(measure_slices(params, text, hypotheses, corpora)),
     }
+    sentences = judge_sentences(sources, references, hypotheses, language=language)
+    verdict = judge_run(
+        measured,
+        record["history"],
+        good=sum(one.score >= params.good_chrf for one in sentences),
+        good_chrf=params.good_chrf,
+        good_share=params.good_share,
+        errors=share_errors(sentences, corpora),
+    )
+    measured["verdict"] = verdict.model_dump(mode="json")
+    shown = link_shown(sentences, translator, read, translations, params.seed)
+    page = render_run_page(
+        measured, record, download or {}, shown, languages=languages, seed=params.seed
+    )
+    files.write_text(reports / "index.html", page)
+    return measured
 
 
 def measure_behaviour(
@@ -132,12 +178,13 @@ def judge_confidence(
     test: tuple[Sequence[str], Sequence[str], Sequence[Translation]],
     *,
     language: str,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[float | None]]:
     """Fit confidence on validation text, and measure on both texts how far it can be trusted.
 
     Returns:
-        ``model``, the ``ConfidenceModel`` with its reliability on test text, and
+        For metrics: ``model``, the ``ConfidenceModel`` with its reliability on test text, and
         ``cross_validated``, the same on validation text; or ``missing``, the reason for neither.
+        Then the confidence of each test sentence, None where nobody can tell.
 
     Args:
         params: what is good; resamples and seed.
@@ -150,18 +197,20 @@ def judge_confidence(
     translated = [best for best, *_ in translator.search(sources, n_best=1, probabilities=False)]
     found, good = select_searched(params, sources, references, translated, language=language)
     if missing := explain_unfit(good):
-        return {"missing": missing}
+        return {"missing": missing}, [None] * len(test[0])
     drawn = {"resamples": params.resamples, "seed": params.seed}
     held_out = cross_validate(*found, good, seed=params.seed)
     fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
     tested, good_tested = select_searched(params, *test, language=language)
-    reliability = measure_reliability(fitted.estimate(*tested), good_tested, **drawn)
+    estimated = fitted.estimate(*tested)
+    reliability = measure_reliability(estimated, good_tested, **drawn)
     own = measure_reliability(held_out, good, **drawn)
     assert own is not None  # for it was fitted on both kinds
+    each = iter(estimated.tolist())
     return {
         "model": fitted.model_copy(update={"reliability": reliability}).model_dump(mode="json"),
         "cross_validated": own.model_dump(mode="json"),
-    }
+    }, [next(each) if was_searched(found) else None for found in test[2]]
 
 
 def select_searched(
@@ -307,6 +356,12 @@ def draw_pictures(
     draw_looks(folder, looks)
 
 
+def read_download(path: Path) -> dict[str, Any]:
+    """Return the metrics of the download stage; empty in a plan, which runs no such stage."""
+    found: dict[str, Any] = files.read_json(path) if path.exists() else {}
+    return found
+
+
 def main() -> None:
     """Run the stage on the project's own paths."""
     check_trained()
@@ -319,6 +374,7 @@ def main() -> None:
             TrainedInputs(),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
+            download=read_download(paths.METRICS / "download.json"),
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
         numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
@@ -332,6 +388,7 @@ def main() -> None:
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")
+        tracker.artifact(paths.REPORTS / "index.html")
     files.write_json(paths.METRICS / "evaluate.json", measured)
 
 

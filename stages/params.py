@@ -273,6 +273,10 @@ class EvaluateParams(Config):
     """chrF beside its reference from which on a sentence counts as translated well; the confidence
     of a translation is the probability of that, fitted on at most 1,000 validation sentences."""
 
+    good_share: float = Field(0.5, ge=0, le=1)
+    """Share of the test sentences that must be translated well for the report to call the model
+    ready; what that is depends on what it is meant for."""
+
     examples: int = Field(5, ge=0, le=10_000)
     """Translations shown beside their references, drawn by ``seed``."""
 

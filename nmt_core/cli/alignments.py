@@ -1,6 +1,5 @@
 """``nmt translate --alignments``: word alignments of translations."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,8 @@ from nmt_core.alignment.links import format_links
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.translate_options import Keep
-from nmt_core.documents.alignment import UNALIGNED, align_words
-from nmt_core.documents.sentences import Span
+from nmt_core.documents.alignment import UNALIGNED
+from nmt_core.translation.linking import link_translated
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -52,19 +51,10 @@ def link_by_attention(translator: Translator) -> Linking:
         )
 
     def link(line: str, translations: Sequence[Translation]) -> Iterator[str]:
-        source = [Span(*word.span()) for word in re.finditer(r"\S+", line)]
-        tokens = translator.source.tokens(line)[: translator.config.max_source_tokens]
         for translation in translations:
-            target = [Span(*word.span()) for word in re.finditer(r"\S+", translation.text)]
-            if not source or not target:
-                yield ""
-                continue
-            attended = translation
-            if translation.attention is None:
-                attended = translation._replace(attention=translator.attention(line, translation))
-            sources = align_words(line, source, tokens, attended, translation.text, target)
+            links = link_translated(translator, line, translation)
             yield format_links(
-                (word, number) for number, word in enumerate(sources) if word != UNALIGNED
+                (word, number) for number, word in enumerate(links) if word != UNALIGNED
             )
 
     return link

@@ -14,7 +14,7 @@ import regex
 from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
-from nmt_core.corpora.near_duplicates import cut_words
+from nmt_core.documents.alignment import WORD
 from nmt_core.evaluation.metric import Counts, SummedMetric
 from nmt_core.evaluation.registered import SLICES
 from nmt_core.evaluation.statistics.resampling import resample_scores
@@ -101,8 +101,13 @@ class SliceScore(Config):
     """By metric: the score, and the bounds of its 95 % bootstrap interval."""
 
 
+def _cut(line: str) -> list[str]:
+    """Return the words of a line in lower case; a character in scripts that write no spaces."""
+    return [word for word in WORD.findall(line.casefold()) if word[0].isalnum()]
+
+
 def _count_source_words(text: SlicedText) -> list[int]:
-    return [len(cut_words(line)) for line in text.sources]
+    return [len(_cut(line)) for line in text.sources]
 
 
 def _find_short(text: SlicedText) -> list[bool]:
@@ -121,8 +126,7 @@ def _find_rare(text: SlicedText) -> list[bool] | None:
     if not text.word_counts:
         return None
     return [
-        any(text.word_counts.get(word, 0) <= RARE for word in cut_words(line))
-        for line in text.sources
+        any(text.word_counts.get(word, 0) <= RARE for word in _cut(line)) for line in text.sources
     ]
 
 
@@ -241,8 +245,8 @@ def _score_part(
 
 def count_word_lines(lines: Iterable[str], sources: Iterable[str]) -> dict[str, int]:
     """Return in how many lines each word of some sources stands."""
-    wanted = {word for line in sources for word in cut_words(line)}
+    wanted = {word for line in sources for word in _cut(line)}
     counts: Counter[str] = Counter(dict.fromkeys(wanted, 0))
     for line in lines:
-        counts.update(wanted.intersection(cut_words(line)))
+        counts.update(wanted.intersection(_cut(line)))
     return dict(counts)

@@ -1,8 +1,8 @@
 """Promotion: the gate between the champion and this checkout's export.
 
 Both translate the test set by their own settings, and ``nmt_core.evaluation.statistics.gate``
-decides. The result is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``,
-and numbers and tags in MLflow.
+decides. The result is kept with the challenger's run:
+``runs/<fingerprint>/promotion.{json,md,html}``, and numbers and tags in MLflow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 import torch
+from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
@@ -21,12 +22,15 @@ from nmt_core.evaluation.statistics.conditions import Condition
 from nmt_core.evaluation.statistics.gate import Candidate, Effect, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.literals.glossary import Glossary
+from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.registry import Registry
 from stages.registry.versions import Promotion, Version
+from stages.reporting.contest_page import compare_sentences, render_contest_page
+from stages.reporting.judged import JudgedSentence
 from stages.runtime.trained import choose
 from stages.tracking.tracker import open_tracker
 
@@ -47,6 +51,8 @@ class Contest(Config):
     """Its version."""
     verdict: Verdict | None = None
     """The gate's, where it was asked."""
+    changed: tuple[JudgedSentence, ...] = Field((), exclude=True)
+    """The sentences that changed most, which stand on a page alone."""
 
     @property
     def won(self) -> bool:
@@ -118,6 +124,9 @@ def run_contest(
         challenger=challenger.digest,
         champion=champion.number,
         verdict=verdict,
+        changed=compare_sentences(
+            *challenger.held_out, old.hypotheses, new.hypotheses, language=codes[1]
+        ),
     )
 
 
@@ -223,6 +232,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
     files.write_text(folder / "promotion.md", render_verdict(contest))
+    files.write_text(folder / "promotion.html", render_page(contest, challenger.languages))
     with open_tracker(
         challenger.fingerprint,
         experiment=paths.EXPERIMENT,
@@ -248,7 +258,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
                 f"{name}_worse_p": condition.worse,
             }
             tracker.metrics(numbers, step=0)
-        for name in ("promotion.json", "promotion.md"):
+        for name in ("promotion.json", "promotion.md", "promotion.html"):
             tracker.artifact(folder / name)
 
 
@@ -275,6 +285,18 @@ def render_verdict(contest: Contest) -> str:
             *map(describe_condition, contest.verdict.conditions),
         ]
     return "\n".join([*lines, ""])
+
+
+def render_page(contest: Contest, languages: Languages) -> str:
+    """Return the verdict as a page, with the sentences that changed most."""
+    lines = [
+        f"{find_label(row.metric)}: {row.challenger:.2f}, the champion {row.champion:.2f}"
+        for row in list_effects(contest)
+    ]
+    conditions = contest.verdict.conditions if contest.verdict else ()
+    lines += [describe_condition(one).removeprefix("- ") for one in conditions]
+    outcome = {"outcome": contest.outcome, "reason": contest.reason, "lines": lines}
+    return render_contest_page(outcome, contest.changed, languages)
 
 
 def describe_condition(condition: Condition) -> str:

@@ -16,6 +16,7 @@ from nmt_core.text.languages import Languages
 from stages.reporting.histograms import draw_histogram
 from stages.reporting.hypertext import Content, make, make_quote, make_table, write_page
 from stages.reporting.page_style import STYLE
+from stages.reporting.removed_table import name_reason, tabulate_removed
 
 Row = Sequence[Content]
 
@@ -95,11 +96,11 @@ def _show_all(measured: Mapping[str, Any], shares: Mapping[str, float]) -> Eleme
             "train.mixture.",
             class_="soft",
         ),
-        _tabulate_removed(measured["removed"]),
+        tabulate_removed(measured["removed"]),
     )
     told = {**measured["repaired"], **measured["noticed"]}
     if told:
-        rows = [[_name(what), count] for what, count in told.items()]
+        rows = [[name_reason(what), count] for what, count in told.items()]
         section.append(
             make_table("Repaired or noticed", ["What", "lines"], rows, numbers=["lines"])
         )
@@ -158,9 +159,9 @@ def _show_corpus(
         ]
     )
     if any(corpus["removed"].values()):
-        section.append(_tabulate_removed(corpus["removed"]))
+        section.append(tabulate_removed(corpus["removed"]))
     left_out: list[Row] = [
-        [_name(why), *map(_quote, pair, languages.codes)]
+        [name_reason(why), *map(_quote, pair, languages.codes)]
         for why, pairs in sorted(corpus["examples"].items())
         for pair in pairs
     ]
@@ -227,7 +228,9 @@ def _list_languages(languages: Counts, expected: str) -> Content:
 
 def _list_shares(counts: Counts) -> str:
     total = sum(count for _, count in counts)
-    named = [f"{_name(what)} {_tell_share(count, total)}" for what, count in counts[:MOST_SHOWN]]
+    named = [
+        f"{name_reason(what)} {_tell_share(count, total)}" for what, count in counts[:MOST_SHOWN]
+    ]
     others = sum(count for _, count in counts[MOST_SHOWN:])
     return ", ".join([*named, *([f"others {_tell_share(others, total)}"] if others else [])])
 
@@ -240,18 +243,10 @@ def _list_words(side: SideStatistics, code: str) -> Element:
     return make("ol", *words, class_="words", aria_label=f"Most frequent words, {code}")
 
 
-def _tabulate_removed(removed: Mapping[str, Mapping[str, int]]) -> Element:
-    reasons = sorted({why for split in SPLITS for why in removed[split]})
-    rows: list[Row] = [
-        [_name(why), *(removed[split].get(why, 0) for split in SPLITS)] for why in reasons
-    ] or [["nothing", 0, 0, 0]]
-    return make_table("Pairs that were left out", ["Why", *SPLITS], rows, numbers=SPLITS)
-
-
 def _tabulate_origins(origins: Sequence[Mapping[str, Any]]) -> Element:
     columns = list(dict.fromkeys(what for origin in origins for what in origin))
     rows = [[_tell_origin(origin.get(what, "")) for what in columns] for origin in origins]
-    head = [_name(what) for what in columns]
+    head = [name_reason(what) for what in columns]
     return make_table("Files it came from", head, rows, numbers=["bytes"])
 
 
@@ -280,10 +275,6 @@ def _tell_share(count: int, total: int) -> str:
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
-
-
-def _name(key: str) -> str:
-    return key.replace("_", " ").lower()
 
 
 def _quote(text: str, language: str = "") -> Element:

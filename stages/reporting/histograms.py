@@ -25,7 +25,7 @@ def draw_histogram(
     step, height = (WIDTH - 2 * LEFT) / bins, HEIGHT - BOTTOM - TOP
     floor = HEIGHT - BOTTOM
     picture = make("svg", viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label)
-    picture.append(_draw_line(TOP, "grid"))
+    picture.append(draw_line(TOP, "grid"))
     picture.append(make("text", f"{most:.0%}", x=str(LEFT), y=str(TOP - 5)))
     thick = (step - 2) / len(series)
     for place, (name, counts) in enumerate(series.items()):
@@ -42,13 +42,14 @@ def draw_histogram(
                         height=f"{tall:.1f}",
                     )
                 )
-    picture.append(_draw_line(floor, "axis"))
+    picture.append(draw_line(floor, "axis"))
     for number, text in ticks.items():
         at = {"x": f"{LEFT + number * step:.1f}", "y": str(HEIGHT - 6)}
         picture.append(make("text", text, **at, **{"text-anchor": "middle" if number else "start"}))
     return picture
 
 
-def _draw_line(height: int, name: str) -> Element:
+def draw_line(height: int, name: str) -> Element:
+    """Return a level line across a picture; ``name`` is its class."""
     ends = {"x1": LEFT, "x2": WIDTH - LEFT, "y1": height, "y2": height}
     return make("line", class_=name, **{key: str(value) for key, value in ends.items()})

@@ -20,6 +20,7 @@ from nmt_core.evaluation.registered import find_label, find_metric_names
 from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.reporting.card import describe_epochs, describe_novel
+from stages.reporting.verdict import RunVerdict, read_verdict
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
@@ -64,6 +65,17 @@ def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     if failed:
         lines.append(f"unusable translations: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
+
+
+def render_verdict_lines(verdict: RunVerdict | None) -> Text:
+    """Return the verdict on the run, and what to do next, a line for each remark."""
+    if verdict is None:
+        return Text("no verdict: scored by an earlier version; run: make repro", style="dim")
+    text = Text(verdict.summary, style="bold green" if verdict.ready else "bold red")
+    for remark in verdict.remarks:
+        text.append(f"\n- {remark.what} ", style="" if remark.blocks else "not bold default")
+        text.append(remark.advice, style="not bold dim")
+    return text
 
 
 def render_examples(examples: list[dict[str, str]]) -> Table:
@@ -121,8 +133,11 @@ def main() -> None:
                 Text.assemble(
                     "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
                 ),
+                Text.assemble("report  ", (str(paths.REPORTS / "index.html"), "bold")),
                 Rule(style="dim"),
                 render_next_steps(corpus, example),
+                Rule(style="dim"),
+                render_verdict_lines(read_verdict(scores)),
             ),
             title=f"[bold]{languages}  {corpus}[/]",
             padding=(1, 2),

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.support import data_pages
+from tests.support import data_pages, run_pages
 from tests.support.page import SLOW
 from tests.support.page_reading import TEXT, TRANSLATED, file, refuse, translated, word, write
 
@@ -102,12 +102,20 @@ def test_axe_has_nothing_to_say(open_page, way):
     check(page)
 
 
+HOSTILE_CORPORA = {name: data_pages.describe("files", licence=data_pages.HOSTILE) for name in "ab"}
+REPORTS = {
+    "data": lambda: data_pages.render(HOSTILE_CORPORA),
+    "run": run_pages.render,
+    "contest": run_pages.render_contest,
+}
+
+
+@pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize("way", WAYS)
-def test_axe_has_nothing_to_say_of_the_page_about_data(chromium, tmp_path, way):
-    """And nothing is said or asked of others, though its text would like that."""
-    path = tmp_path / "data.html"
-    corpora = {name: data_pages.describe("files", licence=data_pages.HOSTILE) for name in "ab"}
-    path.write_text(data_pages.render(corpora), encoding="utf-8")
+def test_axe_has_nothing_to_say_of_reports(chromium, tmp_path, way, report):
+    """And nothing is said or asked of others, though their text would like that."""
+    path = tmp_path / "report.html"
+    path.write_text(REPORTS[report](), encoding="utf-8")
     told = []
     with chromium.new_context(**as_context(**WAYS[way])) as context:
         page = context.new_page()
@@ -119,6 +127,23 @@ def test_axe_has_nothing_to_say_of_the_page_about_data(chromium, tmp_path, way):
         assert [path.as_uri()] == told
         width = page.viewport_size["width"]
         assert width == page.evaluate("() => document.documentElement.scrollWidth")
+
+
+def test_a_word_shows_those_that_it_belongs_to(chromium, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(run_pages.render(), encoding="utf-8")
+    with chromium.new_context(**as_context()) as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        row = page.locator("#translations tr.linked", has=page.locator(".w3")).first
+        shown = """row => [...row.querySelectorAll("*")]
+            .filter(one => getComputedStyle(one).outlineStyle === "solid")
+            .map(one => one.textContent)"""
+        before = row.evaluate(shown)
+        row.locator(".w3").first.hover()
+
+        assert before == []
+        assert row.evaluate(shown) == ["Satz", "sentence"]
 
 
 def as_context(*, width=1280, height=800, **options):

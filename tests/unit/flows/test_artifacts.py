@@ -9,6 +9,7 @@ import pytest
 
 from flows import artifacts
 from nmt_core.base import files
+from tests.support import run_pages
 
 FOUND = {
     "bleu": 12.54,
@@ -57,6 +58,18 @@ def test_what_the_stages_have_left_so_far_is_shown(project, monkeypatch):
     files.write_json(artifacts.SCORES, FOUND)
     artifacts.publish()
     assert ["scores"] == [*shown]
+    files.write_json(
+        artifacts.SCORES,
+        run_pages.MEASURED | {"verdict": run_pages.judge(good=10).model_dump(mode="json")},
+    )
+    artifacts.publish()
+    told = shown["report"].splitlines()
+    assert told[0].startswith("**Not ready: 2% of the test sentences are translated well")
+    assert told[2].startswith("- **2% of the test sentences")
+    assert (
+        "| with a number, date or time | 60 | 30.0 (27.0 to 33.0) | 54.0 (52.0 to 56.0) |" in told
+    )
+    assert "| questions | 0 |  |  |" in told
     names = "step,train_loss,validation_loss,validation_perplexity,seconds,validation_bleu"
     files.write_text(artifacts.CURVE, f"{names}\n100,1.5,1.25,3.49034,7,20.0\n")
     files.write_json(

@@ -1,5 +1,6 @@
 """What the evaluation counts and writes; the stage as a whole is in integration."""
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
 from stages.reporting.confidence import read_confidence
 from stages.runtime.trained import TrainedInputs
+from tests.support.run_pages import TRAINING
 from tests.support.scripted import scripted_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
@@ -37,7 +39,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     translator = replace(translator, source=sides[0], target=sides[1])
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
     monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
-    (tmp_path / "training.json").write_text("{}")
+    (tmp_path / "training.json").write_text(json.dumps(TRAINING))
     references = [str(number) for number, _ in enumerate(LINES)]
     for name, lines in (("source", LINES), ("target", references)):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -177,7 +179,7 @@ def judge(references_of_questions, **settings):
 
 
 def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
-    found = judge("quite another thing")
+    found, confidences = judge("quite another thing")
     model = read_confidence({"confidence": found})
 
     assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
@@ -185,10 +187,13 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     assert model.reliability.area > 0.99
     assert found["cross_validated"]["area_low"] > 0.95
     assert model.reliability.good == pytest.approx(1 / 3)
+    assert len(confidences) == 99
+    assert max(confidences[1::3] + confidences[2::3]) < min(confidences[::3])
 
 
 def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
-    found = judge("Wo ist 7?", good_chrf=10.0)
+    found, confidences = judge("Wo ist 7?", good_chrf=10.0)
 
+    assert confidences == [None] * 99
     assert found.keys() == {"missing"}
     assert read_confidence({"confidence": found}) is None

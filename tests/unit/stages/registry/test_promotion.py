@@ -262,7 +262,11 @@ def test_what_came_of_a_contest_is_kept_with_the_run_unless_it_was_none(project,
         for name in ("bleu", "chrf")
     ]
     kept = [one["name"] for one in entries if one["kind"] == "artifact"]
-    assert kept == ["promotion.json", "promotion.md"]
+    assert kept == ["promotion.json", "promotion.md", "promotion.html"]
+    assert (
+        '<h1 class="verdict">promote: it is better</h1>'
+        in Path("runs/f/promotion.html").read_text()
+    )
 
 
 @pytest.mark.parametrize("outcome", ["promote", "hold", "reject", "first", "same"])

@@ -15,6 +15,7 @@ from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.reporting import summary
 from stages.reporting.card import describe_literals, render_card
+from tests.support import run_pages
 from tests.support.tiny import judge_by_score
 
 SCORES = {
@@ -215,6 +216,20 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
     ):
         assert words in shown
     assert "0 empty" not in shown
+
+
+def test_a_summary_ends_with_the_verdict_and_what_to_do_next(project, capsys):
+    verdict = run_pages.judge(good=10)
+    scores = SCORES | {"verdict": verdict.model_dump(mode="json")}
+    files.write_json(Path("metrics/evaluate.json"), scores)
+    summary.main()
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    last = shown.rpartition("Not ready: ")[2]
+
+    assert "reports/index.html" in shown
+    for remark in verdict.remarks:
+        assert remark.what.split()[-1] in last
+        assert remark.advice in last
 
 
 def test_a_summary_tells_where_runs_are_but_no_password(project, monkeypatch, capsys):

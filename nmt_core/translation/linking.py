@@ -1,0 +1,34 @@
+"""Links between the words of a line and those of its translation, by attention."""
+
+import re
+
+from nmt_core.documents.alignment import align_words
+from nmt_core.documents.sentences import Span
+from nmt_core.text.side import Tokenized
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
+
+
+def link_translated(
+    translator: Translator, line: str | Tokenized, translation: Translation
+) -> list[int]:
+    """Return for each word of a translation the number of its source word, or UNALIGNED.
+
+    Words are what stands between spaces. Empty where either side has none.
+
+    Args:
+        translator: the one that translated; without attention, the place in the sentence decides.
+        line: the source.
+        translation: its translation.
+    """
+    text = translator.source.tokenize(line)
+    source, target = (
+        [Span(*word.span()) for word in re.finditer(r"\S+", side)]
+        for side in (text.line, translation.text)
+    )
+    if not source or not target:
+        return []
+    if translation.attention is None:
+        translation = translation._replace(attention=translator.attention(text, translation))
+    tokens = text.tokens[: translator.config.max_source_tokens]
+    return align_words(text.line, source, tokens, translation, translation.text, target)

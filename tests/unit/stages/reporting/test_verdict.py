@@ -1,0 +1,114 @@
+"""The verdict on a run: each fault that is planted is named with what to do, and no other."""
+
+import pytest
+
+from tests.support.run_pages import MEASURED, TRAINING, judge
+
+HISTORY = TRAINING["history"]
+FINE = MEASURED | {"confidence": {"model": {"reliability": {"error": 0.02, "area": 0.8}}}}
+FAILURES = MEASURED["failures"]
+
+
+def remarks(measured=FINE, history=HISTORY, **changes):
+    return judge(measured, history, **changes).remarks
+
+
+def sliced(name, sentences, low, high):
+    scores = {"bleu": [(low + high) / 2, low, high]}
+    return {name: {"label": "so", "sentences": sentences, "scores": scores}}
+
+
+def test_of_a_good_run_nothing_is_said():
+    verdict = judge(FINE)
+
+    assert (verdict.ready, verdict.remarks) == (True, ())
+    assert verdict.summary == (
+        "Ready for text like that of the test set: 75% of 400 test sentences are translated well "
+        "(chrF of at least 50)."
+    )
+
+
+BLOCKING = {
+    "evaluate.good_share": ({}, {"good": 199}),
+    "within 6.1 points": ({"bleu_high": 35.6}, {}),
+    "199 sentences": ({"sentences": 199}, {"good": 150}),
+    "3 copied, 2 in loops": ({"failures": FAILURES | {"copied": 3, "looping": 2}}, {}),
+    "kept in 30 of 50 sentences": ({"literals": {"lines": 50, "kept": 30}}, {}),
+}
+OTHER = {
+    "The corpus web has 61% of the errors": (
+        {},
+        {"errors": {"own": (60, 0.39), "web": (40, 0.61)}},
+    ),
+    "still falling": ({}, {"history": [{"validation_loss": one} for one in (4.0, 3.5)]}),
+    "The slice numbers": ({"slices": sliced("numbers", 30, 20.0, 29.4)}, {}),
+    "much of the score is remembered": (
+        {"novel": {"sentences": 30, "bleu": 25.0, "bleu_low": 20.0, "bleu_high": 29.0}},
+        {},
+    ),
+    "gets lost: capitals": (
+        {"behaviour": {"capitals": {"kept": {"high": 0.89}, "same": None}}},
+        {},
+    ),
+    "no confidence: too few": ({"confidence": {"missing": "too few"}}, {}),
+    "errs by 0.11": ({"confidence": {"model": {"reliability": {"error": 0.11, "area": 1}}}}, {}),
+    "ROC curve is 0.64": (
+        {"confidence": {"model": {"reliability": {"error": 0, "area": 0.64}}}},
+        {},
+    ),
+    "kept in 47 of 50 sentences": ({"literals": {"lines": 50, "kept": 47}}, {}),
+}
+
+
+@pytest.mark.parametrize("told", [*BLOCKING, *OTHER])
+def test_each_fault_is_named_with_what_to_do(told):
+    measured, changes = (BLOCKING | OTHER)[told]
+    verdict = judge(FINE | measured, **({"history": HISTORY} | changes))
+    [remark] = verdict.remarks
+
+    assert told in remark.what
+    assert remark.what.endswith(".")
+    assert remark.advice.endswith(".")
+    assert remark.blocks is (told in BLOCKING)
+    assert verdict.ready is not remark.blocks
+    assert verdict.summary.startswith("Not ready: " if remark.blocks else "Ready for")
+
+
+@pytest.mark.parametrize(
+    ("measured", "changes"),
+    [
+        ({}, {"good": 200}),
+        ({"sentences": 200}, {"good": 150}),
+        ({"failures": FAILURES | {"looping": 4}}, {}),
+        ({"failures": FAILURES | {"detached_full_stop": 400}}, {}),
+        ({"literals": {"lines": 100, "kept": 95}}, {}),
+        ({"literals": {"lines": 0, "kept": 0}}, {}),
+        ({"slices": sliced("numbers", 29, 20.0, 29.4)}, {}),
+        ({"slices": sliced("unsure", 99, 20.0, 29.4)}, {}),
+        ({"slices": sliced("numbers", 30, 20.0, 29.5)}, {}),
+        ({}, {"errors": {"own": (60, 0.4), "web": (29, 0.6)}}),
+        ({}, {"errors": {"own": (60, 0.55), "web": (40, 0.45)}}),
+        ({}, {"history": [{"validation_loss": one} for one in (4.0, 3.99)]}),
+        ({}, {"history": [{"validation_loss": one} for one in (4.0, 3.0, 3.1)]}),
+        ({}, {"history": [{"validation_loss": 4.0}]}),
+    ],
+)
+def test_what_is_within_bounds_is_no_fault(measured, changes):
+    assert remarks(FINE | measured, **changes) == ()
+
+
+def test_what_blocks_comes_first_and_is_the_reason():
+    worse = FINE | BLOCKING["3 copied, 2 in loops"][0] | OTHER["no confidence: too few"][0]
+    verdict = judge(worse)
+
+    assert [remark.blocks for remark in verdict.remarks] == [True, False]
+    assert verdict.summary == "Not ready: too many translations are unusable: 3 copied, 2 in loops."
+
+
+def test_of_an_error_rate_the_higher_is_the_worse(monkeypatch):
+    from nmt_core.evaluation.metrics.bleu import Bleu  # noqa: PLC0415 - changed here
+
+    monkeypatch.setattr(Bleu, "higher_is_better", False)
+    assert remarks(FINE | {"slices": sliced("numbers", 30, 20.0, 29.4)}) == ()
+    [remark] = remarks(FINE | {"slices": sliced("numbers", 30, 33.0, 40.0)})
+    assert "The slice numbers" in remark.what
