@@ -188,11 +188,11 @@ def read_switches(client: SyncPrefectClient) -> Switches:
 
 def choose_switches(schedule: Schedule | None, *, learning: bool | None = None) -> Switches:
     """Return the wanted states of schedules, where given."""
-    nightly = {} if learning is None else {NIGHTLY: learning}
+    nightly: Switches = {} if learning is None else {NIGHTLY: learning}
     if schedule is None:
         return nightly
     chosen = RETRAININGS.get(schedule)
-    return {(name, WEEKLY): name == chosen for name in RETRAININGS.values()} | nightly
+    return {**{(name, WEEKLY): name == chosen for name in RETRAININGS.values()}, **nightly}
 
 
 def set_switches(client: SyncPrefectClient, switches: Switches) -> None:

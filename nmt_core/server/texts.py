@@ -81,6 +81,7 @@ class Sent:
             [self.lines[number] for number in left],
             [self.marked[number] for number in left],
             [self.tokens[number] for number in left],
+            self.review_below,
         )
 
     def write(self, translations: Sequence[Sequence[Translated]], ways: int = 1) -> list[Any]:

@@ -35,8 +35,9 @@ class Translation(NamedTuple):
     """Numbers, placeholders and other literals of the source that did not come through."""
 
     confidence: float | None = None
-    """The probability that it is good, see ``ConfidenceModel``; None where nobody can tell: of an
-    empty line, a sample, a translation with a given prefix, or a model without it."""
+    """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it. None
+    where nobody can tell: of an empty line, a sample, a translation with a given prefix, or a model
+    without it."""
 
     origin: Literal["model", "memory"] = "model"
     """Who translated it: the model, or somebody whose approved translation a memory holds, which
@@ -54,7 +55,7 @@ class NextToken(NamedTuple):
 
 def remember_translation(text: str) -> Translation:
     """Return an approved translation that a memory holds."""
-    return Translation(text, 0.0, (), (), (), origin="memory")
+    return Translation(text, 0.0, (), (), (), confidence=1.0, origin="memory")
 
 
 EMPTY_TRANSLATION = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())
