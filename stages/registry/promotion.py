@@ -125,7 +125,7 @@ def run_contest(
         champion=champion.number,
         verdict=verdict,
         changed=compare_sentences(
-            *challenger.held_out, old.hypotheses, new.hypotheses, language=codes[1]
+            new.sources, new.references, old.hypotheses, new.hypotheses, language=codes[1]
         ),
     )
 

@@ -18,6 +18,7 @@ from nmt_core.engines.engine import PlainEngine
 from nmt_core.engines.registered import PROGRAMS, Program
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.slices import Slice, SlicedText, find_slice, find_slices
 from nmt_core.extensions.language_models import build_language_model
 from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.extensions.language_models.training import LearningConfig
@@ -61,6 +62,15 @@ def test_a_metric(offer):
 
     assert load_metric("exact", "en").score(["a", "b"], ["a", "c"], ["x", "y"]).value == 50
     assert find_label("exact") == "exact"
+
+
+def test_a_slice(offer):
+    imports = "from nmt_core.evaluation.slices import Slice"
+    offer(imports, Slice, slices={"thanks": "THANKS"})
+    text = SlicedText(["Danke.", "Nein."], ["Thank you.", "No."], ("de", "en"))
+
+    assert find_slice("thanks", text).tolist() == [True, False]
+    assert find_slices(text)["thanks"][0] == "that thank somebody"
 
 
 def test_a_corpus(offer, tmp_path):

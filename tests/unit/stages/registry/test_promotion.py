@@ -115,6 +115,8 @@ def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeyp
     assert (found.outcome, found.challenger, found.champion) == ("promote", "new", 3)
     assert found.reason == found.verdict.reason
     assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
+    assert sorted(one.number for one in found.changed) == [*range(1, 19)]
+    assert all(one.gain > 0 and one.before == one.reference[3:] for one in found.changed)
 
 
 def test_slices_of_params_yaml_and_of_the_flow_are_both_kept(tmp_path, monkeypatch):
