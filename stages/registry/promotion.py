@@ -18,8 +18,15 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.slices import SlicedText
 from nmt_core.evaluation.statistics.conditions import Condition
-from nmt_core.evaluation.statistics.gate import Candidate, Effect, Verdict, judge
+from nmt_core.evaluation.statistics.gate import (
+    Candidate,
+    Effect,
+    Verdict,
+    find_judged_slice,
+    judge,
+)
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.languages import Languages
@@ -106,6 +113,9 @@ def run_contest(
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
     terms = Glossary.load(promotion.glossary, codes).kinds if promotion.glossary else ()
+    text = SlicedText(*challenger.held_out, codes, terms=terms)
+    for name in gate.slices:
+        find_judged_slice(name, text)  # before minutes are spent on translations
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     with TemporaryDirectory() as scratch:
         folders = {

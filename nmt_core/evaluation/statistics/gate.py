@@ -26,7 +26,7 @@ from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
 from nmt_core.evaluation.registered import METRICS, find_label, load_metric
-from nmt_core.evaluation.slices import SlicedText, find_slice
+from nmt_core.evaluation.slices import Mask, SlicedText, find_slice
 from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
@@ -260,6 +260,21 @@ def compare_recased(
     )
 
 
+def find_judged_slice(name: str, text: SlicedText) -> Mask:
+    """Return which sentences belong to a slice that the settings name.
+
+    Raises:
+        GateError: if that cannot be told.
+    """
+    mask = find_slice(name, text)
+    if mask is None:
+        raise GateError(
+            f"the slice {name!r} cannot be told of a test set in {' and '.join(text.languages)}, "
+            f"with what the gate knows of it; leave it out of the gate's slices"
+        )
+    return mask
+
+
 def compare_slice(
     name: str,
     text: SlicedText,
@@ -275,12 +290,7 @@ def compare_slice(
     Raises:
         GateError: if it cannot be told which sentences belong to it.
     """
-    mask = find_slice(name, text)
-    if mask is None:
-        raise GateError(
-            f"the slice {name!r} cannot be told of a test set in {' and '.join(text.languages)}, "
-            f"with what the gate knows of it; leave it out of the gate's slices"
-        )
+    mask = find_judged_slice(name, text)
     label = f"{find_label(metric_name)} of the slice {name}"
     bound = config.slices[name]
     if not mask.any():

@@ -145,6 +145,16 @@ def test_slices_of_params_yaml_and_of_the_flow_are_both_kept(tmp_path, monkeypat
     assert "- BLEU of the slice glossary: 100.00" in render_verdict(found)
 
 
+def test_a_slice_that_cannot_be_told_is_refused_before_anything_is_translated(monkeypatch):
+    monkeypatch.setattr(promotion, "translate_test_set", lambda *_: pytest.fail("it was"))
+    challenger = replace(CHALLENGER, tags=TAGS | {"bundle_sha256": "new"})
+
+    with pytest.raises(GateError, match="the slice 'sure' cannot be told of a test set in de and"):
+        run_contest(
+            Champions(), challenger, EvaluateParams(), gate=GateConfig(slices={"sure": 1.0})
+        )
+
+
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
     lines = [f"Der {word} Hund schläft." for word in "abcdefgh"]
     params = EvaluateParams(behaviour=BehaviourParams(lines=6))
