@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.cli.lines import open_standard_input
+from nmt_core.cli.translate_options import Approved, open_approved
 from nmt_core.documents import files
+from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import FORMATS
-from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.documents.translator import DocumentTranslator, Translate
 from nmt_core.translation.translator import Translator
 
 
@@ -22,6 +25,7 @@ def translate_documents(
     output: Path | None,
     beam_size: int | None,
     review_below: float,
+    memory: Path | None = None,
 ) -> None:
     """Translate files, or standard input, each as a whole.
 
@@ -32,9 +36,10 @@ def translate_documents(
         output: where the translation goes; None for standard output, and beside a file.
         beam_size: live hypotheses per sentence; None as configured.
         review_below: the confidence below which a unit is marked for a person to look at.
+        memory: whose approved translations are taken; None for none.
 
     Raises:
-        ConfigError: if the format is unknown, or the translation has no name.
+        ConfigError: if the format is unknown, the translation has no name, or there is no memory.
         DocumentError: if a document cannot be read, or its translation is there already.
     """
     if kind is not None and kind not in FORMATS:
@@ -43,6 +48,9 @@ def translate_documents(
     documents = DocumentTranslator.using(
         translator, source, target=target, beam_size=beam_size, review_below=review_below
     )
+    if memory:
+        recall = recall_lines(documents.translate_lines, open_approved(memory, translator))
+        documents = replace(documents, translate_lines=recall)
     for name in arguments:
         path = Path(name)
         out = output or _name_translation(path, translator)
@@ -59,6 +67,18 @@ def translate_documents(
         else:
             sys.stdout.buffer.write(written)
             sys.stdout.buffer.flush()
+
+
+def recall_lines(translate: Translate, find: Approved) -> Translate:
+    """Return what translates sentences by a memory, but for those with inner markup."""
+
+    def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
+        known = [None if attention else find(line) for line in lines]
+        left = [line for line, one in zip(lines, known, strict=True) if one is None]
+        found = iter(translate(left, attention=attention) if left else [])
+        return [one or next(found) for one in known]
+
+    return translate_lines
 
 
 def _name_translation(path: Path, translator: Translator) -> Path:

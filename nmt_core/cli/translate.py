@@ -244,8 +244,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     alone stays as it is, and so does what a regular expression between slashes finds. What is not
     in the translation by itself is put there.
 
-    With `--memory`, a line whose translation was approved gets that one, and is named on standard
-    error; `nmt memory search` shows what is like a line.
+    With `--memory`, a line, or a sentence of a document, whose translation was approved gets that
+    one; lines are named on standard error. `nmt memory search` shows what is like a line.
 
     Confidence is the probability that a translation is good: that its chrF beside a reference
     reaches a bound, which the model card names beside how far that can be trusted. Lines below
@@ -283,7 +283,6 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--alignments": alignments,
         "--aligner": aligner,
         "--attention": attention,
-        "--memory": memory,
     }
     if interactive:
         refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
@@ -299,7 +298,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
         write = partial(translate_documents, kind=kind, output=output, beam_size=beam_size)
-        write(translator, given, review_below=review_below)
+        write(translator, given, review_below=review_below, memory=memory)
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)

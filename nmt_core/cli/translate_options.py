@@ -24,6 +24,9 @@ FUSION_WEIGHT = 0.1
 FLAG_BELOW = 0.1
 """Confidence below which a line is named."""
 
+Approved = Callable[[str], Translation | None]
+"""Takes a line."""
+
 Keep = Callable[[str, Sequence[Translation]], object]
 """Takes a line and its translations."""
 
@@ -152,6 +155,27 @@ def fuse_named_model(
     return translator
 
 
+def open_approved(path: Path, translator: Translator) -> Approved:
+    """Open a memory, and return a function that returns the approved translation of a line.
+
+    Raises:
+        ConfigError: if there is no memory there, or no languages are known.
+    """
+    if translator.languages is None or not path.exists():
+        reason = "does not exist; nmt memory import makes it"
+        if path.exists():
+            reason = "has units by languages, and the model does not say its own; export it again"
+        raise ConfigError(f"--memory {path} {reason}")
+    memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+    scope = resolve_name("nmt_core.memory.unit:MemoryScope")(translator.languages)
+
+    def find(line: str) -> Translation | None:
+        found = memory.find_exact(line, scope)
+        return remember_translation(found.target) if found else None
+
+    return find
+
+
 def recall_first(search: Search, path: Path | None, translator: Translator) -> Search:
     """Return a search that takes approved translations of a memory before it translates.
 
@@ -167,23 +191,17 @@ def recall_first(search: Search, path: Path | None, translator: Translator) -> S
     """
     if path is None:
         return search
-    if translator.languages is None or not path.exists():
-        reason = "does not exist; nmt memory import makes it"
-        if path.exists():
-            reason = "has units by languages, and the model does not say its own; export it again"
-        raise ConfigError(f"--memory {path} {reason}")
-    memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
-    scope = resolve_name("nmt_core.memory.unit:MemoryScope")(translator.languages)
+    find = open_approved(path, translator)
 
     def recall(lines: Sequence[str], prefixes: Sequence[str]) -> list[list[Translation]]:
         known = [
-            None if prefix else memory.find_exact(line, scope)
+            None if prefix else find(line)
             for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
         ]
         left = [number for number, one in enumerate(known) if one is None]
         given = [prefixes[number] for number in left] if prefixes else []
         found = iter(search([lines[number] for number in left], given))
-        return [[remember_translation(one.target)] if one else next(found) for one in known]
+        return [[one] if one else next(found) for one in known]
 
     return recall
 

@@ -29,7 +29,7 @@ def join_spaces(text: str) -> str:
 
 
 def list_terms(text: str) -> list[int]:
-    """Return hashes of what a text is found by, each once, in order."""
+    """Return hashes of what a text is found by, each once, the longest first, which are rare."""
     words: list[str] = []
     for word in WORD.findall(text.casefold()):
         words += _cut(word) if SPACELESS.match(word) else [word]
@@ -39,7 +39,7 @@ def list_terms(text: str) -> list[int]:
     if len(words) <= SHORT_WORDS:
         around = ["", *words, ""]
         terms = [*words, *map(" ".join, pairwise(around))]
-    return [*dict.fromkeys(map(_hash, terms))]
+    return [*dict.fromkeys(map(_hash, sorted(terms, key=len, reverse=True)))]
 
 
 def bound_lengths(length: int, threshold: float) -> tuple[int, int]:

@@ -18,13 +18,13 @@ def remember_corrections(
         shared: whether everybody is served them, or only the users of the key that gave each.
             Without keys, all users are one.
     """
-    count = 0
+    units: dict[MemoryScope, list[MemoryUnit]] = {}
     for each in sorted(corrections, key=lambda one: one.place):
         if each.status == "approved":
             told = each.suggestion
             scope = MemoryScope(told.languages, key="" if shared else told.key)
-            count += memory.put(scope, [MemoryUnit(told.source, told.target, each.id)])
-    return count
+            units.setdefault(scope, []).append(MemoryUnit(told.source, told.target, each.id))
+    return sum(memory.put(scope, some) for scope, some in units.items())
 
 
 def forget_corrections(

@@ -11,6 +11,9 @@ from nmt_core.memory.unit import MemoryMatch
 MOST_ROWS = 3000
 """Units of a term, within the bounds of length, beyond which it is common and asked last."""
 
+MOST_TERMS = 40
+"""Terms of a text that are asked: its longest."""
+
 MOST_COMMON = 2
 """Common terms that are asked where there is no rare one."""
 
@@ -36,12 +39,18 @@ SELECT id, source, target, approved FROM unit JOIN (
 
 
 def search_units(
-    connection: sqlite3.Connection, scope: int, source: str, threshold: float, most: int
+    connection: sqlite3.Connection,
+    scope: int,
+    source: str,
+    *,
+    threshold: float,
+    most: int,
+    approved: bool,
 ) -> list[MemoryMatch]:
-    """Return the units of one scope most like a text."""
+    """Return the units of one scope most like a text; with ``approved``, none but those."""
     bounds = bound_lengths(len(source), threshold)
-    rows = _find_candidates(connection, scope, list_terms(source), bounds)
-    sources = {number: text for number, text, _, _ in rows}
+    rows = _find_candidates(connection, scope, list_terms(source)[:MOST_TERMS], bounds)
+    sources = {number: text for number, text, _, is_approved in rows if is_approved or not approved}
     best = process.extract(
         source,
         sources,
@@ -49,7 +58,7 @@ def search_units(
         score_cutoff=threshold,
         limit=most,
     )
-    known = {number: (target, bool(approved)) for number, _, target, approved in rows}
+    known = {number: (target, bool(is_approved)) for number, _, target, is_approved in rows}
     return [MemoryMatch(text, known[at][0], score, known[at][1]) for text, score, at in best]
 
 

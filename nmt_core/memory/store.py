@@ -94,7 +94,13 @@ class TranslationMemory:
         return None
 
     def search(
-        self, text: str, scope: MemoryScope, *, threshold: float = THRESHOLD, most: int = 3
+        self,
+        text: str,
+        scope: MemoryScope,
+        *,
+        threshold: float = THRESHOLD,
+        most: int = 3,
+        approved: bool = False,
     ) -> list[MemoryMatch]:
         """Return the units most like a text that its user sees, the most similar first.
 
@@ -103,6 +109,7 @@ class TranslationMemory:
             scope: whose.
             threshold: least similarity.
             most: how many.
+            approved: whether to leave others out.
         """
         source = join_spaces(text)
         if not source:
@@ -111,7 +118,9 @@ class TranslationMemory:
             found = [
                 match
                 for number in _list_visible(connection, scope)
-                for match in search_units(connection, number, source, threshold, most)
+                for match in search_units(
+                    connection, number, source, threshold=threshold, most=most, approved=approved
+                )
             ]
         best: dict[tuple[str, str], MemoryMatch] = {}
         for match in sorted(found, key=lambda each: (-each.score, not each.approved)):
@@ -194,19 +203,23 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=30)
     try:
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
-        [empty] = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()
-        if empty:
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
+        if _is_empty(connection):
+            connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
+            if _is_empty(connection):
+                for statement in SCHEMA.split(";"):
+                    connection.execute(statement)
+            connection.commit()
         _check_version(connection, path)
-        connection.commit()
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA mmap_size = 2147483648")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:

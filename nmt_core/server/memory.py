@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
-from nmt_core.base.config import build
 from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
@@ -57,18 +56,12 @@ class ServedMemory:
             return {}
         scope = _name_scope(user, pair, project)
 
-        def search() -> dict[str, list[Match]]:
-            first = [*dict.fromkeys(lines)][:MOST_MATCHED]
-            return {
-                line: [self._describe(line, one) for one in self._find(line, scope)]
-                for line in first
-            }
+        def search(line: str) -> list[Match]:
+            found = self._memory.search(line, scope, threshold=self.threshold, approved=True)
+            return [self._describe(line, one) for one in found]
 
-        return await asyncio.to_thread(search)
-
-    def _find(self, line: str, scope: MemoryScope) -> list[MemoryMatch]:
-        found: list[MemoryMatch] = self._memory.search(line, scope, threshold=self.threshold)
-        return [one for one in found if one.approved]
+        first = [*dict.fromkeys(lines)][:MOST_MATCHED]
+        return await asyncio.to_thread(lambda: {line: search(line) for line in first})
 
     def _describe(self, line: str, found: MemoryMatch) -> Match:
         parts = [MatchPart(**part._asdict()) for part in self._differ(found.source, line)]
@@ -77,4 +70,5 @@ class ServedMemory:
 
 
 def _name_scope(user: User, pair: LanguagePair, project: str) -> MemoryScope:
-    return MemoryScope(build(Languages, pair._asdict(), at="languages"), project, user.key)
+    languages = Languages.model_construct(**pair._asdict())  # whatever an operator calls them
+    return MemoryScope(languages, project, user.key)

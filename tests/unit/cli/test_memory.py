@@ -78,6 +78,18 @@ def test_lines_that_a_memory_has_are_taken_from_it_and_named(memory, tmp_path):
     assert "hound" not in begun.stdout
 
 
+def test_sentences_of_a_document_are_taken_from_it(memory, tmp_path):
+    bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
+    (page := tmp_path / "a.html").write_text("<p>Hund</p><p><b>Hund</b> a</p>\n<p>Haus</p>")
+    usual = run("translate", "--model", bundle, page, "--output", tmp_path / "usual.html")
+    done = run("translate", "--model", bundle, page, "--memory", memory)
+
+    assert (0, 0) == (usual.exit_code, done.exit_code), done.output
+    first, *others = (tmp_path / "a.en.html").read_text().split("</p>")
+    assert "<p>hound!" == first
+    assert (tmp_path / "usual.html").read_text().split("</p>")[1:] == others
+
+
 def test_approved_corrections_are_served_and_deleted_ones_are_not(memory, tmp_path):
     (path := tmp_path / "back.tsv").write_text("Maus\tmouse\n")
     journal = ["--journal", tmp_path / "c.jsonl"]

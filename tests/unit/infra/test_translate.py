@@ -34,11 +34,11 @@ def pins(text):
 def test_the_image_holds_what_serves_and_nothing_that_trains():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    parts = ("serve", "translate", "docx", "glossary", "onnx")
+    parts = ("serve", "translate", "docx", "glossary", "memory", "onnx")
     names = {*project["dependencies"], *(name for part in parts for name in extras[part])}
     locked = {name for name, _ in pins(LOCKED)}
 
-    assert names - {"nmt-pipeline[docx,glossary,translate]"} <= locked
+    assert names - {"nmt-pipeline[docx,glossary,memory,translate]"} <= locked
     assert not {"torch", "mlflow", "pandas", "prefect", "dvc", "spacy"} & locked
     assert pins(LOCKED) <= pins(PACKAGES)
     assert "--requirements requirements/serve.txt" in DOCKERFILE

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import example, given, settings
@@ -53,6 +54,7 @@ def test_the_newest_unit_of_a_source_holds_unless_it_is_not_approved(memory):
     assert ["house"] == targets(memory, "Haus")
     assert memory.find_exact("Hund", ALL) is None
     assert [("dog", False)] == [(e.target, e.approved) for e in memory.search("Hund", ALL)]
+    assert [] == memory.search("Hund", ALL, approved=True)
     put(memory, ("Hund", "hound"))
     assert "hound" == memory.find_exact("Hund", ALL).target
 
@@ -208,6 +210,15 @@ def test_two_that_open_it_see_the_same(memory):
     put(other, ("Haus", "home"))
     assert ["home"] == targets(memory, "Haus")
     assert memory.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_reads_does_not_wait_for_who_writes(memory):
+    put(memory, ("Haus", "house"))
+    with sqlite3.connect(memory.path) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE unit SET target = 'hut'")
+        with ThreadPoolExecutor(1) as pool:  # by a connection of its own
+            assert ["house"] == pool.submit(targets, memory, "Haus").result(timeout=5)
 
 
 def test_another_file_is_refused(tmp_path):
