@@ -65,6 +65,17 @@ def test_the_last_decision_counts(journal):
     assert [("approved", 1), ("dropped", 2)] == [(e.status, e.times) for e in journal.read()]
 
 
+def test_a_clock_that_jumps_back_orders_nothing(journal, monkeypatch):
+    times = iter(f"{year}-01-01T00:00:00+00:00" for year in range(2040, 2000, -1))
+    monkeypatch.setattr("nmt_core.memory.journal._tell_time", lambda: next(times))
+    for target in ("first", "second"):
+        [made] = journal.suggest(suggestion(target=target))
+        journal.decide("approved", [made])
+
+    assert ["second"] == [pair.target for pair in select_corrections(journal.read(), DE_EN)]
+    assert ["2040", "2038"] == [each.time[:4] for each in journal.read()]
+
+
 def test_a_correction_that_is_not_there_cannot_be_decided(journal):
     [known] = journal.suggest(suggestion())
     before = journal.path.read_bytes()
