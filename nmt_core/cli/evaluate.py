@@ -12,7 +12,7 @@ from rich.text import Text
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import read_parallel, show_progress
-from nmt_core.cli.options import Device, EngineName, Threads, open_translator
+from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
 from nmt_core.evaluation.quality import warn_of_tokenized
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, find_label, load_metric
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
@@ -50,6 +50,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         Path | None,
         typer.Option(metavar="FILE", help="Write the translations to this file, with tabs."),
     ] = None,
+    tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -74,7 +75,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         raise ConfigError(f"--metric {error}") from None
     sources, references = read_parallel(source, reference)
     translators = {
-        name: open_translator(folder, device, threads, engine=engine)
+        name: open_translator(folder, device, threads, engine=engine, tag=tag)
         for name, folder in name_models(model).items()
     }
     code = language or find_language(translators)

@@ -92,6 +92,18 @@ def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterato
         yield decode_utf8(line.removesuffix(b"\n"), name, line=number)
 
 
+def await_lines() -> Iterator[list[str]]:
+    """Return the lines of standard input; on a terminal, first ask for them.
+
+    Raises:
+        CorpusError: if standard input is closed.
+    """
+    source = open_standard_input()
+    if source.isatty():
+        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
+    return read_chunks(source)
+
+
 def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
     r"""Yield the lines of a stream, ended by ``\n`` alone, more and more at a time up to a limit.
 

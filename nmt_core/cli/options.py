@@ -49,6 +49,12 @@ ReviewBelow = Annotated[
         help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
     ),
 ]
+TagName = Annotated[
+    str | None,
+    typer.Option(
+        "--tag", metavar="NAME", help="Where the lines are from: a tag of the model, see its card."
+    ),
+]
 
 
 def open_translator(
@@ -59,13 +65,16 @@ def open_translator(
     engine: str = "torch",
     batch_tokens: int | None = None,
     glossary: Path | None = None,
+    tag: str | None = None,
 ) -> Translator:
     """Load an exported model with the options of the command line.
 
     Raises:
-        ConfigError: if an option is wrong, or there is a glossary and no languages are known.
+        ConfigError: if an option is wrong, or there is a glossary and no languages are known, or
+            the model knows no such tag.
     """
-    translator = Translator.load(model, engine=engine, device=device, threads=threads)
+    loaded = Translator.load(model, engine=engine, device=device, threads=threads)
+    translator = loaded.choose_tag(tag)
     if glossary:
         if translator.languages is None:
             raise ConfigError(

@@ -19,6 +19,7 @@ from nmt_core.cli.options import (
     GlossaryFile,
     Model,
     ReviewBelow,
+    TagName,
     Threads,
     open_translator,
 )
@@ -166,6 +167,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         Path | None,
         typer.Option(metavar="FILE", help="Take approved translations of nmt memory import."),
     ] = None,
+    tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -247,6 +249,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     With `--memory`, a line, or a sentence of a document, whose translation was approved gets that
     one; lines are named on standard error. `nmt memory search` shows what is like a line.
 
+    A model that was trained on corpora with tags reads with `--tag` as if lines, or documents, were
+    from one of them. Its card names its tags; without one, it is not told where a line is from.
+
     Confidence is the probability that a translation is good: that its chrF beside a reference
     reaches a bound, which the model card names beside how far that can be trusted. Lines below
     `--flag-below` are named on standard error. Empty lines, samples, translations with a prefix and
@@ -290,7 +295,13 @@ def translate(  # noqa: PLR0913 - one argument per option
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = fuse_named_model(
         open_translator(
-            model, device, threads, engine=engine, batch_tokens=batch_tokens, glossary=glossary
+            model,
+            device,
+            threads,
+            engine=engine,
+            batch_tokens=batch_tokens,
+            glossary=glossary,
+            tag=tag,
         ),
         fuse,
         fuse_weight,

@@ -135,6 +135,7 @@ class CTranslate2Engine(PlainEngine):
     ) -> Iterator[tuple[int, list[TokenHypothesis]]]:
         """Yield the candidates of every row of every batch; all batches are begun before."""
         patience = 1.0 if search.beam_size == 1 else PATIENCE
+        never = [PAD, BOS, *self.target.tags.values()]
         answers = [
             (
                 rows,
@@ -150,7 +151,7 @@ class CTranslate2Engine(PlainEngine):
                     max_decoding_length=max(tasks[row].limit for row in rows),
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",
-                    suppress_sequences=[[SPECIALS[PAD]], [SPECIALS[BOS]]],
+                    suppress_sequences=[[self.target.tokens[number]] for number in never],
                     return_end_token=True,
                     return_scores=True,
                     return_attention=attention,

@@ -55,6 +55,8 @@ class OnnxEngine(PlainEngine):
     name: str
     threads: int
     """Batches that are searched at once."""
+    never: tuple[int, ...] = ()
+    """Numbers of tokens that no translation may hold, beside the reserved ones."""
 
     @property
     @override
@@ -128,7 +130,8 @@ class OnnxBatch:
             if attention or tensor.name != "looks"
         ]
         self._forbidden = np.zeros(engine.vocabulary_size, dtype=np.float32)
-        self._forbidden[[PAD, BOS, *([UNK] if search.unknown == "forbid" else [])]] = -np.inf
+        unknown = [UNK] if search.unknown == "forbid" else []
+        self._forbidden[[PAD, BOS, *unknown, *engine.never]] = -np.inf
         names = [tensor.name for tensor in engine.encoder.get_outputs()]
         parts = dict(zip(names, engine.encoder.run(names, {"source": padded}), strict=True))
         self._memory, self._past, self._state = (
@@ -205,7 +208,8 @@ def load_onnx(
     encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
     if missing := DECODER_OUTPUTS - {output.name for output in decoder.get_outputs()}:
         raise BundleError(f"{folder / DECODER} gives no {min(missing)}; export the model again")
-    return OnnxEngine(encoder, decoder, len(target), name, threads)
+    never = tuple(target.tags.values())
+    return OnnxEngine(encoder, decoder, len(target), name, threads, never)
 
 
 def _load_graph(path: Path, options: onnxruntime.SessionOptions) -> Graph:

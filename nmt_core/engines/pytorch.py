@@ -21,6 +21,7 @@ from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import batches_by_length
+from nmt_core.decoding.constraints import Constraint, forbid_tokens
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.sampling import sample
@@ -47,6 +48,8 @@ class PyTorchEngine(FullEngine):
     vocabulary_size: int
     """Of the target language, in tokens, V."""
     name: str = "torch"
+    never: tuple[int, ...] = ()
+    """Numbers of tokens that no translation may hold."""
 
     def __post_init__(self) -> None:
         self.model.eval()
@@ -73,7 +76,7 @@ class PyTorchEngine(FullEngine):
         results = self._run(
             requests,
             lambda source, prefix: beam_search(
-                self.model, source, source == PAD, search, prefix=prefix
+                self.model, source, source == PAD, search, self._constrain(), prefix=prefix
             ),
             hypotheses=search.beam_size,
             batch_tokens=batch_tokens,
@@ -97,7 +100,13 @@ class PyTorchEngine(FullEngine):
         return self._run(
             requests,
             lambda source, prefix: sample(
-                self.model, source, source == PAD, sampling, search, prefix=prefix
+                self.model,
+                source,
+                source == PAD,
+                sampling,
+                search,
+                constraints=self._constrain(),
+                prefix=prefix,
             ),
             hypotheses=sampling.samples,
             batch_tokens=batch_tokens,
@@ -154,6 +163,10 @@ class PyTorchEngine(FullEngine):
                 results[row] = best
         return results
 
+    def _constrain(self) -> tuple[Constraint, ...]:
+        device = next(self.model.parameters()).device
+        return (forbid_tokens(self.never, device),) if self.never else ()
+
     def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
         """Return rows of equal length, where the model is."""
         return pad(numbers).to(next(self.model.parameters()).device)
@@ -196,4 +209,6 @@ def load_pytorch(
         )
     model = build()
     load_own_tensors(model, load_file(path))
-    return PyTorchEngine(model.to(find_device(device)), len(target))
+    return PyTorchEngine(
+        model.to(find_device(device)), len(target), never=tuple(target.tags.values())
+    )

@@ -240,6 +240,7 @@ def describe_model(model: ServedModel) -> OfferedModel:
         corpus=corpus,
         score=score,
         card=f"model_card/{model.pair.source}/{model.pair.target}",
+        tags=[*model.translator.tags],
     )
 
 

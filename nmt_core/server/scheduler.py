@@ -36,11 +36,14 @@ class SearchRequest(NamedTuple):
     n_best: int = 1
     probabilities: bool = False
     attention: bool = False
+    tag: str | None = None
     glossary: Glossary | None = None
 
     def run(self, lines: Sequence[str]) -> list[list[Translation]]:
         """Translate, best first."""
         translator = self.model.translator
+        if self.tag:
+            translator = translator.choose_tag(self.tag)
         if self.glossary:
             translator = translator.add_glossary(self.glossary)
         return translator.search(

@@ -53,6 +53,8 @@ class TranslateRequest(Body):
     glossary: str | Absent = None
     """Terms of your own: on each line a term, its translation and further forms that count, with
     tabs between them; a term alone stays as it is."""
+    tag: str | Absent = None
+    """Where the text is from: one of the model's tags, as `/frontend/settings` lists them."""
     confidence: Switch = False
     """Whether the probability that the translation is good is wanted."""
     matches: Switch = False
@@ -70,6 +72,8 @@ class FileRequest(Body):
     """The file's language, such as `de`, or `auto`."""
     target: str = Field(min_length=1)
     """The language to translate into."""
+    tag: str | Absent = None
+    """Where the file is from: one of the model's tags, as `/frontend/settings` lists them."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -240,6 +244,8 @@ class OfferedModel(Body):
     """How well it translated the test set, as its card says."""
     card: str
     """Address of its card, on this server."""
+    tags: list[str]
+    """Names that say where a text is from, one of which may be chosen."""
 
 
 class FrontendSettings(Body):

@@ -172,6 +172,7 @@ class Service:
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
             attention=asked.details,
+            tag=find_tag(asked.tag, model),
             glossary=read_glossary(asked.glossary, model.pair) if asked.glossary else None,
         )
         sent, translations, ways = await self._translate_sheet(user, search, sheet, asked.project)
@@ -220,7 +221,8 @@ class Service:
         if source == asked.target and self.models.knows(source):
             return self.downloads.keep(name, mime_type, content)
         model = self.models.find(source, asked.target)
-        _, _, [translated] = await self._translate_sheet(user, SearchRequest(model), sheet)
+        search = SearchRequest(model, tag=find_tag(asked.tag, model))
+        _, _, [translated] = await self._translate_sheet(user, search, sheet)
         translation_name = name_translation(Path(Path(name).name), asked.target).name
         return self.downloads.keep(translation_name, mime_type, translated)
 
@@ -362,6 +364,20 @@ def read_glossary(text: str, pair: LanguagePair) -> Glossary:
         return Glossary.parse(lines, pair, name="glossary")
     except ConfigError as error:
         raise RequestError(400, f"Invalid request: {error}") from None
+
+
+def find_tag(tag: str | None, model: ServedModel) -> str | None:
+    """Return the tag of a request, None for none.
+
+    Raises:
+        RequestError: if the model knows no such tag.
+    """
+    try:
+        if tag is not None:
+            model.translator.choose_tag(tag)
+    except ConfigError as error:
+        raise RequestError(400, f"Invalid request: {error}") from None
+    return tag
 
 
 def find_kind(name: str) -> str:

@@ -17,6 +17,8 @@ class Tokenized:
 
     line: str
     tokens: list[str]
+    tag: str | None = None
+    """Where the line is from, for a model that was told so of its training text."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Side:
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
+    tag: str | None = None
+    """The tag of its lines; None for none."""
 
     @classmethod
     def load(cls, tokenizer: Path, vocabulary: Path) -> Self:
@@ -39,7 +43,7 @@ class Side:
         """Return a line with its tokens; one that has them already as it is."""
         if isinstance(line, Tokenized):
             return line
-        return Tokenized(line, self.tokenizer.encode(normalize(line)))
+        return Tokenized(line, self.tokenizer.encode(normalize(line)), self.tag)
 
     def tokens(self, line: str | Tokenized) -> list[str]:
         """Return the tokens of a line."""
@@ -52,6 +56,10 @@ class Side:
     def ids(self, line: str | Tokenized) -> list[int]:
         """Return the numbers of a line's tokens."""
         return self.vocabulary.encode(self.tokens(line))
+
+    def find_tag(self, text: Tokenized) -> list[int]:
+        """Return the number of the tag of a line, or nothing where it has none."""
+        return [] if text.tag is None else [self.vocabulary.tags[text.tag]]
 
     def join(self, tokens: Sequence[str]) -> str:
         """Return the line that tokens make."""

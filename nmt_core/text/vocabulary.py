@@ -5,6 +5,7 @@ A vocabulary is kept as text, one token a line, so that a person can read it and
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from nmt_core.base import files
@@ -12,6 +13,10 @@ from nmt_core.base.errors import TokenizerError
 
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
+
+TAG_BEGIN, TAG_END = "<tag ", ">"
+"""Around the name of a tag, which tells a model where a line is from. No token of a text holds a
+space, so that none is a tag."""
 
 
 class Vocabulary:
@@ -28,7 +33,11 @@ class Vocabulary:
                 f"run the vocabulary stage again"
             )
         self.tokens = tuple(tokens)
-        self._ids = {token: number for number, token in enumerate(tokens) if number >= UNK}
+        self._ids = {
+            token: number
+            for number, token in enumerate(tokens)
+            if number >= UNK and not token.startswith(TAG_BEGIN)
+        }
         if len(set(self.tokens)) != len(self.tokens):
             [(twice, count)] = Counter(tokens).most_common(1)
             raise TokenizerError(f"the token {twice!r} stands {count} times in a vocabulary")
@@ -60,6 +69,21 @@ class Vocabulary:
         """Read a vocabulary, one token a line."""
         return cls(list(files.read_lines(path)))
 
+    def with_tags(self, names: Iterable[str]) -> "Vocabulary":
+        """Return the same tokens with these tags behind them, too, in the order of the alphabet."""
+        tags = sorted({*self.tags, *names})
+        plain = [token for token in self.tokens if not token.startswith(TAG_BEGIN)]
+        return Vocabulary([*plain, *(f"{TAG_BEGIN}{name}{TAG_END}" for name in tags)])
+
+    @cached_property
+    def tags(self) -> dict[str, int]:
+        """The number of each tag, by its name."""
+        return {
+            token.removeprefix(TAG_BEGIN).removesuffix(TAG_END): number
+            for number, token in enumerate(self.tokens)
+            if token.startswith(TAG_BEGIN)
+        }
+
     def save(self, path: Path) -> None:
         """Write the vocabulary, one token a line."""
         files.write_lines(path, self.tokens)
@@ -73,10 +97,11 @@ class Vocabulary:
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Return the number of every token of a text; an unknown one is UNK.
 
-        So is one that is spelt like PAD, BOS or EOS: no text holds their meaning.
+        So is one that is spelt like PAD, BOS, EOS or a tag: no text holds their meaning.
         """
         return [self._ids.get(token, UNK) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the token of every number, but none for PAD, BOS and EOS."""
-        return [self.tokens[number] for number in ids if number not in (PAD, BOS, EOS)]
+        """Return the token of every number, but none for PAD, BOS, EOS and tags."""
+        silent = {PAD, BOS, EOS, *self.tags.values()}
+        return [self.tokens[number] for number in ids if number not in silent]

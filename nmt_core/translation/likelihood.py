@@ -50,9 +50,8 @@ def _read(translator: Translator, source: str | Tokenized, target: str | Tokeniz
     whole = translator.target.tokenize(target)
     tokens = translator.cut(whole)
     text = whole.line if len(tokens) == len(whole.tokens) else translator.target.join(tokens)
-    asked = translator.cut(translator.source.tokenize(source))
     return _Pair(
-        translator.source.vocabulary.encode(asked),
+        translator.number(translator.source.tokenize(source)),
         translator.target.vocabulary.encode(tokens),
         len(text) + 1,
     )

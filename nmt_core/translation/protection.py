@@ -6,7 +6,7 @@ start; numbers and the terms of a glossary are only where they did not come thro
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import NamedTuple
@@ -195,9 +195,12 @@ class Protector:
         read = masked.line
         if restorer:
             read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
-        tokenized = (
-            line if isinstance(line, Tokenized) and read == text else self.source.tokenize(read)
-        )
+        if not isinstance(line, Tokenized):
+            tokenized = self.source.tokenize(read)
+        elif read == text:
+            tokenized = line
+        else:
+            tokenized = replace(self.source.tokenize(read), tag=line.tag)
         return ProtectedLine(text, tokenized, masked, in_capitals=odd == "upper")
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
@@ -206,7 +209,8 @@ class Protector:
         codes, capitals = self.languages.codes, given.in_capitals
         text = restore(written, given.masked, codes, in_capitals=capitals)
         tokens = (self._write(token, given.masked.literals) for token in translation.tokens)
-        limit = self.search.limit_length(len(given.text.tokens) + 1)
+        read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
+        limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
         breaches = [*check_literals(given.line, text, codes, self.kinds), *flaws]
         return translation._replace(text=text, tokens=tuple(tokens), breaches=tuple(breaches))

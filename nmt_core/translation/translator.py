@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.vocabulary import EOS, UNK
+from nmt_core.text.vocabulary import EOS
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.source_task import SourceTask, check_tag, copy_unknown, leave_tag
 from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
 
 _log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class Translator:
         *,
         beam_size: int | None = None,
         prefixes: Sequence[str] | None = None,
+        tag: str | None = None,
     ) -> list[str]:
         """Return the best translation of every line; that of an empty line is empty.
 
@@ -97,8 +99,12 @@ class Translator:
             lines: source text.
             beam_size: live hypotheses per sentence; None as configured.
             prefixes: beginnings of the translations.
+            tag: see :meth:`choose_tag`.
+
+        Raises:
+            ConfigError: if the model knows no such tag.
         """
-        translations = self.search(
+        translations = self.choose_tag(tag).search(
             lines, beam_size=beam_size, n_best=1, prefixes=prefixes, probabilities=False
         )
         return [best.text for best, *_ in translations]
@@ -181,6 +187,25 @@ class Translator:
         """Return a translator that knows these terms, too; they count more than its own."""
         return replace(self, glossaries=(glossary, *self.glossaries))
 
+    def choose_tag(self, tag: str | None) -> Self:
+        """Return a translator that reads lines as those of corpora with a tag.
+
+        Args:
+            tag: one of :attr:`tags`; None leaves the choice as it is.
+
+        Raises:
+            ConfigError: if the model knows no such tag.
+        """
+        if tag is None or tag == self.source.tag:
+            return self
+        check_tag(tag, self.tags)
+        return replace(self, source=replace(self.source, tag=tag))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the corpora that the model was trained on."""
+        return (*self.source.vocabulary.tags,)
+
     def sample(
         self,
         lines: Sequence[str | Tokenized],
@@ -233,9 +258,10 @@ class Translator:
         The last row and the last column belong to the ends of the sentences. None if the model has
         no attention, or the line no tokens.
         """
-        source = self._read(self.source.tokenize(line))
+        text = self.source.tokenize(line)
+        source = self._read(text)
         looks = self.full.attend([source], [translation.ids]) if source else None
-        return None if looks is None else looks[0]
+        return None if looks is None else leave_tag(looks[0], text.tag)
 
     @cached_property
     def full(self) -> FullEngine:
@@ -302,7 +328,7 @@ class Translator:
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         texts = [self.source.tokenize(line) for line in lines]
         tasks = [
-            _Task(text.line, self._read(text), self._begin(prefix))
+            SourceTask(text.line, self._read(text), self._begin(prefix), text.tag)
             for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
         ]
         wanted = [task for task in tasks if task.source]
@@ -313,8 +339,12 @@ class Translator:
         return [next(written) if task.source else [EMPTY_TRANSLATION] for task in tasks]
 
     def cut(self, text: Tokenized) -> list[str]:
-        """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""
-        tokens = text.tokens[: self.config.max_source_tokens]
+        """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out.
+
+        A tag counts as a token.
+        """
+        room = self.config.max_source_tokens - (text.tag is not None)
+        tokens = text.tokens[:room]
         if len(tokens) < len(text.tokens):
             _log.warning(
                 "a line has %d tokens, but only the first %d are read; give each of its sentences "
@@ -327,25 +357,33 @@ class Translator:
 
     def _read(self, text: Tokenized) -> list[int]:
         """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        tokens = self.cut(text)
-        return [*self.source.vocabulary.encode(tokens), EOS] if tokens else []
+        numbers = self.number(text)
+        return [*numbers, EOS] if numbers else []
+
+    def number(self, text: Tokenized) -> list[int]:
+        """Return the numbers of a source line's tokens, behind that of its tag if it has one.
+
+        None at all for a line without tokens.
+        """
+        numbers = self.source.vocabulary.encode(self.cut(text))
+        return [*self.source.find_tag(text), *numbers] if numbers else []
 
     def _begin(self, prefix: str) -> list[str]:
         return self.cut(self.target.tokenize(prefix))
 
     def _write(
-        self, tasks: Sequence["_Task"], hypotheses: Sequence[Sequence[Hypothesis]]
+        self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
         """Turn the hypotheses of a batch into text."""
         pairs = [
-            (task, hypothesis)
+            (task, task.leave_tag(hypothesis))
             for task, several in zip(tasks, hypotheses, strict=True)
             for hypothesis in several
         ]
         decode = self.target.vocabulary.decode
         tokens = [[*task.prefix, *decode(h.tokens)[len(task.prefix) :]] for task, h in pairs]
         if self.config.beam.unknown == "copy":
-            self._copy(pairs, tokens)
+            copy_unknown(pairs, tokens, self.source, lambda: self.full)
         written = iter(
             Translation(
                 text=self.target.join(words),
@@ -358,42 +396,3 @@ class Translator:
             for words, (_, hypothesis) in zip(tokens, pairs, strict=True)
         )
         return [list(islice(written, len(several))) for several in hypotheses]
-
-    def _copy(
-        self, pairs: Sequence[tuple["_Task", Hypothesis]], tokens: Sequence[list[str]]
-    ) -> None:
-        """Put source words in the place of unknown ones, those that attention looks at most."""
-        wanting = [
-            number
-            for number, (task, hypothesis) in enumerate(pairs)
-            if UNK in hypothesis.tokens[len(task.prefix) :]
-        ]
-        if not wanting:
-            return
-        weights = self._look([pairs[number] for number in wanting])
-        for number, looks in zip(wanting, weights, strict=True):
-            task, hypothesis = pairs[number]
-            words = self.source.surfaces(task.line)[: len(task.source) - 1]
-            most = looks[:, : len(words)].argmax(axis=1).tolist()
-            for position in range(len(task.prefix), len(hypothesis.tokens)):
-                if hypothesis.tokens[position] == UNK:
-                    tokens[number][position] = words[most[position]]
-
-    def _look(self, pairs: Sequence[tuple["_Task", Hypothesis]]) -> list[NDArray[np.float32]]:
-        """Return the attention of hypotheses: the one of the search, or else computed again."""
-        seen = [hypothesis.attention for _, hypothesis in pairs if hypothesis.attention is not None]
-        if len(seen) == len(pairs):
-            return seen
-        looks = self.full.attend(
-            [task.source for task, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs]
-        )
-        assert looks is not None  # for otherwise the search forbids the unknown word
-        return looks
-
-
-class _Task(NamedTuple):
-    """A line to translate."""
-
-    line: str
-    source: list[int]  # tokens by number and EOS, none of an empty line
-    prefix: list[str]  # tokens of the target language

@@ -21,6 +21,7 @@ from nmt_core.server.app import build_app
 from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
+from nmt_core.translation.source_task import check_tag
 from nmt_core.translation.translation import Translation
 
 
@@ -37,6 +38,7 @@ class StandIn:
     engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
     confidence_model = None
+    tags = ()
 
     def __init__(self, mark="", seconds=0.0, languages=("de", "en"), poison=None):
         self.mark = mark
@@ -47,6 +49,10 @@ class StandIn:
         self.calls = []
 
     def add_glossary(self, _):
+        return self
+
+    def choose_tag(self, tag):
+        check_tag(tag, ("own",))
         return self
 
     def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, attention=False):

@@ -136,5 +136,9 @@ def fuse_language_model(translator: Translator, folder: Path, weight: float) -> 
     device = next(model.parameters()).device
     language = load_language_model(folder, device=str(device))
     check_vocabularies(vocabulary, language.units.vocabulary)
-    engine = PyTorchEngine(Fused(model, language.model, weight), len(vocabulary))
+    engine = PyTorchEngine(
+        Fused(model, language.model, weight),
+        len(vocabulary),
+        never=tuple(vocabulary.tags.values()),
+    )
     return replace(translator, engine=engine, load_full=None, confidence_model=None)

@@ -130,7 +130,7 @@ def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr("nmt_core.cli.translate.open_standard_input", lambda: Typed(b"Hund\n"))
+    monkeypatch.setattr("nmt_core.cli.lines.open_standard_input", lambda: Typed(b"Hund\n"))
     result = run("translate", "--model", bundle)
 
     assert "Write lines; each is translated when it ends." in result.stderr

@@ -3,8 +3,9 @@
 import functools
 import os
 import warnings
+from collections import Counter
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -21,12 +22,12 @@ from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.engines.tracing import silence, watch, write_onnx
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
-from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
 from tests.support.slow_cases import mark_slow
 
 SIZE = 30
-WORDS = range(SIZE)
+WORDS = Vocabulary([*SPECIALS, *(f"w{number}" for number in range(SIZE - 4))])
 MODELS = [*PRESETS, *VARIANTS]
 FAMILIES = [
     "rnn_attention",
@@ -121,6 +122,25 @@ def test_it_finds_what_pytorch_finds(pair, name, search):
         assert (one.attention is None) == (other.attention is None) == without
         if one.attention is not None:
             assert np.allclose(one.attention, other.attention, atol=1e-3)
+
+
+def test_no_translation_holds_a_tag(pair, tmp_path):
+    """Nor what else the vocabulary says that no text holds."""
+    mine, plain = pair("rnn_attention")
+    greedy = BeamConfig(beam_size=1, stopping="fast")
+    written = Counter(
+        token for [best] in plain.search(requests(20), greedy, **QUIET) for token in best.tokens
+    )
+    [(frequent, _)] = written.most_common(1)
+    tokens = [f"<tag {n}>" if n == frequent else word for n, word in enumerate(WORDS.tokens)]
+    write_onnx(tmp_path / "model", "float32", model=build("rnn_attention"), positions=600)
+    tagged = Vocabulary(tokens)
+    other = load_onnx(tmp_path / "model", WORDS, tagged, name="onnx", device="cpu", threads=1)
+    mine = replace(mine, never=(frequent,))
+    mine, its = (engine.search(requests(20), greedy, **QUIET) for engine in (mine, other))
+
+    assert [best.tokens for [best] in mine] == [best.tokens for [best] in its]
+    assert not any(frequent in best.tokens for [best] in its)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,13 @@ async def test_the_page_is_told_and_led_to_the_card(tmp_path):
         missing = await client.get("/model_card/en/de")
 
     corpus, score = summarize_card(CARD)
-    told = {"version": "7", "corpus": corpus, "score": score, "card": "model_card/de/en"}
+    told = {
+        "version": "7",
+        "corpus": corpus,
+        "score": score,
+        "card": "model_card/de/en",
+        "tags": [],
+    }
     assert offered == {"source": "de", "target": "en", **told}
     assert card.text == CARD
     assert card.headers["Content-Type"].startswith("text/plain")

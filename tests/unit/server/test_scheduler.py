@@ -345,12 +345,12 @@ async def test_after_a_failure_a_single_request_does_not_wait():
                 await running.ask(["line " * words])
 
 
-@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention", "glossary"])
+@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention", "tag", "glossary"])
 @in_a_loop
 async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
     async with Running(Slow()) as running:
         tasks = [await running.occupy()]
-        value = {"n_best": 2, "glossary": Glossary({}, ("de", "en"))}.get(field, True)
+        value = {"n_best": 2, "tag": "own", "glossary": Glossary({}, ("de", "en"))}.get(field, True)
         for user, how in (("a", {}), ("b", {field: value})):
             tasks.append(running.begin([user], user=user, **how))
         await running.finish(tasks)
