@@ -3,7 +3,7 @@
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
-        data/corpus/corpus.json, data/weights.json, data/vectors/{source,target}.vec,
+        data/corpus/corpus.json, data/{weights,tags}.json, data/vectors/{source,target}.vec,
         data/vectors/source.bin, data/vectors/vectors.json, data/initial_model/,
         metrics/download.json, reports/data.html; and fetched files and what was read of them:
         downloads/
@@ -160,6 +160,7 @@ def main() -> None:
     )
     weights = [corpus["weight"] for corpus in metrics["corpora"].values()]
     files.write_json(paths.WEIGHTS, weights)
+    files.write_json(paths.TAGS, [corpus["tag"] for corpus in metrics["corpora"].values()])
     metrics["initial_model"] = initial_model
     files.write_json(paths.METRICS / "download.json", metrics)
     _write_page(metrics, params.languages)
@@ -279,6 +280,7 @@ def _measure_corpus(cleaned: CleanedCorpus, corpus: Corpus) -> dict[str, Any]:
     return {
         "kind": corpus.kind,
         "licence": describe_licence(corpus)["license"],
+        "tag": corpus.tag,
         "pairs": cleaned.kept,
         "removed": {name: _sort(cleaned.list_reasons(name)) for name in SPLITS},
     }
@@ -323,14 +325,15 @@ def _pairs_table(metrics: dict[str, dict[str, Any]]) -> Table:
 
 
 def _corpora_table(corpora: dict[str, dict[str, Any]]) -> Table:
-    table = Table("", *paths.SPLITS, "removed", "weight", "licence", title="Corpora")
-    for column in table.columns[1:-1]:
+    table = Table("", *paths.SPLITS, "removed", "weight", "licence", "tag", title="Corpora")
+    for column in table.columns[1:-2]:
         column.justify = "right"
     for name, corpus in corpora.items():
         removed = sum(sum(reasons.values()) for reasons in corpus["removed"].values())
         counts = (*(corpus["pairs"][split] for split in paths.SPLITS), removed)
         weight, licence = f"{corpus['weight']:g}", Text(corpus["licence"])
-        table.add_row(name, *(f"{count:,}" for count in counts), weight, licence)
+        cells = (*(f"{count:,}" for count in counts), weight, licence, corpus["tag"])
+        table.add_row(name, *cells)
     return table
 
 

@@ -1,14 +1,17 @@
 """Translate the test set, and score the translations with confidence intervals.
 
 Usage: python -m stages.evaluate
-Reads:  models/trained/, data/corpus/, data/tokenizer/, data/vocabulary/, metrics/download.json
+Reads:  models/trained/, data/corpus/, data/tags.json, data/tokenizer/, data/vocabulary/,
+        metrics/download.json
 Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
         reports/attention/*.png, reports/learning_curve.png, reports/index.html
 """
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +59,10 @@ from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
     choose,
+    list_tags,
     load_trained,
     read_validation,
+    tag_lines,
 )
 from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
@@ -77,6 +82,9 @@ def run(
 ) -> dict[str, Any]:
     """Score the model, and write translations, examples, pictures and the report of the run.
 
+    A line of a corpus with a tag is translated with that tag, as by a person who knows where it is
+    from; ``untagged`` has the scores without. Behaviour is measured without.
+
     Args:
         params: settings.
         inputs: what earlier stages made.
@@ -91,7 +99,7 @@ def run(
     references = list(files.read_lines(inputs.corpus / "test.target"))
     written = [translator.target.tokenize(line) for line in references]
     began = time.monotonic()
-    read = [translator.source.tokenize(line) for line in sources]
+    read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
     translations = [best for best, *_ in translator.search(read, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
     hypotheses = [translation.text for translation in translations]
@@ -111,7 +119,7 @@ def run(
     confidence, confidences = judge_confidence(
         params,
         translator,
-        read_validation(inputs.corpus, CONFIDENCE_SENTENCES, params.seed),
+        read_validation(inputs, CONFIDENCE_SENTENCES, params.seed),
         (sources, references, translations),
         language=language,
     )
@@ -126,11 +134,16 @@ def run(
     measured = {
         **score_translations(params, hypotheses, references, sources, language=language),
         "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
+        "untagged": score_untagged(
+            params, translator, read, hypotheses, references, language=language
+        ),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
         "literals": quality.count_kept_literals(
             sources, hypotheses, references, languages.codes
         ).model_dump(),
-        "behaviour": measure_behaviour(params, translator, sources, translations),
+        "behaviour": measure_behaviour(
+            params, translator, sources, None if any(inputs.tags) else translations
+        ),
         "confidence": confidence,
         "slices": dump_slices(measure_slices(params, text, hypotheses, corpora)),
     }
@@ -156,7 +169,7 @@ def measure_behaviour(
     params: EvaluateParams,
     translator: Translator,
     sources: Sequence[str],
-    translations: Sequence[Translation],
+    translations: Sequence[Translation] | None,
 ) -> dict[str, Any]:
     """Return what comes through when test sentences change, by kind of change."""
     if not params.behaviour.lines:
@@ -174,7 +187,7 @@ def measure_behaviour(
 def judge_confidence(
     params: EvaluateParams,
     translator: Translator,
-    validation: tuple[Sequence[str], Sequence[str]],
+    validation: tuple[Sequence[str], Sequence[str], Sequence[str | None]],
     test: tuple[Sequence[str], Sequence[str], Sequence[Translation]],
     *,
     language: str,
@@ -189,12 +202,13 @@ def judge_confidence(
     Args:
         params: what is good; resamples and seed.
         translator: translates validation text.
-        validation: source sentences and their references.
-        test: the same, with the translations.
+        validation: source sentences, their references and their tags.
+        test: source sentences, their references and their translations.
         language: code of the target language.
     """
-    sources, references = validation
-    translated = [best for best, *_ in translator.search(sources, n_best=1, probabilities=False)]
+    sources, references, tags = validation
+    read = tag_lines(translator.source, sources, tags) if any(tags) else sources
+    translated = [best for best, *_ in translator.search(read, n_best=1, probabilities=False)]
     found, good = select_searched(params, sources, references, translated, language=language)
     if missing := explain_unfit(good):
         return {"missing": missing}, [None] * len(test[0])
@@ -277,6 +291,43 @@ def score_novel(
     lines = ([text[row] for row in novel] for text in (hypotheses, references, sources))
     scores = score_translations(params, *lines, language=language)
     return {"sentences": len(novel)} | {
+        name: value for name, value in scores.items() if isinstance(value, float)
+    }
+
+
+def score_untagged(
+    params: EvaluateParams,
+    translator: Translator,
+    read: Sequence[Tokenized],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str,
+) -> dict[str, Any]:
+    """Return the scores of the test set without tags, and how many lines have each tag.
+
+    Empty if none has one.
+
+    Args:
+        params: the metrics.
+        translator: translates the lines once more.
+        read: the source lines with their tags.
+        hypotheses: translations of these.
+        references: reference translations.
+        language: code of the target language.
+    """
+    rows = [row for row, text in enumerate(read) if text.tag is not None]
+    if not rows:
+        return {}
+    plain = [replace(read[row], tag=None) for row in rows]
+    written = [*hypotheses]
+    for row, [best] in zip(
+        rows, translator.search(plain, n_best=1, probabilities=False), strict=True
+    ):
+        written[row] = best.text
+    sources = [text.line for text in read]
+    scores = score_translations(params, written, references, sources, language=language)
+    return {"tags": dict(sorted(Counter(read[row].tag for row in rows).items()))} | {
         name: value for name, value in scores.items() if isinstance(value, float)
     }
 
@@ -371,7 +422,7 @@ def main() -> None:
         tracker.params(run_metadata.read_public_settings("evaluate"))
         measured = run(
             load(EvaluateParams, "evaluate"),
-            TrainedInputs(),
+            TrainedInputs(tags=tuple(files.read_json(paths.TAGS))),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
             download=read_download(paths.METRICS / "download.json"),
@@ -379,6 +430,7 @@ def main() -> None:
         )
         numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
         numbers |= {f"test_novel_{n}": v for n, v in measured["novel"].items()}
+        numbers |= {f"test_untagged_{n}": v for n, v in measured["untagged"].items() if n != "tags"}
         judged = read_confidence(measured)
         if judged and (reliability := judged.reliability):
             numbers["test_confidence_area"] = reliability.area

@@ -63,7 +63,7 @@ def run(
             translator=translator,
             model_config=read_model_config(model_config),
             folder=Path(scratch),
-            text=read_validation(inputs.corpus, params.engine_sentences, evaluation.seed),
+            text=read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
             language=languages.target,
             threads=evaluation.threads or count_cores(),
         )

@@ -21,6 +21,8 @@ DOWNLOADS = HOME / "downloads"
 CORPUS = Path("data/corpus")
 WEIGHTS = Path("data/weights.json")
 """Of the corpora, in order: not among the text, which weights do not change."""
+TAGS = Path("data/tags.json")
+"""Likewise; empty for a corpus without."""
 VECTORS = Path("data/vectors")
 INITIAL_MODEL = Path("data/initial_model")
 TOKENIZER = Path("data/tokenizer")

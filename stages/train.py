@@ -2,7 +2,7 @@
 
 Usage: python -m stages.train
 Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/,
-        data/initial_model/
+        data/{weights,tags}.json, data/initial_model/
 Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as it goes,
         checkpoints/<fingerprint>/, from which the same command continues after any interruption
 
@@ -30,10 +30,8 @@ from nmt_core.base.errors import TrainingError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import NullTracker, Tracker
-from nmt_core.data.augmented_pairs import AugmentedPairs
-from nmt_core.data.batch import LONGEST, Sample, TrainingBatches, measured_batches
+from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.mixture import Mixture
-from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
@@ -43,7 +41,6 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
-from nmt_core.text.subword_sampling import SubwordSampler
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
@@ -58,6 +55,7 @@ from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
 from stages.runtime.digests import check_digests, write_digests
+from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import compute_fingerprint
 from stages.tracking import run_metadata, system_metrics
@@ -78,6 +76,8 @@ class Inputs:
     weights: Path = paths.WEIGHTS
     corpora: tuple[str, ...] = ()
     """Names of the corpora, in order; those of an initial model, behind them, have none."""
+    tags: tuple[str, ...] = ()
+    """Of all corpora, empty for one without; none at all if no corpus has any."""
 
 
 def run(
@@ -141,15 +141,16 @@ def build_objective(
     """Build the objective of a model, and a note on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    draw = draw_pairs(params, training, sides, languages)
+    draw = draw_pairs(params, training, sides, languages, inputs.tags)
+    pairs = read_tagged(validation, sides["source"], inputs.tags)
     mixture = build_mixture(params, inputs, training)
     target = sides["target"]
-    held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
+    held_out, too_long = measured_batches(pairs, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, languages.target)
     score = ValidationScore(
         metric=metric,
         sources=read_split_lines(inputs.corpus, "source", len(validation)),
-        source_numbers=[tokens[:LONGEST].tolist() for tokens, _ in validation],
+        source_numbers=[[*tokens[:LONGEST]] for tokens, _ in pairs],
         references=read_split_lines(inputs.corpus, "target", len(validation)),
         target=target,
         compute=compute,
@@ -191,29 +192,6 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
         return budget
     steps = batches.in_epochs(budget.epochs)
     return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
-
-
-def draw_pairs(
-    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side], languages: Languages
-) -> Sample | None:
-    """Return what draws the training pairs of an epoch; None if they are the same in each.
-
-    Raises:
-        ConfigError: if subwords are to be drawn and a tokenizer has none.
-    """
-    draw: Sample | None = None
-    if params.augmentation:
-        both = (sides["source"], sides["target"])
-        config, codes = params.augmentation, languages.codes
-        draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
-    wanted = params.subword_sampling
-    if wanted.kind == "none":
-        return draw
-    source, target = (
-        SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
-        for name, side in sides.items()
-    )
-    return SampledPairs(draw or dataset.draw, source, target, params.seed).draw
 
 
 def load_pretrained(embeddings: Path) -> Pretrained | None:
@@ -364,7 +342,7 @@ def run_rank(params: TrainParams, world: World) -> None:
         try:
             model, progress = run(
                 params,
-                Inputs(corpora=tuple(download.corpora)),
+                Inputs(corpora=tuple(download.corpora), tags=tuple(files.read_json(paths.TAGS))),
                 languages=languages,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,

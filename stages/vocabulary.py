@@ -1,12 +1,13 @@
 """Build the vocabulary of each language.
 
 Usage: python -m stages.vocabulary
-Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/,
+Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/, data/tags.json,
         data/initial_model/vocabulary/
 Writes: data/vocabulary/{source,target}.txt and digests.json, metrics/vocabulary.json
 """
 
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from nmt_core.base import files
@@ -22,7 +23,7 @@ from stages.runtime.digests import write_digests
 from stages.runtime.entry import run_stage
 
 
-def run(
+def run(  # noqa: PLR0913 - one argument per input
     params: VocabularyParams,
     *,
     tokenizer: Path,
@@ -30,12 +31,13 @@ def run(
     vectors: Path,
     vocabulary: Path,
     workers: WorkersConfig,
+    tags: Collection[str] = (),
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
     """Write one vocabulary per side; a tokenizer that brings its own decides alone.
 
     Characters of both sides are counted together: both have the same vocabulary, as tied embeddings
-    need it.
+    need it, and so tags of source lines stand in both.
     """
     counted = count(tokenized, vocabulary, workers)
     together = sum(counted.values(), Counter[str]())
@@ -60,6 +62,7 @@ def run(
                     min_count=params.min_count,
                     symbols=ALL_SYMBOLS,
                 )
+            tokens = tokens.with_tags(tags)
             tokens.save(part / f"{side}.txt")
             unknown = sum(count for token, count in counts.items() if token not in tokens)
             metrics[f"{side}_size"] = len(tokens)
@@ -90,6 +93,13 @@ def rank_words(path: Path) -> dict[str, int]:
     return {word: len(words) - rank for rank, word in enumerate(words)}
 
 
+def list_known_tags(tags: Path, initial_model: Path) -> set[str]:
+    """Return the tags of the corpora, and those that the initial model knows."""
+    vocabulary = initial_model / "vocabulary" / "source.txt"
+    known = Vocabulary.load(vocabulary).tags if vocabulary.exists() else {}
+    return {*known, *filter(None, files.read_json(tags))}
+
+
 def main() -> None:
     """Run the stage on the project's own paths."""
     metrics = run(
@@ -99,6 +109,7 @@ def main() -> None:
         vectors=paths.VECTORS,
         vocabulary=paths.VOCABULARY,
         workers=load(WorkersConfig, "workers"),
+        tags=list_known_tags(paths.TAGS, paths.INITIAL_MODEL),
     )
     files.write_json(paths.METRICS / "vocabulary.json", metrics)
 

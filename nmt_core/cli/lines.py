@@ -160,15 +160,3 @@ def show_progress() -> Iterator[Callable[[int], None]]:
     with resolve_name("nmt_core.base.progress:line_counter")() as bar:  # slow to import
         task = bar.add_task("", total=None)
         yield lambda lines: bar.advance(task, lines)
-
-
-def await_lines() -> Iterator[list[str]]:
-    """Return the lines of standard input; on a terminal, first ask for them.
-
-    Raises:
-        CorpusError: if standard input is closed.
-    """
-    source = open_standard_input()
-    if source.isatty():
-        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
-    return read_chunks(source)

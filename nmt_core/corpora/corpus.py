@@ -4,11 +4,12 @@ A new source is a file with a subclass of :class:`Corpus`, its line in ``registe
 choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a corpus is.
 """
 
+import re
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
@@ -47,6 +48,19 @@ class Description(NamedTuple):
     text: str
 
 
+def check_tag_name(tag: str) -> str:
+    """Return a tag, or nothing where there is none.
+
+    Raises:
+        ValueError: if it is no short name.
+    """
+    if tag and not re.fullmatch("[A-Za-z0-9_-]{1,40}", tag):
+        raise ValueError(
+            f"a tag is a name of at most 40 letters, digits, _ and -, such as medical, got {tag!r}"
+        )
+    return tag
+
+
 class Corpus(Pinnable, Fetchable):
     """Settings of a source of parallel text.
 
@@ -76,6 +90,11 @@ class Corpus(Pinnable, Fetchable):
     licence: str = Field("", max_length=100)
     """Licence of the text, as SPDX or Hugging Face spell it, such as cc-by-4.0, or a name of your
     own; empty takes what is known of this kind. Asked for where there are several corpora."""
+
+    tag: Annotated[str, AfterValidator(check_tag_name)] = ""
+    """Short name of where the text is from, which several corpora may share: what a model reads
+    before each of their source lines. Who translates may choose one, by ``nmt translate --tag``;
+    empty for none."""
 
     filter: FilterConfig | None = None
     """Filters of its training pairs; null takes ``download.filter``."""

@@ -19,7 +19,7 @@ from nmt_core.corpora.splitting import Split, SplitConfig
 from nmt_core.fetch.source import Fetch, Fetched, Source
 from nmt_core.text.languages import Languages
 
-OF_MIXTURE = {"weight", "licence", "filter", "train_only"}
+OF_MIXTURE = {"weight", "licence", "tag", "filter", "train_only"}
 """Settings of a corpus that change nothing of how it is read; its filters count as they apply."""
 
 

@@ -109,7 +109,8 @@ def weigh_replayed(
 
 def _identify(corpus: Corpus) -> dict[str, Any]:
     """Return the settings that say where text comes from; it may have grown since."""
-    settings = corpus.model_dump(exclude={"weight", "licence", "filter", "train_only", "renewed"})
+    left_out = {"weight", "licence", "tag", "filter", "train_only", "renewed"}
+    settings = corpus.model_dump(exclude=left_out)
     return _drop_digests(settings)
 
 

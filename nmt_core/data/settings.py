@@ -47,6 +47,9 @@ class MixtureConfig(Config):
     temperature: float = Field(1.0, ge=0.1, le=100)
     """1 takes weights as they are; more brings shares of large and small corpora nearer to each
     other: one is in proportion to (weight x pairs)^(1/temperature) (Arivazhagan et al. 2019)."""
+    untagged: float = Field(0.1, ge=0, le=1)
+    """Share of the pairs of corpora with a tag that are read without it, drawn anew in every epoch,
+    so that text whose tag nobody chooses is translated well, too."""
     phases: tuple[Phase, ...] = ()
     """Parts of the training in order, such as ``[{tokens: 20000000}, {corpora: [own]}]``: all
     corpora until 20 million target tokens, then only ``own``."""

@@ -37,7 +37,7 @@ print(Translator.load("FOLDER").translate(["..."]))
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
 | training | {steps:,} updates, {epochs}, {tokens:,} target tokens; best at {best:,} |
-{start}{scores}
+{start}{tags}{scores}
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
@@ -126,6 +126,7 @@ def render_card(
         **cells,
         confidence="\n".join(describe_confidence(scores)),
         start=start_row(record.get("initial_model", {})),
+        tags=tag_row(scores, measured["download"].get("corpora", {})),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
         behaviour="\n".join(tabulate_behaviour(scores["behaviour"])),
@@ -157,6 +158,19 @@ def start_row(origin: dict[str, Any]) -> str:
         f"sentences of this test set |\n"
         for half, base in origins.items()
     )
+
+
+def tag_row(scores: Mapping[str, Any], corpora: Mapping[str, Any]) -> str:
+    """Return the row of the card's table for the tags of corpora, if any."""
+    tags = sorted({tag for corpus in corpora.values() if (tag := corpus.get("tag"))})
+    if not tags:
+        return ""
+    row = f"{', '.join(tags)}: say by `nmt translate --tag` where text is from"
+    if untagged := scores.get("untagged"):
+        plain = (f"{find_label(name)} {untagged[name]:.1f}" for name in find_metric_names(scores))
+        lines = sum(untagged["tags"].values())
+        row += f"; {lines:,} test sentences have theirs, without which: {', '.join(plain)}"
+    return f"| tags | {row} |\n"
 
 
 def describe_novel(scores: dict[str, Any]) -> str:

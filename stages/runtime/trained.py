@@ -1,6 +1,7 @@
 """The trained model with its tokenizers and vocabularies, for evaluation and export."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
-from nmt_core.text.side import Side
+from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.word_translations import load_word_translations
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
@@ -32,6 +33,8 @@ class TrainedInputs:
     corpus: Path = paths.CORPUS
     tokenizer: Path = paths.TOKENIZER
     vocabulary: Path = paths.VOCABULARY
+    tags: tuple[str, ...] = ()
+    """Of the corpora, empty for one without; none at all if no corpus has any."""
 
 
 def check_trained() -> None:
@@ -55,7 +58,11 @@ def load_trained(
     )
     model = load_model(inputs.trained, len(source.vocabulary), len(target.vocabulary))
     return Translator(
-        engine=PyTorchEngine(model.to(compute.device), len(target.vocabulary)),
+        engine=PyTorchEngine(
+            model.to(compute.device),
+            len(target.vocabulary),
+            never=tuple(target.vocabulary.tags.values()),
+        ),
         source=source,
         target=target,
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
@@ -79,8 +86,30 @@ def choose(total: int, count: int, seed: int) -> list[int]:
     return sorted(int(number) for number in drawn)
 
 
-def read_validation(corpus: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
-    """Return ``count`` pairs of the validation set, drawn by ``seed``."""
-    source, target = (list(files.read_lines(corpus / f"validation.{side}")) for side in paths.SIDES)
-    chosen = choose(len(source), count, seed)
-    return [source[number] for number in chosen], [target[number] for number in chosen]
+def read_validation(
+    inputs: TrainedInputs, count: int, seed: int
+) -> tuple[list[str], list[str], list[str | None]]:
+    """Return ``count`` pairs of the validation set, drawn by ``seed``, and the tags of each."""
+    sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
+    chosen = choose(len(sides[0]), count, seed)
+    source, target = ([side[number] for number in chosen] for side in sides)
+    tags = list_tags(inputs, "validation")
+    return source, target, [tags[number] if tags else None for number in chosen]
+
+
+def list_tags(inputs: TrainedInputs, split: str) -> list[str | None]:
+    """Return the tag of each line of a split, that of its corpus; empty if no corpus has any."""
+    if not any(inputs.tags):
+        return []
+    corpora = files.read_json(inputs.corpus / "corpus.json")["corpora"]
+    return [
+        tag or None
+        for tag, pairs in zip(inputs.tags, corpora, strict=True)
+        for _ in range(pairs[split])
+    ]
+
+
+def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[str | None]) -> list[Tokenized]:
+    """Return lines with their tags; without any if there are none."""
+    read = [side.tokenize(line) for line in lines]
+    return [replace(text, tag=tag) for text, tag in zip(read, tags, strict=True)] if tags else read

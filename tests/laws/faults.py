@@ -2,6 +2,30 @@
 
 FAULTS = [
     (
+        "tags that an epoch does not draw anew",
+        "nmt_core/data/tagged_pairs.py",
+        'make_generator(self.seed, "tags", epoch, number)',
+        'make_generator(self.seed, "tags", number)',
+    ),
+    (
+        "a tag that a line loses where its case is restored",
+        "nmt_core/translation/protection.py",
+        "tokenized = replace(self.source.tokenize(read), tag=line.tag)",
+        "tokenized = self.source.tokenize(read)",
+    ),
+    (
+        "tags that CTranslate2 may write",
+        "nmt_core/engines/ctranslate2.py",
+        "never = [PAD, BOS, *self.target.tags.values()]",
+        "never = [PAD, BOS]",
+    ),
+    (
+        "attention that has a column for the tag",
+        "nmt_core/translation/source_task.py",
+        "left = looks[:, 1:]",
+        "left = looks",
+    ),
+    (
         "drawn rows that leave with others",
         "nmt_core/decoding/stepwise.py",
         "written[number * hypotheses : (number + 1) * hypotheses]",

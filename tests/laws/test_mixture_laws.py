@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
+from nmt_core.data.augmented_pairs import AugmentedPairs
 from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.mixture import GROUP, Mixture
-from nmt_core.data.settings import BucketBatching, MixtureConfig, TokenBatching
+from nmt_core.data.settings import (
+    AugmentationConfig,
+    BucketBatching,
+    MixtureConfig,
+    TokenBatching,
+)
+from nmt_core.data.tagged_pairs import TaggedPairs
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from nmt_core.text.words import Words
 from tests.support.pairs import write_pairs
+from tests.support.presets import TARGET_SIZE
 from tests.support.processes import run_python
 from tests.support.slow_cases import mark_slow
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
@@ -244,23 +255,37 @@ def test_processes_read_the_mixture_together():
         assert sum(part.batch.rows for part in parts) == whole.batch.rows
 
 
+def draw_merged(dataset):
+    """Return what draws pairs, some of which have another one behind them."""
+    side = Side(Words("whitespace"), Vocabulary([*SPECIALS, *"abcdefgh"[: TARGET_SIZE - 4]]))
+    config = AugmentationConfig(merged=0.3, typing_errors=0.3)
+    return AugmentedPairs(dataset, (side, side), ("de", "en"), config, seed=2)
+
+
 @pytest.mark.parametrize(
     "name", mark_slow(["transformer", "convs2s", "rnn_plain"], but=["rnn_plain"])
 )
-def test_resuming_with_five_corpora_in_phases_is_continuing(tmp_path, name):
+def test_resuming_with_five_corpora_in_phases_with_tags_is_continuing(tmp_path, name):
     """An epoch of all corpora is planned in two groups."""
     dataset = write_pairs(tmp_path / "pairs", longest=6)
     phases = [{"tokens": 150}, {"corpora": ["two", "five"], "tokens": 100}, {"corpora": ["one"]}]
     weight = [1.0, 3.0, 0.0, 1.0, 9.0]
     mixture = mix([5, 10, 15, 20, 10], weight, phases=phases, group_pairs=30)
-    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, mixture=mixture)
+    tags = [TARGET_SIZE, None, None, TARGET_SIZE + 1, TARGET_SIZE]
+    read = draw_merged(dataset).draw
+    tagged = TaggedPairs(read, [*mixture.ranges.values()], tags, untagged=0.3, seed=9)
+    assert {tag for tag in tags if tag} == {
+        int(tagged.draw(number, 0)[0][0]) for number in range(60)
+    } - {*range(TARGET_SIZE)}
+    more = {"mixture": mixture, "sample": tagged.draw, "words": TARGET_SIZE + 2}
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **more)
     whole.fit()
     assert whole.progress.position.phase == 2
     for cut_at in range(1, STEPS):
         folder = tmp_path / str(cut_at)
         with pytest.raises(PowerCut):
-            trainer(dataset, folder, Log(cut_at), name=name, mixture=mixture).fit()
-        again = trainer(dataset, folder, Log(), name=name, mixture=mixture)
+            trainer(dataset, folder, Log(cut_at), name=name, **more).fit()
+        again = trainer(dataset, folder, Log(), name=name, **more)
         again.fit()
         assert weights(whole.model) == weights(again.model)
         assert untimed(whole.progress) == untimed(again.progress)

@@ -150,8 +150,10 @@ def test_only_what_changed_is_read_again(run, corpus, sifted):
     assert sifted() == Counter(["three"])
     assert more["train"][: len(before["train"])] == before["train"]
 
-    run(settings({"one": one, "zwei": two, "three": three | {"weight": 9.0, "licence": "cc0-1.0"}}))
+    others = {"weight": 9.0, "licence": "cc0-1.0", "tag": "own"}
+    measured, _ = run(settings({"one": one, "zwei": two, "three": three | others}))
     assert sifted() == Counter()
+    assert [corpus["tag"] for corpus in measured["corpora"].values()] == ["", "", "own"]
     _, again = run(settings({"one": one, "two": two}))
     assert (sifted(), again) == (Counter(), before)
 
@@ -232,6 +234,8 @@ def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
         ({"one": {"kind": "file"}}, "corpora.one.kind must be one of .*'files'.*, got 'file'"),
         ({"Eins": {}}, "corpora.Eins: a corpus has a name of at most 40 lower-case letters"),
         ({"../x": {}}, "a corpus has a name"),
+        ({"one": {"tag": "my tag"}}, "a tag is a name of at most 40 letters.*got 'my tag'"),
+        ({"one": {"tag": "a\n"}}, "a tag is a name of at most 40 letters"),
     ],
 )
 def test_what_cannot_be_meant_is_told(corpus, change, expected):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from nmt_core.base import files
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
@@ -14,9 +15,10 @@ from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
 from stages.reporting.confidence import read_confidence
-from stages.runtime.trained import TrainedInputs
+from stages.runtime.trained import TrainedInputs, list_tags, read_validation, tag_lines
 from tests.support.run_pages import TRAINING
 from tests.support.scripted import scripted_translator
+from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
@@ -172,7 +174,7 @@ def judge(references_of_questions, **settings):
     return evaluate.judge_confidence(
         EvaluateParams(resamples=20, **settings),
         translator,
-        (lines, references),
+        (lines, references, [None] * len(lines)),
         (lines[:99], references[:99], [best for [best] in translator.search(lines[:99])]),
         language="en",
     )
@@ -197,3 +199,49 @@ def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
     assert confidences == [None] * 99
     assert found.keys() == {"missing"}
     assert read_confidence({"confidence": found}) is None
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    """Inputs of two corpora, of which the second has a tag, and a translator that knows it."""
+    counts = [{"validation": 4, "test": 1}, {"validation": 0, "test": 3}]
+    files.write_json(tmp_path / "corpus.json", {"corpora": counts})
+    for split in ("validation", "test"):
+        for side in ("source", "target"):
+            files.write_lines(tmp_path / f"{split}.{side}", LINES)
+    return tagged_translator(), TrainedInputs(trained=tmp_path, corpus=tmp_path, tags=("", "own"))
+
+
+def test_a_line_has_the_tag_of_its_corpus(tagged):
+    translator, inputs = tagged
+    tags = list_tags(inputs, "test")
+    read = tag_lines(translator.source, LINES, tags)
+
+    assert tags == [None, "own", "own", "own"]
+    assert [(text.line, text.tag) for text in read] == [*zip(LINES, tags, strict=True)]
+    assert list_tags(replace(inputs, tags=("", "")), "test") == []
+    assert {text.tag for text in tag_lines(translator.source, LINES, [])} == {None}
+    source, _, drawn = read_validation(inputs, 4, 1)
+    assert (source, drawn) == (LINES, [None] * 4)
+    other = replace(inputs, tags=("own", ""))
+    assert read_validation(other, 2, 1)[2] == ["own"] * 2
+
+
+def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
+    translator, inputs = tagged
+    read = tag_lines(translator.source, LINES, list_tags(inputs, "test"))
+    hypotheses = ["first", *(best.text for [best] in translator.search(read[1:], n_best=1))]
+    params = EvaluateParams(resamples=5)
+    plain = translator.translate(LINES)
+    found = evaluate.score_untagged(params, translator, read, hypotheses, plain, language="en")
+
+    assert found["tags"] == {"own": 3}
+    assert 0 < found["chrf"] < 100  # the first line is not translated again
+    without = [text.__class__(text.line, text.tokens) for text in read]
+    assert not evaluate.score_untagged(
+        params, translator, without, hypotheses, plain, language="en"
+    )
+    rescored = evaluate.score_untagged(
+        params, translator, read, [plain[0], *hypotheses[1:]], plain, language="en"
+    )
+    assert rescored["chrf"] == 100

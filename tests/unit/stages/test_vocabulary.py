@@ -3,6 +3,7 @@
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize, vocabulary
 from stages.params import TokenizeParams, VocabularyParams
@@ -39,3 +40,30 @@ def test_both_sides_know_the_characters_of_either(tmp_path):
     assert measured["source_size"] == measured["target_size"] == 12 + len(ALL_SYMBOLS)
     assert measured["source_unknown_rate"] == 1 / 14
     assert measured["target_unknown_rate"] == 2 / 15
+
+
+def test_both_sides_know_the_tags_of_the_corpora_and_of_the_initial_model(tmp_path):
+    files.write_json(tmp_path / "tags.json", ["", "own", "", "news", "own"])
+    initial = tmp_path / "initial"
+    assert vocabulary.list_known_tags(tmp_path / "tags.json", initial) == {"news", "own"}
+    old = Vocabulary([*SPECIALS, "a"]).with_tags(["law"])
+    old.save(initial / "vocabulary" / "source.txt")
+    assert vocabulary.list_known_tags(tmp_path / "tags.json", initial) == {"law", "news", "own"}
+
+    places = {name: tmp_path / name for name in ("tokenizer", "tokenized", "vocabulary")}
+    for side in paths.SIDES:
+        Characters().save(places["tokenizer"] / side)
+        files.write_lines(places["tokenized"] / f"train.{side}", ["a b", "b"])
+    made = {}
+    for tags in ((), ("news", "law")):
+        vocabulary.run(
+            VocabularyParams(),
+            vectors=tmp_path / "vectors",
+            workers=WorkersConfig(processes=1),
+            tags=tags,
+            **places,
+        )
+        made[tags] = [Vocabulary.load(places["vocabulary"] / f"{side}.txt") for side in paths.SIDES]
+    for plain, tagged in zip(*made.values(), strict=True):
+        assert tagged.tokens == (*plain.tokens, "<tag law>", "<tag news>")
+        assert not plain.tags

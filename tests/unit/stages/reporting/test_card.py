@@ -14,7 +14,7 @@ from nmt_core.translation.behaviour import Behaviour, ProbeShare
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.reporting import summary
-from stages.reporting.card import describe_literals, render_card
+from stages.reporting.card import describe_literals, render_card, tag_row
 from tests.support import run_pages
 from tests.support.tiny import judge_by_score
 
@@ -100,6 +100,18 @@ def parts(text):
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
     cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
     return yaml.safe_load(metadata), [row for row in cells if row], page
+
+
+def test_a_card_names_the_tags_and_the_scores_without_them():
+    corpora = {"one": {"tag": ""}, "two": {"tag": "own"}, "three": {"tag": "law"}}
+    assert tag_row(SCORES, {"one": {"tag": ""}}) == tag_row(SCORES, {}) == ""
+    assert tag_row(SCORES, corpora) == (
+        "| tags | law, own: say by `nmt translate --tag` where text is from |\n"
+    )
+    untagged = {"tags": {"own": 3, "law": 1000}, "bleu": 20.04, "chrf": 40.0}
+    assert tag_row(SCORES | {"untagged": untagged}, corpora).endswith(
+        "is from; 1,003 test sentences have theirs, without which: BLEU 20.0, chrF 40.0 |\n"
+    )
 
 
 def test_a_card_says_how_good_of_what_and_how_to_use_it():

@@ -1,0 +1,269 @@
+"""Laws of tags: no text makes one, no translation holds one, and a seed decides who has one."""
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.data.augmented_pairs import AugmentedPairs
+from nmt_core.data.settings import AugmentationConfig, MixtureConfig
+from nmt_core.data.tagged_pairs import TaggedPairs
+from nmt_core.decoding.settings import SamplingConfig
+from nmt_core.text import Characters
+from nmt_core.text.languages import Languages
+from nmt_core.text.side import Side
+from nmt_core.text.subword_sampling import SubwordSampling
+from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
+from nmt_core.text.words import Words
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.prepared import prepare_engines
+from nmt_core.translation.translator import Translator
+from stages.runtime.drawn_pairs import draw_pairs, read_tagged
+from tests.support.pairs import write_pairs
+from tests.support.tagged import NAMES, tagged_translator
+from tests.support.tiny import LINES, MODEL, export, subwords
+
+TOKENIZERS = (Characters(), Words("whitespace"), Words("punctuation"), subwords())
+GERMAN = Languages(source="de", target="en")
+like_tags = st.sampled_from(
+    ["<tag own>", "<tag", "own>", "news", " ", "<tag\N{NO-BREAK SPACE}own>"]
+)
+texts = st.lists(like_tags | st.text(max_size=8), max_size=6).map("".join)
+tags = st.lists(st.from_regex("[A-Za-z0-9_-]{1,9}", fullmatch=True), max_size=4)
+
+
+@given(names=tags, tokens=st.lists(st.text(min_size=1, max_size=5), unique=True, max_size=9))
+def test_tags_stand_behind_all_tokens_and_move_none(names, tokens):
+    plain = Vocabulary([*SPECIALS, *(token for token in tokens if token not in SPECIALS)])
+    known = plain.with_tags(names)
+
+    assert known.tokens[: len(plain)] == plain.tokens
+    assert [*known.tags] == sorted({*names})
+    assert [*known.tags.values()] == [*range(len(plain), len(known))]
+    assert known.with_tags(names[:1]).tokens == known.tokens
+    assert known.decode(range(len(known))) == plain.decode(range(len(plain)))
+    assert known.encode(known.tokens)[len(plain) :] == [UNK] * len(known.tags)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda one: type(one).__name__)
+@given(text=texts)
+def test_no_text_makes_a_tag(tokenizer, text):
+    tokens = tokenizer.encode(text)
+    side = Side(tokenizer, Vocabulary([*SPECIALS, *{*tokens} - {*SPECIALS}]).with_tags(NAMES))
+
+    assert not any(token.startswith(TAG_BEGIN) for token in tokens)
+    assert not {*side.ids(text)} & {*side.vocabulary.tags.values()}
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    """Sixty pairs, of three corpora."""
+    pairs = write_pairs(tmp_path / "pairs", longest=6)
+    pairs.corpora = [range(25), range(25, 40), range(40, 60)]
+    return pairs
+
+
+def strip(pair):
+    source, target = pair
+    return ([*source][1:], [*target])
+
+
+def test_who_has_a_tag_is_drawn_by_seed_epoch_and_number_alone(dataset):
+    pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
+    again = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
+    other = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=4)
+    seen, met, differing = Counter(), [set(), set()], 0
+    for epoch in range(40):
+        for number in reversed(range(60)):
+            drawn, plain = pairs.draw(number, epoch), dataset[number]
+            tag = next((one for one in (100, 101) if one == drawn[0][0]), None)
+            assert [*again.draw(number, epoch)[0]] == [*drawn[0]]
+            differing += len(other.draw(number, epoch)[0]) != len(drawn[0])
+            if tag is None:
+                assert drawn[0].tolist() == plain[0].tolist()
+            else:
+                assert strip(drawn) == (plain[0].tolist(), plain[1].tolist())
+                assert tag == (100 if number < 25 else 101)
+                assert not 25 <= number < 40
+            seen[tag] += not 25 <= number < 40
+            if number < 25:
+                met[tag is None].add(number)
+
+    assert seen[None] / seen.total() == pytest.approx(0.25, abs=0.03)
+    assert met == [{*range(25)}, {*range(25)}]  # none has always the same
+    assert differing
+
+
+@pytest.mark.parametrize(("share", "tagged"), [(0.0, 45), (1.0, 0)])
+def test_all_or_none_have_tags_where_that_is_asked_for(dataset, share, tagged):
+    pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], share, seed=1)
+    assert sum(pairs.draw(number, 7)[0][0] >= 100 for number in range(60)) == tagged
+
+
+def settings(**changes):
+    plain = {
+        "augmentation": AugmentationConfig(),
+        "subword_sampling": SubwordSampling(),
+        "mixture": MixtureConfig(untagged=0.0),
+        "seed": 1,
+    }
+    return SimpleNamespace(**plain | changes)
+
+
+def test_corpora_without_tags_are_read_as_before(dataset):
+    side = Side(Words("whitespace"), Vocabulary([*SPECIALS, *"abcdefgh"]))
+    sides, merged = {"source": side, "target": side}, AugmentationConfig(merged=0.5)
+    for none in ((), ("", "", "")):
+        assert draw_pairs(settings(), dataset, sides, GERMAN, none) is None
+        drawn = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN, none)
+        assert isinstance(drawn.__self__, AugmentedPairs)
+        for pair, plain in zip(read_tagged(dataset, side, none), dataset, strict=True):
+            assert [*map(list, pair)] == [*map(list, plain)]
+
+
+def test_a_pair_that_is_modified_has_its_tag_and_validation_always(dataset):
+    known = Vocabulary([*SPECIALS, *"abcdefgh"]).with_tags(NAMES)
+    side, of_corpora = Side(Words("whitespace"), known), ("own", "", "news")
+    sides = {"source": side, "target": side}
+    merged = AugmentationConfig(merged=1.0)
+    plain = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN)
+    drawn = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN, of_corpora)
+    for number in range(60):
+        name = of_corpora[0 if number < 25 else 1 if number < 40 else 2]
+        tag = [known.tags[name]] if name else []
+        source, target = plain(number, 2)
+        assert [*map(list, drawn(number, 2))] == [[*tag, *source], [*target]]
+        assert [*read_tagged(dataset, side, of_corpora)[number][0]] == [*tag, *dataset[number][0]]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """An export of a model that knows tags, with one engine more."""
+    folder = tmp_path_factory.mktemp("tagged")
+    translator = tagged_translator()
+    prepared = prepare_engines(
+        ["float32"],
+        translator=translator,
+        model_config=MODEL,
+        folder=folder,
+        text=(LINES, LINES),
+        language="en",
+        threads=1,
+    )
+    return export(folder / "export", translator=translator, engines=prepared.engines)
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_a_tag_is_read_and_never_written(bundle, engine):
+    """Though the model of this test wants to write nothing else."""
+    translator = Translator.load(bundle, engine=engine, threads=1)
+    assert translator.engine.name.startswith(engine)
+    assert translator.tags == NAMES
+    found = {tag: translator.choose_tag(tag).search(LINES, n_best=2) for tag in (None, *NAMES)}
+    numbers = {*translator.target.vocabulary.tags.values()}
+    for several in found.values():
+        assert [one.text for one in several[2]] == [""]
+        for each in (one for line in several for one in line):
+            assert not numbers & {*each.ids}
+            assert len(each.ids) == len(each.tokens)
+            assert len(each.token_probabilities) in {0, len(each.tokens) + 1}
+    assert len({str(each) for each in found.values()}) == len(found)
+    original = tagged_translator()
+    for tag in (None, *NAMES):
+        wanted = original.choose_tag(tag).translate(LINES, beam_size=1)
+        assert translator.translate(LINES, beam_size=1, tag=tag) == wanted
+
+
+def test_samples_hold_no_tag_and_depend_on_one(bundle):
+    translator = Translator.load(bundle, engine="torch")
+    sampling = SamplingConfig(samples=3)
+    plain, tagged = (translator.choose_tag(tag).sample(LINES, sampling) for tag in (None, "own"))
+    numbers = {*translator.target.vocabulary.tags.values()}
+    assert not any(numbers & {*one.ids} for line in (*plain, *tagged) for one in line)
+    assert [one.text for line in plain for one in line] != [
+        one.text for line in tagged for one in line
+    ]
+
+
+class Recorder:
+    """An engine that keeps what it is asked."""
+
+    name, sees_attention = "recorder", True
+
+    def __init__(self, engine):
+        self.engine, self.asked = engine, []
+
+    def explain_refusal(self, search, *, prefixes):
+        return None
+
+    def search(self, requests, search, **options):
+        self.asked += [list(one.source) for one in requests]
+        return self.engine.search(requests, search, **options)
+
+
+def test_every_way_of_a_line_to_the_model_keeps_its_tag():
+    """With symbols in the place of what was lost, in the ordinary case, and without loops."""
+    plain = tagged_translator()
+    recorder = Recorder(plain.engine)
+    translator = replace(plain, engine=recorder, languages=GERMAN).choose_tag("own")
+    translator.search(["Der {name} hat 94 Häuser.", "DER HUND", "", "<tag own>"], n_best=1)
+    own = translator.source.vocabulary.tags["own"]
+
+    assert len(recorder.asked) > 4
+    assert all(source[0] == own and own not in source[1:] for source in recorder.asked)
+    assert all(source[-1] == EOS and len(source) > 2 for source in recorder.asked)
+
+
+def test_attention_is_that_to_the_text(bundle):
+    translator = Translator.load(bundle, engine="torch").choose_tag("news")
+    [[best]] = translator.search(LINES[:1], n_best=1, attention=True)
+    tokens = translator.source.tokens(LINES[0])
+    again = translator.attention(LINES[0], best)
+
+    assert best.attention.shape == (len(best.ids) + 1, len(tokens) + 1)
+    assert np.allclose(best.attention.sum(axis=1), 1, atol=1e-5)
+    assert np.allclose(best.attention, again, atol=1e-6)
+
+
+def test_a_tag_counts_among_the_tokens_that_are_read():
+    plain = tagged_translator(max_source_tokens=4)
+    recorder = Recorder(plain.engine)
+    for tag in (None, "own"):
+        replace(plain, engine=recorder).choose_tag(tag).search(LINES[:1], n_best=1)
+    assert [len(source) for source in recorder.asked] == [5, 5]
+
+
+def test_a_pair_is_as_likely_as_its_tag_lets_it_be(bundle):
+    translator = Translator.load(bundle, engine="torch")
+    pairs = [(LINES[0], "the dog"), (LINES[1], "")]
+    plain, tagged, line_by_line = (
+        [one.log_likelihood for one in score_pairs(*asked)]
+        for asked in (
+            (translator, pairs),
+            (translator.choose_tag("own"), pairs),
+            (
+                translator,
+                [(replace(translator.source.tokenize(s), tag="own"), t) for s, t in pairs],
+            ),
+        )
+    )
+    assert tagged == pytest.approx(line_by_line)
+    assert plain != pytest.approx(tagged)
+
+
+@pytest.mark.parametrize("tag", ["Own", "", "<tag own>"])
+def test_an_unknown_tag_is_refused_by_a_sentence_that_names_those_there_are(tag):
+    with pytest.raises(ConfigError, match=r"no tag .*; choose one of news, own, or none"):
+        tagged_translator().translate(["x"], tag=tag)
+
+
+def test_a_model_without_tags_refuses_any(tmp_path):
+    translator = Translator.load(export(tmp_path / "plain"))
+    assert translator.tags == ()
+    with pytest.raises(ConfigError, match="no corpus that this model was trained on had a tag"):
+        translator.translate(["x"], tag="own")
