@@ -18,6 +18,9 @@ import pytest
 
 from nmt_core.base import files, seal
 from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.memory.correction import Suggestion
+from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.text.languages import Languages
 from stages import paths
 from stages.registry.registry import Registry
 
@@ -26,6 +29,7 @@ WORDS = ["".join(letters) for letters in product("bdfgklmn", "aeo")]
 
 PAIRS = {"train-1": 300, "train-2": 200, "validation": 10, "test": 80, "other": 80}
 
+LANGUAGES = Languages(source="qaa", target="qab")
 NAME = "nmt-qaa-qab"
 """The codes are nobody's, and the registered model ours alone."""
 
@@ -41,6 +45,7 @@ TINY = [
         for split in ("validation", "test")
         for side, ending in (("source", "src"), ("target", "trg"))
     ),
+    "download.corpora.files.licence=own",
     "tokenize.subwords.vocab_size=330",
     "train.compute.threads=1",
     "train.compute.precision=float32",
@@ -100,6 +105,12 @@ class Retraining:
 
     def begin(self, *settings):
         return self.fleet.submit(self.deployment, settings=list(settings) or None)
+
+    def learn(self):
+        """Learn from the journal in the clone, and return what a run of that left."""
+        known = {"undecided": False, "held_out": 0.2, "least": 20, "passes": 40}
+        run = self.fleet.submit("learn/learn", learning=known)
+        return self.end(run)
 
     def end(self, run, state="Completed"):
         self.fleet.wait(run, state, seconds=SECONDS)
@@ -240,6 +251,31 @@ def overlapping(here, there, rolled_back):
     return judged, [one.end(run) for one, run in zip((here, there), runs, strict=True)]
 
 
+NEW_WORDS = [word[::-1] for word in WORDS]
+"""Their translations stand in the text, but nobody has translated them so far."""
+
+
+@pytest.fixture(scope="module")
+def taught(here, overlapping):
+    """What users corrected, most of it approved; then a night, another, and one after more."""
+    draw = random.Random(2)
+    mixed = [" ".join(draw.choices(NEW_WORDS, k=draw.randint(3, 6))) for _ in range(160)]
+    pairs = {line: " ".join(word[::-1] for word in line.split()) for line in mixed}
+    tested = dict(zip(*TEXT["test"], strict=True))
+    journal = CorrectionJournal(here.clone.folder / "corrections.jsonl")
+    ids = journal.suggest(*(as_suggestion(pair) for pair in (pairs | tested).items()))
+    journal.decide("approved", ids)
+    journal.suggest(as_suggestion(("ba be bo", "aaaa aaaa aaaa aaaa")))
+    before = (here.clone.folder / "params.yaml").read_text()
+    nights = here.learn(), here.learn()
+    return nights, before == (here.clone.folder / "params.yaml").read_text()
+
+
+def as_suggestion(pair):
+    source, target = pair
+    return Suggestion(languages=LANGUAGES, source=source, target=target)
+
+
 def test_the_first_of_all_is_champion(first):
     tags = first.tags[1]
 
@@ -337,3 +373,27 @@ def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
     else:
         assert second.run not in of_run
         assert left[-1].champion == winner
+
+
+def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
+    """And nothing of the test set, which users have corrected, too, is learnt."""
+    _, before = overlapping
+    (night, _), same_settings = taught
+
+    assert "promote: on corrections set aside, BLEU is" in night.log
+    assert night.champion > before[-1].champion
+    assert f"flow run {night.name}" == night.tags[night.champion]["promoted_by"]
+    report = night.shown["learned"]
+    assert f"| stands in validation or test | {PAIRS['test']} |" in report
+    assert "| superseded" not in report
+    right = re.search(r"(\d+) of (\d+) are translated as they were corrected", report)
+    assert int(right[1]) >= 0.8 * int(right[2])
+    assert same_settings
+
+
+def test_a_night_without_anything_new_trains_nothing(taught):
+    (night, after), _ = taught
+
+    assert "nothing is new since they were last learnt and judged" in after.log
+    assert "Running stage" not in after.log
+    assert after.champion == night.champion
