@@ -4,14 +4,10 @@ Formatting and links are put around the translations of their words. A document 
 that hold text are read, the others are copied.
 """
 
-import io
 import re
-import shutil
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -19,18 +15,19 @@ from typing import Any
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.archive import ArchiveKind, read_archive, write_archive
 from nmt_core.documents.passage import Item, Mark, Passage
 from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
+from nmt_core.documents.xml_pieces import NO_XML
 
 Element = Any
 """Of lxml, which takes 20 ms to import."""
 
-MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
-"""Unpacked, of a document, of those of its files that hold text together, and of its files."""
-
-MACROS = re.compile(r"vbaProject\.bin$|vbaData\.xml$", re.IGNORECASE)
-TEXT = re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml")
-"""Names of files that hold macros, and text."""
+WORD = ArchiveKind(
+    "Word document",
+    ".docx",
+    re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
+)
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -55,7 +52,6 @@ INVISIBLE_PROPERTIES = _name("lang noProof rPrChange")
 """Properties of runs that do not change their looks."""
 
 FORMAT, FIELD = "format", "field"
-NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class WordDocument:
@@ -67,18 +63,7 @@ class WordDocument:
         Raises:
             DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
         """
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                _check(archive)
-                texts = {
-                    file.filename: archive.read(file)
-                    for file in archive.infolist()
-                    if TEXT.fullmatch(file.filename)
-                }
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
-            raise DocumentError(
-                f"this is no .docx document, or a damaged one ({error}); save it anew as .docx"
-            ) from None
+        texts = read_archive(data, WORD)
         self._data = data
         self._roots = {name: _read(text, name) for name, text in texts.items()}
         self._blocks = {
@@ -105,41 +90,7 @@ class WordDocument:
             for name, blocks in self._blocks.items()
             if sum(block.write(by_segment) for block in blocks)
         }
-        result = io.BytesIO()
-        with (
-            zipfile.ZipFile(io.BytesIO(self._data)) as before,
-            zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            for file in before.infolist():
-                if file.filename in changed:
-                    archive.writestr(file, _to_bytes(self._roots[file.filename]))
-                else:
-                    with before.open(file) as source, archive.open(copy(file), "w") as target:
-                        shutil.copyfileobj(source, target)
-        return result.getvalue()
-
-
-def _check(archive: zipfile.ZipFile) -> None:
-    files = archive.infolist()
-    names = {file.filename for file in files}
-    if not any(map(TEXT.fullmatch, names)):
-        raise DocumentError("this archive holds no Word document; give a .docx file")
-    if any(map(MACROS.search, names)):
-        raise DocumentError("this document holds macros; save it as .docx without them")
-    if any(file.flag_bits & 1 for file in files):
-        raise DocumentError("this document is encrypted; save it without a password")
-    text = sum(file.file_size for file in files if TEXT.fullmatch(file.filename))
-    for count, most, what in (
-        (len(files), MOST_FILES, "files"),
-        (sum(file.file_size for file in files), MOST_BYTES, "bytes"),
-        (text, MOST_TEXT_BYTES, "bytes of text"),
-    ):
-        if count > most:
-            raise DocumentError(
-                f"this document unpacks to {count:,} {what}, more than {most:,}; cut it in parts"
-            )
-    if damaged := archive.testzip():
-        raise zipfile.BadZipFile(f"of its files {damaged!r} is damaged")
+        return write_archive(self._data, {name: _to_bytes(self._roots[name]) for name in changed})
 
 
 def _read(data: bytes, name: str) -> Element:

@@ -132,6 +132,30 @@ FORMATS = Registry(
             "nmt_core.documents.yaml_strings:read_yaml_strings",
             names_languages=True,
         ),
+        "xlsx": Format(
+            (".xlsx",),
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            "nmt_core.documents.xlsx:read_workbook",
+            binary=True,
+        ),
+        "pptx": Format(
+            (".pptx",),
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            "nmt_core.documents.pptx:read_presentation",
+            binary=True,
+        ),
+        "odt": Format(
+            (".odt",),
+            "application/vnd.oasis.opendocument.text",
+            "nmt_core.documents.odt:read_open_document",
+            binary=True,
+        ),
+        "epub": Format(
+            (".epub",),
+            "application/epub+zip",
+            "nmt_core.documents.epub:read_book",
+            names_languages=True,
+        ),
         "docx": Format(
             (".docx",),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",

@@ -6,14 +6,14 @@ which could define entities, is refused.
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.html import MOST_TAGS
-from nmt_core.documents.pieces import Piece, Type, Written
+from nmt_core.documents.pieces import Part, Piece, Type, Written
 
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
 UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -175,6 +175,36 @@ def find_children(pieces: Sequence[XmlPiece], first: int, last: int) -> Iterator
         end = find_end(pieces, at)
         yield at, end
         at = end
+
+
+def read_elements(
+    pieces: Sequence[XmlPiece],
+    is_wanted: Callable[[XmlPiece], bool],
+    read: Callable[[Sequence[XmlPiece]], Iterator[Part]],
+    kept: Container[str] = (),
+) -> Iterator[Part]:
+    """Yield the parts of a file: of elements what is read of their content, and all else.
+
+    Args:
+        pieces: of whole elements.
+        is_wanted: tells by its tag whether an element is read.
+        read: reads its content.
+        kept: names of elements in which none is read.
+    """
+    at = 0
+    while at < len(pieces):
+        piece = pieces[at]
+        is_kept = piece.type is Type.OPEN and piece.name in kept
+        if is_kept or (piece.type is Type.OPEN and is_wanted(piece)):
+            end = find_end(pieces, at)
+            yield piece.raw
+            inner = pieces[at + 1 : end - 1]
+            yield from [join_raw(inner)] if is_kept else read(inner)
+            yield pieces[end - 1].raw
+            at = end
+        else:
+            yield piece.raw
+            at += 1
 
 
 def join_raw(pieces: Sequence[Any]) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents import docx as module
+from nmt_core.documents import archive as module
 from nmt_core.documents.docx import WordDocument
 from tests.support.echoes import Echo, answer, keep, shout, show_passages
 

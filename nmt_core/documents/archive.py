@@ -1,0 +1,137 @@
+"""Documents that are archives: those of their files that hold text are read, the others copied."""
+
+import io
+import re
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import NamedTuple
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.passage import Item, Passage
+from nmt_core.documents.pieces import TextDocument
+from nmt_core.documents.xml_pieces import decode_xml
+
+MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
+"""Unpacked, of a document, of those of its files that hold text together, and of its files."""
+
+MACROS = re.compile(r"vbaProject\.bin$|vbaData\.xml$", re.IGNORECASE)
+"""Names of files that hold macros."""
+
+
+class ArchiveKind(NamedTuple):
+    """What a kind of documents is, and which of its files hold text."""
+
+    noun: str
+    suffix: str
+    texts: re.Pattern[str]
+    """Matches their names."""
+    needed: str = ""
+    """The name of a file that all such documents have; without it, one with text is enough."""
+
+
+def read_archive(data: bytes, kind: ArchiveKind) -> dict[str, bytes]:
+    """Return the files of a document that hold text, by their names.
+
+    Raises:
+        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check(archive, kind)
+            return {
+                file.filename: archive.read(file)
+                for file in archive.infolist()
+                if kind.texts.fullmatch(file.filename)
+            }
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
+        raise DocumentError(
+            f"this is no {kind.suffix} document, or a damaged one ({error}); "
+            f"save it anew as {kind.suffix}"
+        ) from None
+
+
+def _check(archive: zipfile.ZipFile, kind: ArchiveKind) -> None:
+    files = archive.infolist()
+    names = {file.filename for file in files}
+    if not (kind.needed in names if kind.needed else any(map(kind.texts.fullmatch, names))):
+        raise DocumentError(f"this archive holds no {kind.noun}; give a {kind.suffix} file")
+    if any(map(MACROS.search, names)):
+        raise DocumentError(f"this document holds macros; save it as {kind.suffix} without them")
+    if any(file.flag_bits & 1 for file in files):
+        raise DocumentError("this document is encrypted; save it without a password")
+    text = sum(file.file_size for file in files if kind.texts.fullmatch(file.filename))
+    for count, most, what in (
+        (len(files), MOST_FILES, "files"),
+        (sum(file.file_size for file in files), MOST_BYTES, "bytes"),
+        (text, MOST_TEXT_BYTES, "bytes of text"),
+    ):
+        if count > most:
+            raise DocumentError(
+                f"this document unpacks to {count:,} {what}, more than {most:,}; cut it in parts"
+            )
+    if damaged := archive.testzip():
+        raise zipfile.BadZipFile(f"of its files {damaged!r} is damaged")
+
+
+def write_archive(data: bytes, changed: Mapping[str, bytes]) -> bytes:
+    """Return a document with other files in the place of those of their names."""
+    result = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as before,
+        zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for file in before.infolist():
+            if file.filename in changed:
+                archive.writestr(file, changed[file.filename])
+            else:
+                with before.open(file) as source, archive.open(copy(file), "w") as target:
+                    shutil.copyfileobj(source, target)
+    return result.getvalue()
+
+
+class ArchivedDocument:
+    """A document whose files of text are edited in their own text."""
+
+    def __init__(
+        self,
+        data: bytes,
+        files: Mapping[str, bytes],
+        read: Callable[[str, str], TextDocument],
+    ) -> None:
+        """Read the files of a document.
+
+        Args:
+            data: the document.
+            files: those of its files that hold text.
+            read: reads one by its name and its text.
+
+        Raises:
+            DocumentError: naming the one that cannot be read.
+        """
+        self._data = data
+        self._texts = {name: decode_xml(file) for name, file in files.items()}
+        self._documents = {}
+        for name, text in self._texts.items():
+            try:
+                self._documents[name] = read(name, text.text)
+            except DocumentError as error:
+                raise DocumentError(f"{name} in this document: {error}") from None
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages to translate."""
+        return [passage for text in self._documents.values() for passage in text.passages]
+
+    def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
+        """Return the document with translations of its passages, at most once."""
+        changed, first = {}, 0
+        for name, document in self._documents.items():
+            last = first + len(document.passages)
+            written = document.write(translations[first:last])
+            first = last
+            if written != self._texts[name].text:
+                changed[name] = self._texts[name].encode(written)
+        return write_archive(self._data, changed)

@@ -1,0 +1,71 @@
+"""OpenDocument texts (.odt): paragraphs, headings, notes and text boxes are translated."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, make_parts
+from nmt_core.documents.xml_pieces import (
+    XmlPiece,
+    escape_xml,
+    find_end,
+    join_raw,
+    read_elements,
+    scan_xml,
+)
+
+TEXT = ArchiveKind(
+    "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
+)
+PARAGRAPHS = ("p", "h")
+PAIRS = ("span", "a", "meta")
+WALLS = ("line-break", "tab")
+KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
+"""Elements whose paragraphs are not translated: what was deleted, and remarks."""
+
+PREFIX = "text:"
+
+
+def read_open_document(data: bytes) -> ArchivedDocument:
+    """Read a text.
+
+    Raises:
+        DocumentError: if it is none, is encrypted, or unpacks to too much.
+    """
+    return ArchivedDocument(data, read_archive(data, TEXT), _read_content)
+
+
+def _read_content(_: str, text: str) -> TextDocument:
+    return TextDocument(_read_paragraphs(scan_xml(text)))
+
+
+def _read_paragraphs(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+    """Yield the parts of what may hold paragraphs."""
+    yield from read_elements(pieces, _is_paragraph, _read_paragraph, KEPT)
+
+
+def _is_paragraph(piece: XmlPiece) -> bool:
+    return piece.prefix == PREFIX and piece.name in PARAGRAPHS
+
+
+def _read_paragraph(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+    yield from make_parts([*_read_inline(pieces)], escape_xml)
+
+
+def _read_inline(pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+    """Yield the pieces of a paragraph; notes and frames are points that hold others."""
+    at = 0
+    while at < len(pieces):
+        piece, end = pieces[at], at + 1
+        is_pair = piece.prefix == PREFIX and piece.name in PAIRS
+        if piece.type in {Type.TEXT, Type.CLOSE} or (is_pair and piece.type is Type.OPEN):
+            yield piece
+        elif piece.prefix == PREFIX and piece.name in WALLS:
+            yield Piece(Type.WALL, piece.raw)
+        else:
+            end = find_end(pieces, at)
+            inner = pieces[at:end]
+            holds = any(_is_paragraph(each) for each in inner) and piece.name not in KEPT
+            parts = [*_read_paragraphs(inner)] if holds else []
+            yield Piece(Type.POINT, join_raw(inner), parts=parts)
+        at = end
