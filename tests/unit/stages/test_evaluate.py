@@ -47,7 +47,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
     for name in ("source", "target"):
         (tmp_path / f"validation.{name}").touch()
-    evaluate.run(
+    measured = evaluate.run(
         EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
         languages=Languages(source="de", target="en"),
@@ -57,6 +57,9 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     assert sides[0].tokenizer.seen == Counter(LINES)
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
+    verdict = measured["verdict"]["summary"]
+    assert verdict.startswith("Not ready: 0% of the test sentences are translated well")
+    assert f">{verdict}</h1>" in (tmp_path / "reports" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(("lines", "most"), [(1, 1), (2 * len(PROBES), 2), (1000, 20)])
@@ -175,7 +178,11 @@ def judge(references_of_questions, **settings):
         EvaluateParams(resamples=20, **settings),
         translator,
         (lines, references, [None] * len(lines)),
-        (lines[:99], references[:99], [best for [best] in translator.search(lines[:99])]),
+        (
+            ["", *lines[:99]],
+            ["", *references[:99]],
+            [best for [best] in translator.search(["", *lines[:99]])],
+        ),
         language="en",
     )
 
@@ -189,14 +196,15 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     assert model.reliability.area > 0.99
     assert found["cross_validated"]["area_low"] > 0.95
     assert model.reliability.good == pytest.approx(1 / 3)
-    assert len(confidences) == 99
-    assert max(confidences[1::3] + confidences[2::3]) < min(confidences[::3])
+    empty, *others = confidences
+    assert (empty, len(others)) == (None, 99)
+    assert max(others[1::3] + others[2::3]) < min(others[::3])
 
 
 def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
     found, confidences = judge("Wo ist 7?", good_chrf=10.0)
 
-    assert confidences == [None] * 99
+    assert confidences == [None] * 100
     assert found.keys() == {"missing"}
     assert read_confidence({"confidence": found}) is None
 

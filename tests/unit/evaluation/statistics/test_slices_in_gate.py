@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator
+from nmt_core.evaluation.metrics.bleu import Bleu
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.slices import SlicedText
 from nmt_core.evaluation.statistics.gate import (
@@ -17,6 +20,7 @@ from nmt_core.evaluation.statistics.gate import (
     judge_effects,
     measure_effect,
 )
+from nmt_core.evaluation.statistics.resampling import PairedTest
 from nmt_core.literals.glossary import Glossary
 
 DENIED, PLAIN = "Das geht nicht mehr {}", "Das geht immer weiter {}"
@@ -91,6 +95,43 @@ def test_a_glossary_is_a_slice_where_there_is_one():
 def test_settings_are_checked(slices, told):
     with pytest.raises(ConfigError, match=told):
         build(GateConfig, {"slices": slices}, at="promotion")
+
+
+differences = st.lists(st.integers(-9, 9), min_size=1, max_size=20).map(np.array)
+
+
+@given(differences, differences, st.integers(-9, 9), st.integers(0, 9))
+def test_a_margin_is_a_loss_that_was_there_before(drawn, exchanged, seen, margin):
+    test = PairedTest(seen, drawn, exchanged)
+    lost = PairedTest(seen + margin, drawn + margin, exchanged)
+    won = PairedTest(seen - margin, drawn - margin, exchanged)
+
+    assert test.below(margin) == lost.below()
+    assert test.above(margin) == won.above()
+    assert all(np.array(test.below(margin)) >= test.below())
+
+
+class ErrorRate(Bleu):
+    """What BLEU lacks."""
+
+    higher_is_better = False
+
+    def score_of_sums(self, sums):
+        return 100 - super().score_of_sums(sums)
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0])
+def test_of_an_error_rate_more_is_a_loss(margin):
+    draw = make_generator(1, "rate")
+    pair = [counts_of(np.full(100, right), draw) for right in (0.7, 0.68)]
+    gate = GateConfig(metrics=["bleu"], resamples=200, trials=200)
+    scored, lacking = (
+        measure_effect("bleu", metric, *pair, config=gate, margin=margin)
+        for metric in (BLEU, ErrorRate("en"))
+    )
+
+    assert 0 < scored.worse < 1
+    assert (lacking.better, lacking.worse) == (scored.better, scored.worse)
 
 
 def counts_of(accuracies, draw):

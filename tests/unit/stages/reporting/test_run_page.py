@@ -153,6 +153,7 @@ def test_worst_best_and_drawn_sentences():
     drawn = choose_random(some, 5, 1)
     assert drawn == choose_random(some, 5, 1) != choose_random(some, 5, 2)
     assert len(choose_random(some, 99, 1)) == 40
+    assert choose_changed(some, 9, gained=True) == choose_changed(some, 9, gained=False) == []
 
 
 def test_losses_and_gains_against_the_champion():

@@ -110,5 +110,6 @@ def test_of_an_error_rate_the_higher_is_the_worse(monkeypatch):
 
     monkeypatch.setattr(Bleu, "higher_is_better", False)
     assert remarks(FINE | {"slices": sliced("numbers", 30, 20.0, 29.4)}) == ()
+    assert remarks(FINE | {"slices": sliced("numbers", 30, 32.0, 40.0)}) == ()
     [remark] = remarks(FINE | {"slices": sliced("numbers", 30, 33.0, 40.0)})
     assert "The slice numbers" in remark.what
