@@ -7,11 +7,8 @@ Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
         reports/attention/*.png, reports/learning_curve.png, reports/index.html
 """
 
-import math
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
-from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
@@ -36,7 +33,6 @@ from nmt_core.translation.fitting import (
     measure_reliability,
     score_chrf,
 )
-from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -52,6 +48,12 @@ from stages.reporting.run_report import (
     list_corpora,
     measure_slices,
     share_errors,
+)
+from stages.reporting.scores import (
+    measure_translations,
+    score_novel,
+    score_translations,
+    score_untagged,
 )
 from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
@@ -241,127 +243,6 @@ def select_searched(
     written, expected = [one.text for one in found], [references[row] for row in rows]
     good = score_chrf(written, expected, language=language) >= params.good_chrf
     return ([sources[row] for row in rows], found), good
-
-
-def score_translations(
-    params: EvaluateParams,
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    sources: Sequence[str],
-    *,
-    language: str,
-) -> dict[str, Any]:
-    """Return the scores of all metrics, with 95 % intervals and signatures."""
-    scores: dict[str, Any] = {}
-    for name in params.metrics:
-        metric = load_metric(name, language)
-        score = metric.score(hypotheses, references, sources, resamples=params.resamples)
-        scores[name] = score.value
-        scores[f"{name}_low"] = score.low
-        scores[f"{name}_high"] = score.high
-        scores[f"{name}_signature"] = score.signature
-        scores[f"{name}_details"] = score.details
-    return scores
-
-
-def score_novel(
-    params: EvaluateParams,
-    near: Sequence[int],
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    sources: Sequence[str],
-    *,
-    language: str,
-) -> dict[str, Any]:
-    """Return scores of the test sentences that are near no sentence of the corpus.
-
-    Empty if near pairs were not searched for, or if no sentence has any.
-
-    Args:
-        params: the metrics.
-        near: number of near pairs in the corpus for each test sentence.
-        hypotheses: translations.
-        references: reference translations.
-        sources: source sentences.
-        language: code of the target language.
-    """
-    novel = [row for row, count in enumerate(near) if not count]
-    if not 0 < len(novel) < len(near):
-        return {}
-    lines = ([text[row] for row in novel] for text in (hypotheses, references, sources))
-    scores = score_translations(params, *lines, language=language)
-    return {"sentences": len(novel)} | {
-        name: value for name, value in scores.items() if isinstance(value, float)
-    }
-
-
-def score_untagged(
-    params: EvaluateParams,
-    translator: Translator,
-    read: Sequence[Tokenized],
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    *,
-    language: str,
-) -> dict[str, Any]:
-    """Return the scores of the test set without tags, and how many lines have each tag.
-
-    Empty if none has one.
-
-    Args:
-        params: the metrics.
-        translator: translates the lines once more.
-        read: the source lines with their tags.
-        hypotheses: translations of these.
-        references: reference translations.
-        language: code of the target language.
-    """
-    rows = [row for row, text in enumerate(read) if text.tag is not None]
-    if not rows:
-        return {}
-    plain = [replace(read[row], tag=None) for row in rows]
-    written = [*hypotheses]
-    for row, [best] in zip(
-        rows, translator.search(plain, n_best=1, probabilities=False), strict=True
-    ):
-        written[row] = best.text
-    sources = [text.line for text in read]
-    scores = score_translations(params, written, references, sources, language=language)
-    return {"tags": dict(sorted(Counter(read[row].tag for row in rows).items()))} | {
-        name: value for name, value in scores.items() if isinstance(value, float)
-    }
-
-
-def measure_translations(
-    translator: Translator,
-    sources: Sequence[str | Tokenized],
-    references: Sequence[str | Tokenized],
-    hypotheses: Sequence[str],
-    *,
-    cut: quality.Cut,
-) -> dict[str, Any]:
-    """Measure perplexity, unknown words, lengths and failures."""
-    read = [translator.source.tokenize(line) for line in sources]
-    written = [translator.target.tokenize(line) for line in references]
-    lines = [[tokenized.line for tokenized in side] for side in (read, written)]
-    longest = translator.config.max_source_tokens
-    pairs = list(zip(read, written, strict=True))
-    likelihoods = score_pairs(translator, pairs)
-    loss = -sum(pair.log_likelihood for pair in likelihoods) / max(
-        1, sum(pair.tokens for pair in likelihoods)
-    )
-    return {
-        "sentences": len(pairs),
-        "cross_entropy": loss,
-        "perplexity": math.exp(min(loss, 100.0)),
-        "pairs_cut": sum(
-            max(len(tokenized.tokens) for tokenized in pair) > longest for pair in pairs
-        ),
-        "length_ratio": quality.compute_length_ratio(hypotheses, lines[1], cut=cut),
-        "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, read)),
-        "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
-        "failures": quality.count_failures(lines[0], hypotheses, lines[1], cut=cut).model_dump(),
-    }
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:

@@ -2,15 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_core.base.config import shorten
-from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.files import name_translation
-from nmt_core.documents.formats import FORMATS, find_format
-from nmt_core.literals.glossary import Glossary, is_pattern
+from nmt_core.documents.formats import FORMATS
 from nmt_core.server.answers import (
     AUTO,
     TranslatedText,
@@ -20,13 +16,14 @@ from nmt_core.server.answers import (
     list_checks,
     list_details,
 )
+from nmt_core.server.asked import find_kind, find_tag, read_glossary
 from nmt_core.server.detect import LanguageGuess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import LanguagePair, Models, ServedModel
+from nmt_core.server.models import Models, ServedModel
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest, check_text
@@ -52,9 +49,6 @@ WRONG_KEYS = 60
 
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
-
-MOST_GLOSSARY_LINES = 1000
-"""Lines of the glossary of a request."""
 
 ResultT = TypeVar("ResultT")
 
@@ -340,56 +334,6 @@ class Service:
         async with self._moments.take(user.name):
             await asyncio.sleep(0)
             return do(*arguments)
-
-
-@lru_cache(maxsize=64)
-def read_glossary(text: str, pair: LanguagePair) -> Glossary:
-    """Return the glossary of a request; equal ones are one, so that their requests share batches.
-
-    Raises:
-        RequestError: if it is wrong, too long, or has regular expressions, which may take for ever.
-    """
-    lines = text.splitlines()
-    if len(lines) > MOST_GLOSSARY_LINES:
-        raise RequestError(
-            400,
-            f"Invalid request: glossary has {len(lines):,} lines, and at most "
-            f"{MOST_GLOSSARY_LINES:,} are allowed",
-        )
-    terms = (line.partition("\t")[0].strip() for line in lines)
-    if pattern := next(filter(is_pattern, terms), None):  # which even to compile may take for ever
-        shown = shorten(pattern)
-        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {shown}")
-    try:
-        return Glossary.parse(lines, pair, name="glossary")
-    except ConfigError as error:
-        raise RequestError(400, f"Invalid request: {error}") from None
-
-
-def find_tag(tag: str | None, model: ServedModel) -> str | None:
-    """Return the tag of a request, None for none.
-
-    Raises:
-        RequestError: if the model knows no such tag.
-    """
-    try:
-        if tag is not None:
-            model.translator.choose_tag(tag)
-    except ConfigError as error:
-        raise RequestError(400, f"Invalid request: {error}") from None
-    return tag
-
-
-def find_kind(name: str) -> str:
-    """Return the format of a file by the end of its name.
-
-    Raises:
-        RequestError: if it is of no kind that is translated, in LibreTranslate's words.
-    """
-    try:
-        return find_format(name)
-    except DocumentError:
-        raise RequestError(400, "Invalid request: file format not supported") from None
 
 
 async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:

@@ -13,10 +13,10 @@ from nmt_core.base import config
 from nmt_core.evaluation import metrics, registered
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, judge
 from nmt_core.evaluation.statistics.significance import compare_all
-from stages import evaluate
 from stages.comparison import report, results
 from stages.params import EvaluateParams
 from stages.reporting import card, summary
+from stages.reporting.scores import score_translations
 from stages.train import choose_metric
 from tests.support.outcomes import outcome
 from tests.support.packages import install
@@ -73,7 +73,7 @@ def ter_of(hypotheses):
 
 def scores(hypotheses, names=("bleu", "ter", "translated")):
     params = config.build(EvaluateParams, {"metrics": names, "resamples": 50}, at="evaluate")
-    return evaluate.score_translations(params, hypotheses, REFERENCES, SOURCES, language="en")
+    return score_translations(params, hypotheses, REFERENCES, SOURCES, language="en")
 
 
 def test_it_is_measured_as_sacrebleu_does():

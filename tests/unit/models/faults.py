@@ -44,12 +44,6 @@ FAULTS = [
         "torch.stack([angle.cos(), angle.sin()], dim=-1)",
     ),
     (
-        "dropout that keeps the scale",
-        "nmt_core/models/dropout.py",
-        "keep.mul_(_LEVELS / (_LEVELS - level))",
-        "keep",
-    ),
-    (
         "a convolution that sees the next word",
         "nmt_core/models/convs2s.py",
         "torch.cat([past.to(x.dtype), x], dim=1)",
@@ -72,18 +66,6 @@ FAULTS = [
         "nmt_core/models/rnn.py",
         "fed = [state.vector] if self.input_feeding else []",
         "fed = [state.vector * 0] if self.input_feeding else []",
-    ),
-    (
-        "a decoder without its last norm",
-        "nmt_core/models/transformer.py",
-        "return self.decoder_norm(x), replace(",
-        "return x, replace(",
-    ),
-    (
-        "attention weights never dropped",
-        "nmt_core/models/attention.py",
-        "dropout(weights, self.drop, training=self.training) @ values",
-        "weights @ values",
     ),
     (
         "tie output ties the source where sizes agree",

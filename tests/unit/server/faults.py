@@ -28,7 +28,7 @@ FAULTS = [
     (
         "an API key as the name of a user",
         "nmt_core/server/limits.py",
-        'User(f"key {digest[:16]}"',
+        'User(f"key {short}"',
         'User(f"key {key}"',
     ),
 ]

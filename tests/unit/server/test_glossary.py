@@ -4,8 +4,8 @@ import pytest
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.serve import load_with_glossary
+from nmt_core.server.asked import MOST_GLOSSARY_LINES, read_glossary
 from nmt_core.server.models import LanguagePair
-from nmt_core.server.service import MOST_GLOSSARY_LINES, read_glossary
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import scripted_translator
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in

@@ -15,6 +15,12 @@ from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
 from stages.reporting.confidence import read_confidence
+from stages.reporting.scores import (
+    measure_translations,
+    score_novel,
+    score_translations,
+    score_untagged,
+)
 from stages.runtime.trained import TrainedInputs, list_tags, read_validation, tag_lines
 from tests.support.run_pages import TRAINING
 from tests.support.scripted import scripted_translator
@@ -99,7 +105,7 @@ def test_translations_with_tabs_can_be_read_back(tmp_path):
 def test_scores_are_of_the_target_language():
     params = EvaluateParams(resamples=10)
     hypotheses = [CHINESE[0], CHINESE[1][2:]]
-    found = evaluate.score_translations(params, hypotheses, CHINESE, CHINESE, language="zh")
+    found = score_translations(params, hypotheses, CHINESE, CHINESE, language="zh")
 
     assert 50 < found["bleu"] < 100
     assert found["bleu_low"] < found["bleu"] < found["bleu_high"]
@@ -109,7 +115,7 @@ def test_scores_are_of_the_target_language():
 
 @pytest.mark.parametrize("near", [[], [0, 0], [2, 1]])
 def test_without_some_that_are_near_and_some_that_are_not_none_are_scored_apart(near):
-    scores = evaluate.score_novel(EvaluateParams(), near, CHINESE, CHINESE, CHINESE, language="zh")
+    scores = score_novel(EvaluateParams(), near, CHINESE, CHINESE, CHINESE, language="zh")
 
     assert scores == {}
 
@@ -117,7 +123,7 @@ def test_without_some_that_are_near_and_some_that_are_not_none_are_scored_apart(
 def test_what_is_near_nothing_is_scored_apart():
     params, hypotheses = EvaluateParams(resamples=10), [CHINESE[0], CHINESE[1][2:], CHINESE[1]]
     lines = [CHINESE[0], *CHINESE[1:] * 2]
-    found = evaluate.score_novel(params, [0, 3, 0], hypotheses, lines, lines, language="zh")
+    found = score_novel(params, [0, 3, 0], hypotheses, lines, lines, language="zh")
 
     assert found["sentences"] == 2
     assert found["bleu"] == pytest.approx(100)
@@ -126,24 +132,22 @@ def test_what_is_near_nothing_is_scored_apart():
 
 def test_lengths_and_failures_are_counted_in_words_of_the_target_language():
     """Between spaces, each line would be a single word that nothing repeats."""
-    found = evaluate.measure_translations(
+    found = measure_translations(
         tiny_translator(), CHINESE, CHINESE, [line * 3 for line in CHINESE], cut=cutter("zh")
     )
 
     assert found["length_ratio"] == 3
     assert (found["failures"]["too_long"], found["sentences"]) == (2, 2)
-    assert evaluate.measure_translations(
-        tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th")
-    )["failures"]["looping"]
+    assert measure_translations(tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th"))[
+        "failures"
+    ]["looping"]
 
 
 def test_what_is_longer_than_is_read_is_counted():
     short, long = "Hund", "Hund " * 600
     pairs = [(short, short), (long, short), (short, long)]
     sources, references = map(list, zip(*pairs, strict=True))
-    found = evaluate.measure_translations(
-        tiny_translator(), sources, references, references, cut=str.split
-    )
+    found = measure_translations(tiny_translator(), sources, references, references, cut=str.split)
 
     assert found["pairs_cut"] == 2
     assert found["perplexity"] == pytest.approx(math.exp(found["cross_entropy"]))
@@ -152,9 +156,7 @@ def test_what_is_longer_than_is_read_is_counted():
 def test_a_model_that_says_the_same_of_everything_is_scored():
     """As one that was trained for 40 updates does."""
     lines = ["It is so."] * 200
-    found = evaluate.score_translations(
-        EvaluateParams(), ["The ."] * 200, lines, lines, language="en"
-    )
+    found = score_translations(EvaluateParams(), ["The ."] * 200, lines, lines, language="en")
 
     assert found["bleu"] < 20
 
@@ -241,15 +243,13 @@ def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
     hypotheses = ["first", *(best.text for [best] in translator.search(read[1:], n_best=1))]
     params = EvaluateParams(resamples=5)
     plain = translator.translate(LINES)
-    found = evaluate.score_untagged(params, translator, read, hypotheses, plain, language="en")
+    found = score_untagged(params, translator, read, hypotheses, plain, language="en")
 
     assert found["tags"] == {"own": 3}
     assert 0 < found["chrf"] < 100  # the first line is not translated again
     without = [text.__class__(text.line, text.tokens) for text in read]
-    assert not evaluate.score_untagged(
-        params, translator, without, hypotheses, plain, language="en"
-    )
-    rescored = evaluate.score_untagged(
+    assert not score_untagged(params, translator, without, hypotheses, plain, language="en")
+    rescored = score_untagged(
         params, translator, read, [plain[0], *hypotheses[1:]], plain, language="en"
     )
     assert rescored["chrf"] == 100

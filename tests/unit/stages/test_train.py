@@ -8,6 +8,7 @@ import pytest
 import torch
 import yaml
 
+from nmt_core.base import files
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.tracking import NullTracker
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
@@ -90,6 +91,7 @@ def asked(project, monkeypatch):
         yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
     )
     asked = []
+    files.write_json(paths.TAGS, [""])
     monkeypatch.setattr(train, "identify", lambda *_: "key")
     monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None))
     return asked

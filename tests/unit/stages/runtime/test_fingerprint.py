@@ -11,7 +11,7 @@ import pytest
 from nmt_core.text.languages import Languages
 from nmt_core.training.distributed import ALONE
 from nmt_core.training.interrupt import Interrupted
-from stages import train
+from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.runtime.fingerprint import compute_fingerprint, hash_json, parse_code
@@ -191,6 +191,7 @@ def test_another_target_language_is_another_training(params, monkeypatch):
         raise Interrupted(signal.SIGTERM)
 
     monkeypatch.setattr(train, "track_training", lambda *_: nullcontext())
+    monkeypatch.setattr(train.files, "read_json", lambda path: {paths.TAGS: [""]}[path])
     monkeypatch.setattr(train, "run", run)
     for target in ("en", "ja"):
         download = SimpleNamespace(languages=Languages(source="de", target=target), corpora={})
