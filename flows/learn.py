@@ -162,6 +162,9 @@ def main(
         Path, typer.Option(help="The journal of corrections, as nmt serve writes it.")
     ] = paths.CORRECTIONS,
     *,
+    memory: Annotated[
+        Path | None, typer.Option(help="A translation memory to learn from, too.")
+    ] = None,
     approved: Annotated[bool, typer.Option(help="Learn only what was approved.")] = False,
 ) -> None:
     """Learn from what users corrected, and promote the result if both tests agree."""
@@ -169,7 +172,7 @@ def main(
         plan_stages("export")  # before a server is started
         check_server()
         leave_nothing_behind()
-        learned = learn(LearningConfig(journal=journal, undecided=not approved))
+        learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
     told = "nothing new to learn" if learned is None else learned.contest.reason
     outcome = "" if learned is None else f"{learned.contest.outcome}: "
     Console().print(f"{outcome}{told}", markup=False, soft_wrap=True)

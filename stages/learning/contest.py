@@ -213,7 +213,7 @@ def render_learned(learned: Learned) -> str:
     lines = [
         f"**{contest.outcome}**: {contest.reason}.",
         "",
-        f"{lesson.given:,} corrections in the journal:",
+        f"{lesson.given:,} corrections, units of the memory among them if it was to be learnt:",
         "",
         *render_pipe_table(["what became of them", "corrections"], rows),
         "",

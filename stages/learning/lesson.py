@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
 from nmt_core.memory.correction import Correction
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
-from nmt_core.memory.selection import select_corrections
+from nmt_core.memory.selection import SelectedCorrection, select_corrections
+from nmt_core.memory.store import TranslationMemory
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.learning.settings import LearningConfig
@@ -58,7 +59,7 @@ class WrittenLesson(Config):
     words: int
     """Of the targets that are learnt."""
     given: int
-    """Corrections in the journal, of any languages."""
+    """Corrections in the journal, of any languages, and units of the memory."""
     dropped: dict[str, int]
     """Corrections that are neither learnt nor tested on, by reason."""
     examples: dict[str, list[tuple[str, str]]]
@@ -83,11 +84,14 @@ def write_lesson(
         folder: the target, which appears whole.
 
     Raises:
-        CorpusError: if the journal cannot be read.
+        CorpusError: if the journal or the memory cannot be read.
     """
     given = CorrectionJournal(config.journal).read()
     approved = {each.id for each in given if each.status == "approved"}
-    chosen = [*select_corrections(given, languages, undecided=config.undecided)]
+    corrected = [*select_corrections(given, languages, undecided=config.undecided)]
+    remembered = [*read_memory(config.memory, languages, {each.source for each in corrected})]
+    approved |= {each.id for each in remembered}
+    chosen = [*corrected, *remembered]
     held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
     lesson = prepare_lesson(
         chosen,
@@ -98,9 +102,30 @@ def write_lesson(
         held_out=config.held_out,
         distance=config.distance,
     )
-    left = {each.id for each in chosen}
+    left = {each.id for each in corrected}
     others = Counter(_name_fate(each, languages) for each in given if each.id not in left)
-    return _write(lesson, others, len(given), folder)
+    return _write(lesson, others, len(given) + len(remembered), folder)
+
+
+def read_memory(
+    path: Path | None, languages: Languages, known: Container[str]
+) -> Iterator[SelectedCorrection]:
+    """Yield the approved units of a memory, of all users and projects, but for known sources.
+
+    Raises:
+        CorpusError: if it cannot be read.
+    """
+    if path is None:
+        return
+    memory, seen = TranslationMemory(path), set[str]()
+    for scope, _ in memory.list_scopes():
+        if scope.languages != languages:
+            continue
+        for unit in memory.read(scope):
+            source, target = (" ".join(text.split()) for text in unit[:2])
+            if source not in known and source not in seen:
+                seen.add(source)
+                yield SelectedCorrection(source, target, f"memory {len(seen)}")
 
 
 def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:

@@ -15,6 +15,10 @@ class LearningConfig(Config):
     journal: Path = paths.CORRECTIONS
     """The journal of corrections, as ``nmt serve`` writes it."""
 
+    memory: Path | None = None
+    """A translation memory whose approved units are learnt, too, as ``nmt memory`` writes it; a
+    correction of the same text holds more."""
+
     undecided: bool = True
     """Learn also what nobody has approved yet, after the filters; false learns what is approved."""
 

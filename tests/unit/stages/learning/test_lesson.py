@@ -10,6 +10,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.memory.store import TranslationMemory
+from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.configure.sections import build_all
@@ -107,6 +109,26 @@ def test_what_is_tested_on_is_not_learnt_and_why_is_told(text, tmp_path):
     assert lesson.dropped["also_tested"] == 1
     assert lesson.dropped["superseded"] == lesson.dropped["other_languages"] == 1
     assert lesson.examples["also_tested"] == [tested]
+
+
+def test_approved_units_of_a_memory_are_learnt_where_nothing_newer_holds(
+    text, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    corpus, sound = text
+    journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
+    give(journal, sound[:5])
+    units = [MemoryUnit(source, target) for source, target in sound[3:30]]
+    units[0] = units[0]._replace(target="Something older.")
+    memory.put(MemoryScope(DE_EN), units)
+    memory.put(MemoryScope(DE_EN, key="k"), units[:9])
+    memory.put(MemoryScope(Languages(source="de", target="fr")), [MemoryUnit("a", "b")])
+    folder, learning = tmp_path / "lesson", config(journal, memory=memory.path)
+    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    learnt = {*read_pairs_of(folder, "learnt")} | {*zip(*read_held_out(folder), strict=True)}
+    assert lesson.given == 30
+    assert learnt <= {tuple(pair) for pair in sound[:30]}
+    assert len(learnt) + sum(lesson.dropped.values()) == 30
 
 
 def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
