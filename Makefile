@@ -158,8 +158,9 @@ champion: $(READY) ## Show every model that was exported, and which one is to be
 rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
 	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
 
-serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE]
-	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS))
+serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE SHADOW=DIR]
+	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
+	  $(if $(MEMORY),--memory $(MEMORY)) $(if $(SHADOW),--shadow $(SHADOW))
 
 bench: $(READY) ## Measure training against a plain loop and other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)

@@ -22,13 +22,19 @@ from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
 
 
-def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) -> FastAPI:
+def build_app(
+    models: Models,
+    config: ServerConfig,
+    keys: Keys | None = None,
+    challengers: Models | None = None,
+) -> FastAPI:
     """Return the application.
 
     Args:
         models: what it serves.
         config: its bounds.
         keys: API keys; None where everybody may use it.
+        challengers: models in the shadow; None for none.
     """
     app = FastAPI(
         title="nmt",
@@ -38,7 +44,7 @@ def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) ->
         redirect_slashes=False,
         lifespan=run_service,
     )
-    app.state.service = service = Service(config, models, keys)
+    app.state.service = service = Service(config, models, keys, challengers)
     app.include_router(router)
     page = files("nmt_core.server") / "page"
     # not mounted, or it would answer what a route has but for another method

@@ -95,6 +95,8 @@ def serve(  # noqa: PLR0913 - one argument per option
     threads: Annotated[int | None, typer.Option(min=1, help="By default, all cores.")] = None,
     suggestions: Annotated[str, typer.Option(help="See nmt serve --help.")] = "off",
     corrections: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
+    memory: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
+    shadow: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
     mlflow: Annotated[
         bool, typer.Option("--mlflow", help="By MLflow's own server, which follows no alias.")
     ] = False,
@@ -119,6 +121,8 @@ def serve(  # noqa: PLR0913 - one argument per option
             "workers": threads,
             "suggestions": suggestions,
             "corrections": corrections,
+            "memory": memory,
+            "shadow": shadow,
         },
         at="serve",
     )
