@@ -207,10 +207,7 @@ def _judge_curve(history: Sequence[Mapping[str, Any]]) -> Iterator[Remark]:
                 f"The validation loss was still falling when training ended: from "
                 f"{min(losses[:-1]):.3f} to {losses[-1]:.3f} at the last validation."
             ),
-            advice=(
-                "Train longer: raise train.budget, or TRAIN=standard or TRAIN=full; a checkpoint "
-                "is there to go on from."
-            ),
+            advice=("Train longer: raise train.budget, or take TRAIN=standard or TRAIN=full."),
             blocks=False,
         )
 

@@ -13,4 +13,10 @@ FAULTS = [
         "hypotheses[number] =",
         "hypotheses[first + numbers.index(number)] =",
     ),
+    (
+        "a slice with the score of all sentences",
+        "nmt_core/evaluation/slices.py",
+        "counts[mask], resamples",
+        "counts, resamples",
+    ),
 ]

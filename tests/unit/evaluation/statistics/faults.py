@@ -25,4 +25,22 @@ FAULTS = [
         "np.abs(self.exchanged) >= far",
         "self.exchanged >= self.seen",
     ),
+    (
+        "a slice whose bound is on the wrong side",
+        "nmt_core/evaluation/statistics/resampling.py",
+        "self.drawn >= -margin",
+        "self.drawn >= margin",
+    ),
+    (
+        "a slice that is judged by all sentences",
+        "nmt_core/evaluation/statistics/gate.py",
+        "champion[mask],",
+        "champion,",
+    ),
+    (
+        "a slice that seems lost is promoted",
+        "nmt_core/evaluation/statistics/gate.py",
+        'outcome == "promote" and one.exceeds',
+        'outcome == "promote" and one.exceeds is None',
+    ),
 ]

@@ -7,4 +7,16 @@ FAULTS = [
         "for half, base in origins.items()\n",
         "for half, base in list(origins.items())[:1]\n",
     ),
+    (
+        "losses shown as gains",
+        "stages/reporting/contest_page.py",
+        "gain=score - score_before",
+        "gain=score_before - score",
+    ),
+    (
+        "words marked that both texts have",
+        "stages/reporting/marked_text.py",
+        '"" if n in same[1] else "ins"',
+        '"ins" if n in same[1] else ""',
+    ),
 ]
