@@ -158,8 +158,8 @@ def _show_slices(measured: Mapping[str, Any]) -> Element:
         ),
         make(
             "p",
-            "An interval that does not reach that of all sentences is no chance; one slice in "
-            "twenty does so by chance. BLEU of few or short sentences says little.",
+            "Where an interval does not reach the score of all sentences, the slice differs; of "
+            "twenty slices about one seems to by chance. BLEU of few sentences says little.",
             class_="soft",
         ),
         _tell_command(EVALUATE),

@@ -8,7 +8,7 @@ from nmt_core.base.config import _tags, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.configure.sections import build_all, check_all
-from stages.params import SECTIONS, TrainParams, load
+from stages.params import SECTIONS, PromotionParams, TrainParams, load
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 
@@ -65,12 +65,21 @@ def problems(**values):
         ),
         ("shard", ..., "section 'shard' is missing"),
         ("shard", None, "section 'shard' must be a mapping, got None"),
+        ("promotion", None, "section 'promotion' must be a mapping, got None"),
+        ("promotion__slices", {"nubmers": 1.0}, "promotion.slices.nubmers: 'nubmers' is not a sl"),
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
     [told] = problems(**{name: value})
 
     assert told.startswith(f"params.yaml: {message}")
+
+
+def test_settings_of_an_earlier_version_hold_no_challenger_to_a_slice():
+    document = {name: values for name, values in WRITTEN.items() if name != "promotion"}
+
+    assert build_all(document, source="it")["promotion"] == PromotionParams()
+    assert PromotionParams().slices == {}
 
 
 def test_all_wrong_parameters_are_told_at_once():
