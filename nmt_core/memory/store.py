@@ -77,6 +77,7 @@ class TranslationMemory:
         while portion := [*islice(rest, PORTION_UNITS)]:
             with self._connected() as connection:
                 count += _put(connection, scope, portion, approved=approved)
+        self._empty_log()
         return count
 
     def find_exact(self, text: str, scope: MemoryScope) -> MemoryMatch | None:
@@ -175,10 +176,13 @@ class TranslationMemory:
                 connection.execute("DELETE FROM term WHERE scope = ?", (scope,))
                 count += connection.execute("DELETE FROM unit WHERE scope = ?", (scope,)).rowcount
                 connection.execute("DELETE FROM scope WHERE id = ?", (scope,))
-        with self._connected() as connection:
-            connection.commit()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._empty_log()
         return count
+
+    def _empty_log(self) -> None:
+        """Bring what was written into the file, so that nothing of it lies beside."""
+        with self._connected() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

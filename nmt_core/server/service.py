@@ -145,7 +145,6 @@ class Service:
         """
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.check(texts, asked.alternatives)
-        check_text([asked.project])
         self.rates.spend(user, len(texts))
         works = [self._translate(user, asked, text) for text in texts]
         done = await self._in_time(all_or_none(works))

@@ -88,7 +88,7 @@ async def test_a_project_is_a_name(memory):
             "/translate", content=body, headers={"Content-Type": "application/json"}
         )
     assert 400 == given.status_code
-    assert "project must be" in given.json()["error"]
+    assert "project must be string" in given.json()["error"]
     assert "at most 200 characters" in (await ask(app, project="a" * 201))["error"]
 
 
