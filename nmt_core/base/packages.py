@@ -6,7 +6,7 @@ from importlib.util import find_spec
 DISTRIBUTION = "nmt-pipeline"
 """The name of this project as an installed package."""
 
-EXTRAS = ("translate", "onnx", "glossary", "docx", "formats", "serve", "cluster", "train")
+EXTRAS = ("translate", "onnx", "glossary", "memory", "docx", "formats", "serve", "cluster", "train")
 """The extras that bring imported packages, the smallest first."""
 
 

@@ -5,7 +5,7 @@ scripts without spaces by pairs of characters. Two texts that are alike share mo
 ones among them, and are about as long as each other.
 """
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -19,8 +19,8 @@ SPACELESS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 SHORT_WORDS = 12
 """A text of up to so many words is indexed by pairs of words, too."""
 
-HASH_BYTES = 5
-"""Of a term: few enough to keep the index small, enough for a million words to share none."""
+HALF = 1 << 31
+"""Makes a hash of 32 bits one that SQLite keeps in four bytes; few of a million terms share one."""
 
 
 def join_spaces(text: str) -> str:
@@ -55,4 +55,4 @@ def _cut(run: str) -> Iterator[str]:
 
 
 def _hash(term: str) -> int:
-    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=HASH_BYTES).digest(), "big")
+    return zlib.crc32(term.encode()) - HALF
