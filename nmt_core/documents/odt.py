@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, make_parts
@@ -25,6 +26,9 @@ KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
 
 PREFIX = "text:"
 
+DEEPEST_NOTE = 3
+"""Notes and frames within each other that are translated; each doubles the time to write."""
+
 
 def read_open_document(data: bytes) -> ArchivedDocument:
     """Read a text.
@@ -39,20 +43,21 @@ def _read_content(_: str, text: str) -> TextDocument:
     return TextDocument(_read_paragraphs(scan_xml(text)))
 
 
-def _read_paragraphs(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-    """Yield the parts of what may hold paragraphs."""
-    yield from read_elements(pieces, _is_paragraph, _read_paragraph, KEPT)
+def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Part]:
+    """Yield the parts of what may hold paragraphs, and stands within some notes."""
+    read = partial(_read_paragraph, depth=depth)
+    yield from read_elements(pieces, _is_paragraph, read, KEPT)
 
 
 def _is_paragraph(piece: XmlPiece) -> bool:
     return piece.prefix == PREFIX and piece.name in PARAGRAPHS
 
 
-def _read_paragraph(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-    yield from make_parts([*_read_inline(pieces)], escape_xml)
+def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
+    yield from make_parts([*_read_inline(pieces, depth)], escape_xml)
 
 
-def _read_inline(pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
     """Yield the pieces of a paragraph; notes and frames are points that hold others."""
     at = 0
     while at < len(pieces):
@@ -65,7 +70,7 @@ def _read_inline(pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         else:
             end = find_end(pieces, at)
             inner = pieces[at:end]
-            holds = any(_is_paragraph(each) for each in inner) and piece.name not in KEPT
-            parts = [*_read_paragraphs(inner)] if holds else []
+            is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, inner))
+            parts = [*_read_paragraphs(inner, depth + 1)] if is_read else []
             yield Piece(Type.POINT, join_raw(inner), parts=parts)
         at = end

@@ -104,22 +104,21 @@ def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str |
     """Yield units to translate, and all that stands between them."""
     at, translated = 0, [True]
     while at < len(pieces):
-        piece = pieces[at]
+        piece, end = pieces[at], at + 1
         if piece.type is Type.OPEN:
             said = piece.attributes.get("translate")
             translated.append(translated[-1] if said is None else said != "no")
             if piece.name == version.unit:
                 end = find_end(pieces, at)
                 unit = _Segment.find(pieces[at:end])
-                if unit is not None and translated.pop() and unit.wants_translation:
+                if translated.pop() and unit is not None and unit.wants_translation:
                     yield unit.make(version)
                     at = end
                     continue
-                translated.append(True)
         elif piece.type is Type.CLOSE:
             translated.pop()
-        yield piece.raw
-        at += 1
+        yield join_raw(pieces[at:end])
+        at = end
 
 
 @dataclass(frozen=True)

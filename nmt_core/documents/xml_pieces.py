@@ -71,12 +71,12 @@ def write_xml(text: str) -> str:
 
 def set_attribute(tag: str, name: str, value: str | None) -> str:
     """Return an opening tag with an attribute of another value, or without it."""
-    attribute = rf"""\s+{re.escape(name)}\s*=\s*(?:"[^"]*"|'[^']*')"""
+    attribute = rf"""(?<!\s)\s+{re.escape(name)}\s*=\s*(?:"[^"]*"|'[^']*')"""
     written = "" if value is None else f' {name}="{html.escape(value)}"'
     changed, count = re.subn(attribute, lambda _: written, tag, count=1)
     if count or value is None:
         return changed
-    return re.sub(r"\s*/?>\Z", lambda end: written + end[0], tag, count=1)
+    return re.sub(r"(?<!\s)\s*/?>\Z", lambda end: written + end[0], tag, count=1)
 
 
 class _Scanner:

@@ -22,6 +22,9 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one of libyaml, where it was built, is ten times as fast."""
 
 RESOLVER: Any = yaml.SafeLoader("")
+DEEPEST = 100
+"""Collections within each other; parsers take the square of their number."""
+
 BLOCKS = ("|", ">")
 STRING = "tag:yaml.org,2002:str"
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
@@ -54,9 +57,9 @@ def read_yaml_strings(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     return UnitFile([*parts, text[last:]], str.encode)
 
 
-def _parse(text: str) -> list[Any]:
+def _parse(text: str) -> Iterator[Any]:
     try:
-        return list(yaml.parse(text, Loader=LOADER))
+        yield from yaml.parse(text, Loader=LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         told = getattr(error, "problem", None) or "a character that it forbids"
@@ -91,6 +94,8 @@ def _walk(text: str) -> Iterator[tuple[Any, int, bool]]:
             if inside and inside[-1] is not None:
                 inside[-1] = not is_key
             if isinstance(event, yaml.CollectionStartEvent):
+                if len(inside) == DEEPEST:
+                    raise DocumentError(f"this document nests deeper than {DEEPEST}; repair it")
                 inside.append(True if isinstance(event, yaml.MappingStartEvent) else None)
             elif isinstance(event, yaml.ScalarEvent):
                 yield event, len(inside), is_key

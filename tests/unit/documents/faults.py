@@ -26,6 +26,30 @@ FAULTS = [
         "part.text",
     ),
     (
+        "a placeholder kept as often as it is answered",
+        "nmt_core/documents/placeholders.py",
+        "            left[piece] -= 1",
+        "            left[piece] -= 0",
+    ),
+    (
+        "an approved segment translated again",
+        "nmt_core/documents/xliff.py",
+        'if given.get("approved") == "yes" or state in APPROVED:',
+        "if state in APPROVED:",
+    ),
+    (
+        "a fuzzy message that stays fuzzy whatever is answered",
+        "nmt_core/documents/gettext.py",
+        "flags = [FUZZY] * doubtful +",
+        "flags = [FUZZY] +",
+    ),
+    (
+        "names of columns translated",
+        "nmt_core/documents/xlsx.py",
+        "for piece in pieces) in kept:",
+        "for piece in pieces) in ():",
+    ),
+    (
         "macros not noticed",
         "nmt_core/documents/archive.py",
         "    if any(map(MACROS.search, names)):",

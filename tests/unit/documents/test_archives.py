@@ -220,6 +220,13 @@ def test_notes_and_frames_are_translated_apart():
     assert deleted in written
 
 
+def test_notes_within_notes_end():
+    data = letter("<text:p>a<text:note>" * 2000 + "</text:note></text:p>" * 2000)
+
+    assert show_passages(read_open_document(data)) == ["a*"] * 4
+    assert unpack(shout(read_open_document(data)))["content.xml"].count("A") == 4
+
+
 def test_a_book_names_its_new_language():
     package = "<package><dc:title>one</dc:title><dc:language>en-GB</dc:language></package>"
     package = package.replace("<package>", '<package xmlns:dc="d">')

@@ -172,6 +172,13 @@ def test_other_encodings_stay():
         )
 
 
+def test_units_within_units_are_read_once():
+    """So that none takes the square of the time."""
+    data = OLD % ("", "<trans-unit>" * 2000 + "<source>a</source>" + "</trans-unit>" * 2000)
+
+    assert read_xliff_file(data.encode(), CODES).passages == []
+
+
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2">&b;</xliff>'
 
 

@@ -132,6 +132,7 @@ def test_the_language_of_the_root_is_that_of_the_translation():
         (b"a: b\n c: [d", "is no YAML"),
         (b"a: \x00", "is no YAML"),
         (b"\xff", "not UTF-8"),
+        (b"[" * 100_000, "nests deeper than 100"),
         (b"a: %s" % (b"a" * 10**6), "unit of .* 100,000"),
     ],
 )

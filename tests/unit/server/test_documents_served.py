@@ -158,3 +158,23 @@ async def test_a_file_that_nobody_knows_is_not_found():
 
     assert answer.status_code == 404
     assert "is not here" in answer.json()["error"]
+
+
+@in_a_loop
+async def test_units_say_what_a_person_must_look_at():
+    """The stand-in is not confident of questions."""
+    text = 'msgid "das ist {N}"\nmsgstr ""\n\nmsgid "ist es das?"\nmsgstr ""\n'
+    for settings, marks in (({}, "#, fuzzy\n"), ({"review_below": 0.1}, "")):
+        _, found = await send("a.po", text.encode(), serve_stand_in(**settings))
+        assert found.content.decode() == (
+            'msgid "das ist {N}"\nmsgstr "DAS IST {N}"\n\n'
+            f'{marks}msgid "ist es das?"\nmsgstr "IST ES DAS?"\n'
+        )
+
+
+@in_a_loop
+async def test_a_file_of_other_languages_is_refused():
+    xliff = '<xliff version="1.2"><file source-language="fr" target-language="en"/></xliff>'
+    status, told = await send("a.xlf", xliff.encode())
+
+    assert (status, "as this model does" in told) == (400, True)
