@@ -3,16 +3,16 @@
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
-        data/corpus/corpus.json, data/{weights,tags}.json, data/vectors/{source,target}.vec,
-        data/vectors/source.bin, data/vectors/vectors.json, data/initial_model/,
-        metrics/download.json, reports/data.html; and fetched files and what was read of them:
-        downloads/
+        data/corpus/corpus.json, data/monolingual/, data/weights.json, data/tags.json,
+        data/vectors/{source,target}.vec, data/vectors/source.bin, data/vectors/vectors.json,
+        data/initial_model/, metrics/download.json, reports/data.html; and fetched files and what
+        was read of them: downloads/
 """
 
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.monolingual import MonolingualCorpus
+from nmt_core.corpora.monolingual_text import join_monolingual
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
-from nmt_core.corpora.reading import CorpusReader
+from nmt_core.corpora.reading import CorpusReader, ReadCorpus
 from nmt_core.corpora.replay import (
     TrainedText,
     list_replayed,
@@ -52,6 +53,12 @@ from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.reporting.data_page import render_data_page
+from stages.reporting.data_tables import (
+    tabulate_corpora,
+    tabulate_monolingual,
+    tabulate_pairs,
+    tabulate_vectors,
+)
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_code_of
 
@@ -84,7 +91,7 @@ def run(
 
     Args:
         params: settings.
-        corpus: folder of the text.
+        corpus: folder of the text; text of one language alone is written beside it.
         vectors: folder of the vectors.
         downloads: folder of what was fetched, and of what is kept of each corpus.
         workers: processes or a cluster.
@@ -107,7 +114,9 @@ def run(
             code=code,
             workers=workers,
         )
-        measured = _write_corpora(params, reader, folder, texts)
+        measured, read = _write_corpora(params, reader, folder, texts)
+        with files.whole_folder(corpus.with_name(paths.MONOLINGUAL.name)) as part:
+            measured["monolingual"] = _write_monolingual(params, reader, folder, part, read)
     with files.whole_folder(vectors) as folder:
         measured["vectors"] = params.vectors.obtain(params.languages, folder, fetch=fetch)
         # also says that there are none; DVC warns of empty folders
@@ -165,18 +174,20 @@ def main() -> None:
     files.write_json(paths.METRICS / "download.json", metrics)
     _write_page(metrics, params.languages)
     console = Console()
-    console.print(_pairs_table(metrics))
+    console.print(tabulate_pairs(metrics))
     if len(metrics["corpora"]) > 1:
-        console.print(_corpora_table(metrics["corpora"]))
+        console.print(tabulate_corpora(metrics["corpora"]))
+    if metrics["monolingual"]:
+        console.print(tabulate_monolingual(metrics["monolingual"]))
     for what, count in metrics["noticed"].items():
         console.print(Text(NOTICES[what].format(count), style="yellow"), soft_wrap=True)
     if metrics["vectors"]:
-        console.print(_vectors_table(metrics))
+        console.print(tabulate_vectors(metrics))
 
 
 def _write_corpora(
     params: DownloadParams, reader: CorpusReader, folder: Path, texts: Sequence[TrainedText]
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], dict[str, ReadCorpus]]:
     read = reader.read(params.corpora)
     replay = getattr(params.initial_model, "replay", 0.0)
     if replay and not texts:
@@ -193,10 +204,10 @@ def _write_corpora(
         ),
     )
     read |= more
-    corpora = {**params.corpora, **replayed}
+    corpora = {**params.parallel, **replayed}
     reader.forget_others(read.values())
     outcome = join_corpora(
-        {name: corpus.sifted for name, corpus in read.items()},
+        {name: read[name].sifted for name in corpora},
         folder,
         scratch=reader.scratch,
         split=params.split,
@@ -227,6 +238,48 @@ def _write_corpora(
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
+    return measured, read
+
+
+def _write_monolingual(
+    params: DownloadParams,
+    reader: CorpusReader,
+    corpus: Path,
+    folder: Path,
+    read: Mapping[str, ReadCorpus],
+) -> dict[str, Any]:
+    """Write the text of each language alone; return the counts of each of its corpora."""
+    measured: dict[str, Any] = {}
+    for side, code in zip(paths.SIDES, params.languages.codes, strict=True):
+        own = {
+            name: one
+            for name, one in params.corpora.items()
+            if isinstance(one, MonolingualCorpus) and one.language == code
+        }
+        if not own:
+            continue
+        cleaned = join_monolingual(
+            {name: read[name].sifted for name in own},
+            folder / f"{code}.txt",
+            corpus=corpus,
+            side=side,
+            scratch=reader.scratch,
+            near_duplicates=params.near_duplicates,
+            workers=reader.workers,
+        )
+        measured |= {
+            name: {
+                "language": code,
+                "licence": describe_licence(own[name])["license"],
+                "lines": one.kept["train"],
+                "removed": _sort(one.list_reasons("train")),
+                "origins": read[name].origins,
+            }
+            for name, one in cleaned.items()
+        }
+    # also says that there are none; DVC warns of empty folders
+    lines = {name: one["lines"] for name, one in measured.items()}
+    files.write_json(folder / "monolingual.json", lines)
     return measured
 
 
@@ -309,45 +362,6 @@ def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
             for example in outcome.near.examples
         ],
     }
-
-
-def _pairs_table(metrics: dict[str, dict[str, Any]]) -> Table:
-    table = Table(title="Pairs")
-    table.add_column("")
-    for name in paths.SPLITS:
-        table.add_column(name, justify="right")
-    table.add_row("kept", *(f"{metrics['pairs'][name]:,}" for name in paths.SPLITS))
-    reasons = {why: None for name in paths.SPLITS for why in metrics["removed"][name]}
-    for why in reasons:
-        counts = (metrics["removed"][name].get(why, 0) for name in paths.SPLITS)
-        table.add_row(f"removed: {why}", *(f"{count:,}" for count in counts))
-    return table
-
-
-def _corpora_table(corpora: dict[str, dict[str, Any]]) -> Table:
-    table = Table("", *paths.SPLITS, "removed", "weight", "licence", "tag", title="Corpora")
-    for column in table.columns[1:-2]:
-        column.justify = "right"
-    for name, corpus in corpora.items():
-        removed = sum(sum(reasons.values()) for reasons in corpus["removed"].values())
-        counts = (*(corpus["pairs"][split] for split in paths.SPLITS), removed)
-        weight, licence = f"{corpus['weight']:g}", Text(corpus["licence"])
-        cells = (*(f"{count:,}" for count in counts), weight, licence, corpus["tag"])
-        table.add_row(name, *cells)
-    return table
-
-
-def _vectors_table(metrics: dict[str, dict[str, Any]]) -> Table:
-    table = Table("", "rows", "dimensions", "removed", title="Word vectors")
-    for side, coverage in metrics["vectors"].items():
-        removed = {
-            why: count
-            for why, count in coverage.items()
-            if why not in ("url", "path", "sha256", "rows", "dimensions")
-        }
-        words = ", ".join(f"{why} {count:,}" for why, count in removed.items())
-        table.add_row(side, f"{coverage['rows']:,}", str(coverage["dimensions"]), words or "none")
-    return table
 
 
 if __name__ == "__main__":

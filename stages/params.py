@@ -10,8 +10,9 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.named import check_corpora, check_name
+from nmt_core.corpora.named import check_corpora, check_name, list_parallel
 from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
@@ -65,6 +66,11 @@ class DownloadParams(Config):
     """Timeouts and retries of downloads."""
 
     renamed: ClassVar = {"corpus": "corpora, a map from names to corpora, as in conf/data"}
+
+    @property
+    def parallel(self) -> dict[str, Corpus]:
+        """The corpora that give pairs, in order."""
+        return list_parallel(self.corpora)
 
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""

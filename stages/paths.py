@@ -21,6 +21,8 @@ DOWNLOADS = HOME / "downloads"
 CORPUS = Path("data/corpus")
 WEIGHTS = Path("data/weights.json")
 """Of the corpora, in order: not among the text, which weights do not change."""
+MONOLINGUAL = Path("data/monolingual")
+"""Text of one language alone, in a file that is named after it."""
 TAGS = Path("data/tags.json")
 """Likewise; empty for a corpus without."""
 VECTORS = Path("data/vectors")

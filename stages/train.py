@@ -342,7 +342,7 @@ def run_rank(params: TrainParams, world: World) -> None:
         try:
             model, progress = run(
                 params,
-                Inputs(corpora=tuple(download.corpora), tags=tuple(files.read_json(paths.TAGS))),
+                Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
                 languages=languages,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,

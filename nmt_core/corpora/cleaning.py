@@ -154,7 +154,7 @@ def join_corpora(
                 marked = np.zeros_like(keep)
                 marked[outcome.near.rows] = True
                 joined.strike(keep, marked, "near_duplicate")
-        joined.strike(keep, _mark_repeated(joined), "duplicate")
+        joined.strike(keep, mark_repeated(joined), "duplicate")
         if name != "train":
             held_out[name] = joined.keys.only(keep)
         joined.write(folder, keep)
@@ -171,7 +171,7 @@ def _mark_held_out_before(train: JoinedSplit) -> Mask:
     return marked
 
 
-def _mark_repeated(joined: JoinedSplit) -> Mask:
+def mark_repeated(joined: JoinedSplit) -> Mask:
     """Mark pairs that an earlier one equals, but those that stay all the same."""
     marked = joined.keys.repeated()
     for corpus, (_, rows) in zip(joined.sifted, joined.ranges(), strict=True):

@@ -7,7 +7,7 @@ choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a cor
 import re
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
@@ -80,6 +80,9 @@ class Corpus(Pinnable, Fetchable):
                 return Description("table", {"license": "unknown"}, "Nobody knows.")
     """
 
+    is_parallel: ClassVar[bool] = True
+    """Whether it gives pairs, and not text of one language alone."""
+
     kind: str
     """The name of this choice, by which it is registered."""
 
@@ -130,6 +133,10 @@ class Corpus(Pinnable, Fetchable):
     def list_given(self) -> frozenset[Split]:
         """Return the splits that the corpus brings beside train."""
         return frozenset()
+
+    def choose_filter(self, default: FilterConfig) -> FilterConfig:
+        """Return the filters of the corpus: its own, or else those of all."""
+        return self.filter or default
 
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
         """Return size and SHA-256 of every file that the text comes from, the web's fetched.

@@ -30,16 +30,19 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
 
     Raises:
         ValueError: if one has not both languages, none teaches or none may be tested on, or the
-            licence of one of several is unknown.
+            licence of one of several is unknown, or all are of one language alone.
     """
     for name, corpus in corpora.items():
         try:
             corpus.check(languages)
         except ValueError as error:
             raise ValueError(f"corpora.{name}: {error}") from None
-    if not any(corpus.weight for corpus in corpora.values()):
+    parallel = list_parallel(corpora)
+    if not parallel:
+        raise ValueError("all corpora are monolingual, which leaves no pair to train on")
+    if not any(corpus.weight for corpus in parallel.values()):
         raise ValueError("every weight of corpora is 0, which leaves nothing to train on")
-    sources = [name for name, corpus in corpora.items() if not corpus.train_only]
+    sources = [name for name, corpus in parallel.items() if not corpus.train_only]
     if not sources:
         raise ValueError(
             "every one of corpora is train_only, which leaves nothing to validate and test on"
@@ -50,13 +53,22 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
             f"give validation and test; set train_only: true in all but one"
         )
     if len(corpora) > 1:
-        for name, corpus in corpora.items():
-            if describe_licence(corpus)["license"] == "unknown":
-                raise ValueError(
-                    f"corpora.{name}.licence is empty; of several corpora each needs one, for the "
-                    f"card of the model says what it was trained on: write cc-by-4.0 or the like, "
-                    f"or 'own' for text of your own"
-                )
+        _check_licences(corpora)
+
+
+def _check_licences(corpora: Corpora) -> None:
+    for name, corpus in corpora.items():
+        if describe_licence(corpus)["license"] == "unknown":
+            raise ValueError(
+                f"corpora.{name}.licence is empty; of several corpora each needs one, for the card "
+                f"of the model says what it was trained on: write cc-by-4.0 or the like, or 'own' "
+                f"for text of your own"
+            )
+
+
+def list_parallel(corpora: Corpora) -> dict[str, Corpus]:
+    """Return the corpora that give pairs, in order."""
+    return {name: corpus for name, corpus in corpora.items() if corpus.is_parallel}
 
 
 def list_split_off(corpora: Corpora) -> frozenset[Split]:
@@ -75,7 +87,7 @@ def estimate_total(
     """
     sizes = [
         corpus.estimate_size(languages, find_kept=find_kept)
-        for corpus in corpora.values()
+        for corpus in list_parallel(corpora).values()
         if corpus.weight
     ]
     known = [size for size in sizes if size is not None]
@@ -112,10 +124,11 @@ def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
     By the same rule, whatever the amount of text, no source sentence of one model's test set was
     training text of another model; a given test set follows no rule.
     """
+    parallel = list_parallel(corpora).values()
     if "test" not in list_split_off(corpora):
-        rules = _list_rules(corpora.values())
+        rules = _list_rules(parallel)
         return rules.pop() if len(rules) == 1 else GIVEN
-    if split.sessions or any(corpus.train_only for corpus in corpora.values()):
+    if split.sessions or any(corpus.train_only for corpus in parallel):
         return GIVEN  # what is tested on may stand in another corpus, or in what only teaches
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"
 

@@ -73,7 +73,7 @@ class CorpusReader:
             return self.fetch(locate(source, name))
 
         origins = corpus.find_origins(self.languages, fetch=fetch)
-        filters = corpus.filter or self.filters
+        filters = corpus.choose_filter(self.filters)
         rules = SiftRules(filters, self.split, split_off, self.languages)
         key = self._make_key(corpus, rules, origins)
         place = self.kept / key if origins else self.scratch / "sifted" / name

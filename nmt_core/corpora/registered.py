@@ -17,6 +17,7 @@ CORPORA: Registry[type[Corpus]] = Registry(
         "files": "nmt_core.corpora.local:FilesCorpus",
         "mtdata": "nmt_core.corpora.mtdata:MtdataCorpus",
         "opus": "nmt_core.corpora.opus:OpusCorpus",
+        "text": "nmt_core.corpora.monolingual:MonolingualCorpus",
         "url": "nmt_core.corpora.web:WebCorpus",
     },
 )
@@ -29,6 +30,8 @@ def _expand(settings: Any) -> Any:
             return expand_name(name)
         case {"name": str(name), **others} if "kind" not in others:
             return expand_name(name) | others
+        case {"role": "monolingual", **others} if "kind" not in others:
+            return {"kind": "text", **settings}
     return settings
 
 

@@ -52,7 +52,9 @@ def list_replayed(
     names = set(present)
     for text in texts:
         for name, corpus in text.corpora.items():
-            if text.languages != languages or not corpus.weight or _identify(corpus) in known:
+            if not corpus.is_parallel or text.languages != languages or not corpus.weight:
+                continue
+            if _identify(corpus) in known:
                 continue
             known.append(_identify(corpus))
             free = f"replay-{name}"[:40]

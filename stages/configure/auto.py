@@ -156,7 +156,7 @@ def choose(
         find_kept=partial(find_kept, folder=paths.DOWNLOADS),
     )
     if size is None:
-        kinds = ", ".join(corpus.kind for corpus in download.corpora.values())
+        kinds = ", ".join(corpus.kind for corpus in download.parallel.values())
         raise ConfigError(
             f"corpora of these kinds have no known size before their download: {kinds}; "
             f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, or run 'make corpora' "

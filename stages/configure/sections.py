@@ -105,7 +105,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
 
 def check_phases(train: TrainParams, download: DownloadParams) -> Iterator[str]:
     """Yield why the phases of a training cannot be had from the corpora."""
-    corpora, phases, before = download.corpora, train.mixture.phases, 0
+    corpora, phases, before = download.parallel, train.mixture.phases, 0
     for number, phase in enumerate(phases):
         name = f"train.mixture.phases[{number}]"
         for wanted in phase.corpora:

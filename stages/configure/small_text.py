@@ -36,7 +36,7 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
     """
     try:
         download = config.build(DownloadParams, values.get("download") or {}, at="download")
-        if not all(isinstance(corpus, FilesCorpus) for corpus in download.corpora.values()):
+        if not all(isinstance(corpus, FilesCorpus) for corpus in download.parallel.values()):
             return [], ""
         total = estimate_total(download.corpora, download.languages)
         assert total

@@ -26,7 +26,7 @@ from stages.tracking.journal import Entry
 
 LINKED = (
     *(Path("stages"), Path("nmt_core"), paths.PIPELINE),
-    *(paths.WEIGHTS, paths.TAGS, paths.VECTORS, paths.INITIAL_MODEL),
+    *(paths.WEIGHTS, paths.TAGS, paths.MONOLINGUAL, paths.VECTORS, paths.INITIAL_MODEL),
 )
 """Code, which fingerprints need, and inputs of the stages beside the corpus."""
 

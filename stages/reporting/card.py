@@ -36,7 +36,7 @@ print(Translator.load("FOLDER").translate(["..."]))
 |---|---|
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
-| training | {steps:,} updates, {epochs}, {tokens:,} target tokens; best at {best:,} |
+{monolingual}| training | {steps:,} updates, {epochs}, {tokens:,} target tokens; best at {best:,} |
 {start}{tags}{scores}
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
@@ -126,6 +126,7 @@ def render_card(
         **cells,
         confidence="\n".join(describe_confidence(scores)),
         start=start_row(record.get("initial_model", {})),
+        monolingual=monolingual_row(measured["download"].get("monolingual", {})),
         tags=tag_row(scores, measured["download"].get("corpora", {})),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
@@ -158,6 +159,15 @@ def start_row(origin: dict[str, Any]) -> str:
         f"sentences of this test set |\n"
         for half, base in origins.items()
     )
+
+
+def monolingual_row(corpora: Mapping[str, Any]) -> str:
+    """Return the row of the card's table for text of one language alone, if any."""
+    told = (
+        f"{name}, {one['lines']:,} lines of {one['language']} ({one['licence']})"
+        for name, one in corpora.items()
+    )
+    return f"| monolingual text | {_cell('; '.join(told))} |\n" if corpora else ""
 
 
 def tag_row(scores: Mapping[str, Any], corpora: Mapping[str, Any]) -> str:

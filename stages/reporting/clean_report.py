@@ -96,7 +96,7 @@ def _list_examples(pairs: Sequence[Pair]) -> Text:
 def main() -> None:
     """Look at the corpora of the project."""
     params, console = load(DownloadParams, "download"), Console()
-    for name, corpus in params.corpora.items():
+    for name, corpus in params.parallel.items():
         look = look_at(name, corpus, params, paths.DOWNLOADS)
         console.print(show(name, look, corpus.filter or params.filter))
 

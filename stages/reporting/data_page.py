@@ -1,5 +1,6 @@
 """A page about the training data, for people to look at before they trust it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -59,6 +60,8 @@ def render_data_page(
     if len(names) > 1:
         header.append(make("nav", make("ul", *names), aria_label="Corpora"))
     sections = [_show_all(measured, shares), _show_near(measured["near_duplicates"])]
+    if measured.get("monolingual"):
+        sections.append(_show_monolingual(measured["monolingual"]))
     for name, corpus in corpora.items():
         sections.append(_show_corpus(name, corpus, shares[name], statistics[name], languages))
     return write_page(title, STYLE, [header, make("main", *sections)])
@@ -104,6 +107,24 @@ def _show_all(measured: Mapping[str, Any], shares: Mapping[str, float]) -> Eleme
         section.append(
             make_table("Repaired or noticed", ["What", "lines"], rows, numbers=["lines"])
         )
+    return section
+
+
+def _show_monolingual(corpora: Mapping[str, Any]) -> Element:
+    rows: list[Row] = [
+        [name, one["licence"], one["language"], one["lines"], sum(one["removed"].values())]
+        for name, one in corpora.items()
+    ]
+    removed = sum((Counter(one["removed"]) for one in corpora.values()), Counter[str]())
+    head = ["Corpus", "Licence", "language", "lines", "left out"]
+    section = make(
+        "section",
+        make("h2", "Monolingual text"),
+        make_table("Lines of each corpus", head, rows, numbers=head[3:]),
+    )
+    if removed:
+        why: list[Row] = [[_name(reason), count] for reason, count in sorted(removed.items())]
+        section.append(make_table("Left out", ["Why", "lines"], why, numbers=["lines"]))
     return section
 
 

@@ -116,14 +116,14 @@ def describe_dataset(split: str) -> Dataset:
     facts = files.read_json(paths.CORPUS / "corpus.json")
     source, target = (facts["languages"][side] for side in paths.SIDES)
     digests = "".join(facts["sha256"][f"{split}.{side}"] for side in paths.SIDES)
-    origin = next(iter(download.corpora.values())).origin(split, download.languages)
+    origin = next(iter(download.parallel.values())).origin(split, download.languages)
     sources: dict[str, dict[str, Any]] = {
         "code": {"tags": {"mlflow.source.name": origin.place}},
         "http": {"url": origin.place},
         "local": {"uri": origin.place},
     }
     return Dataset(
-        name=f"{', '.join(download.corpora)} {source}-{target}",
+        name=f"{', '.join(download.parallel)} {source}-{target}",
         digest=hashlib.sha256(digests.encode()).hexdigest()[:16],
         context=CONTEXTS[split],
         source_type=origin.kind,

@@ -1,0 +1,152 @@
+"""Text of one language alone: one sentence a line, of nobody's translation."""
+
+import glob
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+from typing_extensions import override
+
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
+from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.parallel_text import Text
+from nmt_core.corpora.splitting import Split
+from nmt_core.corpora.text_files import STAR, require_pinned
+from nmt_core.fetch.source import Fetch
+from nmt_core.text.languages import Languages
+
+
+class MonolingualCorpus(Corpus):
+    """Text of one of the two languages, on this machine.
+
+    It gives no training pair: tokenizers learn from it where ``tokenize.subwords.monolingual`` says
+    so, and language models where ``nmt learn --text`` names ``data/monolingual``. Every line is
+    read as a pair with itself, so that it is repaired, filtered and compared as pairs are.
+    """
+
+    is_parallel: ClassVar[bool] = False
+
+    kind: Literal["text"]
+    """The name of this choice."""
+
+    role: Literal["monolingual"] = "monolingual"
+    """What the text is for; it needs no ``kind`` beside it."""
+
+    language: str
+    """Code of its language, the source or the target of ``download.languages``."""
+
+    path: Path
+    """One sentence a line, UTF-8; with one ``*`` all such files. Any may be compressed."""
+
+    sha256: str = ""
+    """Digest of what the files held when params.yaml was written; ``make repro`` fills it in."""
+
+    on_bad_line: OnBadLine = "error"
+    """What to do with a line that is not UTF-8 or holds NUL: stop and name it, or drop it."""
+
+    train_only: bool = True
+    """Nothing of it can be validated or tested on."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tag or self.weight != 1 or not self.train_only:
+            raise ValueError(
+                "monolingual text gives no training pair, so weight, tag and train_only are for "
+                "other corpora; leave them out"
+            )
+        if str(self.path).count(STAR) > 1:
+            raise ValueError(f"path {self.path} must hold one {STAR}, or none")
+        return self
+
+    @override
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @override
+    def check(self, languages: Languages) -> None:
+        if self.language not in languages.codes:
+            raise ValueError(
+                f"language {self.language!r} is neither of {' and '.join(languages.codes)}"
+            )
+
+    @override
+    def choose_filter(self, default: FilterConfig) -> FilterConfig:
+        chosen = super().choose_filter(default)  # a line is its own copy, and nothing to align
+        return chosen.model_copy(update={"remove_untranslated": False, "screen": None})
+
+    @override
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
+        del languages, fetch, scratch
+        drop = list_dropped(self.on_bad_line)
+        return {"train": Text(tuple((path, path) for path in self.find()), drop)}
+
+    @override
+    def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
+        del languages, fetch
+        require_pinned(self)
+        return [
+            {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+            for path, digest in self._digests().items()
+        ]
+
+    @override
+    def origin(self, split: str, languages: Languages) -> Origin:
+        del split, languages
+        return Origin("local", str(self.path))
+
+    @override
+    def describe(self) -> Description:
+        text = (
+            f"Text of {self.language} alone, of whoever trained the model, who alone know its "
+            f"licence; no pair of training is of it."
+        )
+        return Description("text", {"license": "unknown"}, text)
+
+    @override
+    def pins(self) -> dict[str, str]:
+        return {str(self): self.sha256}
+
+    @override
+    def pinned(self) -> Self:
+        return self.model_copy(update={"sha256": self.digest()})
+
+    @override
+    def absolute(self) -> Self:
+        return self.model_copy(update={"path": self.path.absolute()})
+
+    def find(self) -> list[Path]:
+        """Return the files, in the order of their names.
+
+        Raises:
+            CorpusError: if there is none.
+        """
+        if STAR not in str(self.path):
+            return [self.path]
+        before, after = map(glob.escape, str(self.path).split(STAR))
+        found = sorted(glob.glob(f"{before}{STAR}{after}"))  # noqa: PTH207 - passes over .names
+        if not found:
+            raise CorpusError(f"no file fits {self.path}; check the name and the folder")
+        return [*map(Path, found)]
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' names and digests.
+
+        Raises:
+            CorpusError: if one is missing or cannot be read.
+        """
+        digests = {path.name: digest for path, digest in self._digests().items()}
+        return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+
+    def _digests(self) -> dict[Path, str]:
+        digests = {}
+        for path in self.find():
+            try:
+                digests[path] = files.sha256(require_regular_file(path))
+            except OSError as error:
+                raise explain_unreadable_file(path, error) from None
+        return digests

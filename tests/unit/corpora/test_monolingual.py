@@ -1,0 +1,246 @@
+"""Text of one language alone: what is left of it, and that it touches no pair."""
+
+import gzip
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from nmt_core.base import files
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora import reading
+from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
+from nmt_core.corpora.replay import TrainedText, list_replayed
+from nmt_core.text.subwords import SubwordConfig
+from stages import download
+from stages.params import DownloadParams
+from stages.reporting.card import monolingual_row
+from stages.tokenize import read_lines_to_learn
+
+SETS = {
+    "train": [(f"Satz {n}", f"sentence {n}") for n in range(30)],
+    "validation": [("Das ist gut", "That is good")],
+    "test": [
+        ("Der Hund schläft im Garten", "The dog sleeps in the garden"),
+        ("Wir gehen jetzt", "We leave now"),
+    ],
+}
+ENGLISH = [
+    "we LEAVE now!",
+    "That is good.",
+    "The dog sleeps in our garden",
+    "Der Hund schläft im Garten",
+    "A cat sits on the mat",
+    "a cat sits on the mat!",
+    "sentence 3",
+    "",
+    "word " * 200,
+]
+
+
+def write(folder, sets=SETS, english=ENGLISH):
+    for split, pairs in sets.items():
+        files.write_lines(folder / f"{split}.tsv", (f"{one}\t{two}" for one, two in pairs))
+    files.write_lines(folder / "alone.en", english)
+
+
+def settings(folder, alone=None, near=0.2, **changes):
+    """Return the settings of parallel text and, but for ``alone={}``, of text of one language."""
+    pairs = {split: {"source": str(folder / f"{split}.tsv")} for split in SETS}
+    english = {"role": "monolingual", "language": "en", "path": str(folder / "alone.en")}
+    others = {"alone": english | {"licence": "own"} | changes} if alone is None else alone
+    values = {
+        "languages": {"source": "de", "target": "en"},
+        "corpora": {"own": {"kind": "files", "licence": "own", **pairs}, **others},
+        "near_duplicates": {"distance": near},
+    }
+    return build(DownloadParams, values, at="download")
+
+
+def run(params, folder):
+    places = {name: folder / "data" / name for name in ("corpus", "vectors")}
+    measured = download.run(
+        params, **places, downloads=folder / "downloads", workers=WorkersConfig(processes=1)
+    )
+    texts = (folder / "data" / "monolingual").glob("*.txt")
+    return measured, {path.name: [*files.read_lines(path)] for path in texts}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path)
+    return tmp_path
+
+
+def test_what_is_held_out_repeated_or_unfit_leaves(folder):
+    measured, texts = run(settings(folder), folder)
+    [(name, counts)] = measured["monolingual"].items()
+
+    # the source of a test pair is none of English
+    assert texts == {"en.txt": [ENGLISH[3], ENGLISH[4], "sentence 3"]}
+    assert (name, counts["language"], counts["licence"], counts["lines"]) == (
+        *("alone", "en", "own", 3),
+    )
+    assert counts["removed"] == {
+        "also_in_test": 1,
+        "also_in_validation": 1,
+        "duplicate": 1,
+        "empty_side": 1,
+        "near_duplicate": 1,
+        "too_many_words": 1,
+    }
+    assert counts["origins"][0]["sha256"] == files.sha256(folder / "alone.en")
+    assert files.read_json(folder / "data/monolingual/monolingual.json") == {"alone": 3}
+    assert monolingual_row(measured["monolingual"]) == (
+        "| monolingual text | alone, 3 lines of en (own) |\n"
+    )
+    _, near = run(settings(folder, near=0.0), folder)
+    assert "The dog sleeps in our garden" in near["en.txt"]
+
+
+def test_pairs_are_the_same_with_and_without(folder):
+    without, none = run(settings(folder, alone={}), folder / "a")
+    with_it, _ = run(settings(folder), folder / "b")
+
+    assert none == without["monolingual"] == {}
+    assert monolingual_row({}) == ""
+    for one in (folder / "a/data/corpus").iterdir():
+        assert one.read_bytes() == (folder / "b/data/corpus" / one.name).read_bytes()
+    of_text = {"monolingual", "corpus"}
+    assert {n: v for n, v in with_it.items() if n not in of_text} == {
+        n: v for n, v in without.items() if n not in of_text
+    }
+
+
+def test_only_what_changed_is_read_again(folder, monkeypatch):
+    names, real = Counter(), reading.sift_corpus
+
+    def sift(*args, **options):
+        names[options["name"]] += 1
+        return real(*args, **options)
+
+    monkeypatch.setattr(reading, "sift_corpus", sift)
+    run(settings(folder, alone={}), folder)
+    run(settings(folder), folder)
+    run(settings(folder, licence="cc0-1.0"), folder)
+    assert names == Counter(["own", "alone"])
+    run(settings(folder, filter={"max_words": 5}), folder)
+    assert names == Counter(["own", "alone", "alone"])
+
+
+def test_each_language_has_a_file_of_all_its_corpora(folder):
+    with gzip.open(folder / "more.1.de.gz", "wt", encoding="utf-8") as file:
+        file.write("Eins\nWir gehen jetzt\n")
+    files.write_lines(folder / "more.2.de", ["Zwei", "Drei"])
+    german = {"kind": "text", "licence": "own", "language": "de", "path": str(folder / "more.*")}
+    english = german | {"language": "en", "path": str(folder / "alone.en")}
+    measured, texts = run(settings(folder, alone={"more": german, "english": english}), folder)
+
+    assert texts["de.txt"] == ["Eins", "Zwei", "Drei"]
+    assert len(texts["en.txt"]) == 3
+    assert [one["lines"] for one in measured["monolingual"].values()] == [3, 3]
+
+
+words = st.sampled_from(["Haus", "Baum", "Katze", "Hund"])
+lines = st.lists(words, min_size=1, max_size=7).map(" ".join)
+
+
+@limits(max_examples=10, deadline=None)
+@given(
+    st.lists(lines, min_size=1, max_size=20), st.lists(lines, min_size=2, max_size=8, unique=True)
+)
+def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
+    folder = tmp_path_factory.mktemp("alone")
+    sets = SETS | {
+        "validation": [("eins", held_out[0])],
+        "test": [(f"zwei {n}", line) for n, line in enumerate(held_out[1:])],
+    }
+    write(folder, sets, english)
+    try:
+        _, texts = run(settings(folder), folder)
+    except CorpusError as error:
+        assert "no line of the corpus alone is left (removed:" in str(error)  # noqa: PT017
+        return
+    keys = [make_comparison_key(line) for line in texts["en.txt"]]
+    assert len({*keys}) == len(keys)
+    assert not {*keys} & {*map(make_comparison_key, held_out)}
+    assert {*texts["en.txt"]} <= {*english}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"language": "fr"}, r"corpora\.alone: language 'fr' is neither of de and en"),
+        ({"weight": 2.0}, "no training pair, so weight, tag and train_only"),
+        ({"tag": "x"}, "no training pair, so weight, tag and train_only"),
+        ({"path": "a*b*"}, r"must hold one \*, or none"),
+        ({"licence": ""}, r"corpora\.alone\.licence is empty"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(folder, changes, says):
+    with pytest.raises(ConfigError, match=says):
+        settings(folder, **changes)
+
+
+def test_text_alone_teaches_nothing(folder):
+    values = settings(folder).model_dump(mode="json")
+    values["corpora"].pop("own")
+    with pytest.raises(ConfigError, match="all corpora are monolingual"):
+        build(DownloadParams, values, at="download")
+
+
+def test_files_are_pinned_and_damage_is_named(folder):
+    pinned = settings(folder).pinned()
+    assert pinned.pins()[str(folder / "alone.en")] == pinned.corpora["alone"].sha256 != ""
+    run(pinned, folder)
+    files.write_lines(folder / "alone.en", ["other"])
+    with pytest.raises(CorpusError, match="changed since params"):
+        run(pinned, folder)
+    (folder / "alone.en").write_bytes(b"fine\n\xff\xfe broken\n")
+    with pytest.raises(CorpusError, match=r"line 2 of .*alone\.en"):
+        run(settings(folder), folder)
+    _, texts = run(settings(folder, on_bad_line="drop"), folder)
+    assert texts == {"en.txt": ["fine"]}
+    for path in ("alone.xx", "*.none"):
+        with pytest.raises(CorpusError, match=f"{path.strip('*')}"):
+            run(settings(folder, path=str(folder / path)), folder)
+
+
+def test_the_card_has_its_licence_and_replay_leaves_it(folder):
+    params = settings(folder, licence="cc0-1.0")
+    assert "alone (cc0-1.0): Text of en alone" in describe_together(params.corpora).text
+    plain = settings(folder, alone={})
+    assert estimate_total(params.corpora, params.languages).pairs == 30
+    assert describe_rule(params.corpora, params.split) == describe_rule(plain.corpora, plain.split)
+    text = params.model_dump(mode="json", include=set(TrainedText.model_fields))
+    trained = build(TrainedText, text, at="corpora.json")
+    replayed = list_replayed([trained], {}, params.languages)
+    assert [name for name, _ in replayed] == ["replay-own"]
+
+
+@pytest.mark.parametrize(
+    ("joint", "most", "share", "pairs", "alone"),
+    [
+        (False, 100, 0.0, 40, 0),
+        (False, 100, 0.5, 40, 40),
+        (False, 40, 0.5, 20, 20),
+        (True, 40, 0.75, 5, 14),
+        (False, 100, 0.9, 10, 80),
+    ],
+)
+def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pairs, alone):
+    files.write_lines(tmp_path / "pairs", (f"pair {n}" for n in range(40)))
+    files.write_lines(tmp_path / "alone", (f"line {n}" for n in range(80)))
+    config = SubwordConfig(joint=joint, max_lines=most, monolingual=share)
+    read = Counter(
+        line.split()[0]
+        for line in read_lines_to_learn(config, tmp_path / "pairs", tmp_path / "alone")
+    )
+    assert (read["pair"], read["line"]) == (pairs, alone)
+    plain = [*read_lines_to_learn(config, tmp_path / "pairs", tmp_path / "none")]
+    assert len(plain) == min(40, most // (1 + joint))
