@@ -14,8 +14,8 @@ from nmt_core.data.batch import NumberedPair, Sample
 class TaggedPairs:
     """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
 
-    A model that reads some pairs without their tag also translates lines of which nobody says
-    where they are from, as Johnson et al. (2017) and Caswell et al. (2019) put tags.
+    Tags are those of Kobus et al. (2017), but before the line. A model that reads some pairs
+    without also translates lines of which nobody says where they are from.
 
     Attributes:
         read: returns the pair of a number in an epoch.
