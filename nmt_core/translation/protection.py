@@ -167,7 +167,8 @@ class Protector:
 
     def _list_ways(self, plain: ProtectedLine) -> list[ProtectedLine]:
         """Return a line with symbols for names, and with symbols for all if that is another."""
-        masked = self.protect(plain.line, symbols_for_all=True)
+        found = self.protect(plain.line, symbols_for_all=True)
+        masked = found._replace(text=replace(found.text, tag=plain.text.tag))
         return [plain] if plain.text.line == masked.text.line else [plain, masked]
 
     def _finish(

@@ -16,6 +16,7 @@ from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.text import Characters
 from nmt_core.text.languages import Languages
+from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
@@ -25,6 +26,7 @@ from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from tests.support.pairs import write_pairs
+from tests.support.scripted import scripted_translator
 from tests.support.tagged import NAMES, tagged_translator
 from tests.support.tiny import LINES, MODEL, export, subwords
 
@@ -190,6 +192,9 @@ def test_samples_hold_no_tag_and_depend_on_one(bundle):
     ]
 
 
+RESTORER = Restorer.learn(["Der Hund sieht das Haus im Garten."] * 20)
+
+
 class Recorder:
     """An engine that keeps what it is asked."""
 
@@ -206,12 +211,19 @@ class Recorder:
         return self.engine.search(requests, search, **options)
 
 
-def test_every_way_of_a_line_to_the_model_keeps_its_tag():
+@pytest.mark.parametrize("by_line", [False, True])
+def test_every_way_of_a_line_to_the_model_keeps_its_tag(by_line):
     """With symbols in the place of what was lost, in the ordinary case, and without loops."""
-    plain = tagged_translator()
-    recorder = Recorder(plain.engine)
-    translator = replace(plain, engine=recorder, languages=GERMAN).choose_tag("own")
-    translator.search(["Der {name} hat 94 Häuser.", "DER HUND", "", "<tag own>"], n_best=1)
+    plain = scripted_translator(lambda _: "x x x x x x x x", restorer=RESTORER)
+    side = replace(plain.source, vocabulary=plain.source.vocabulary.with_tags(NAMES))
+    recorder = Recorder(replace(plain.engine, side=side))
+    translator = replace(plain, engine=recorder, source=side, target=side)
+    lines = ["Der {name} hat 94 Häuser.", "DER HUND", "", "<tag own>"]
+    if by_line:
+        read = map(side.tokenize, lines)
+        translator.search([replace(text, tag="own") for text in read], n_best=1)
+    else:
+        translator.choose_tag("own").search(lines, n_best=1)
     own = translator.source.vocabulary.tags["own"]
 
     assert len(recorder.asked) > 4
