@@ -123,7 +123,7 @@ def _show_monolingual(corpora: Mapping[str, Any]) -> Element:
         make_table("Lines of each corpus", head, rows, numbers=head[3:]),
     )
     if removed:
-        why: list[Row] = [[_name(reason), count] for reason, count in sorted(removed.items())]
+        why: list[Row] = [[name_reason(reason), count] for reason, count in sorted(removed.items())]
         section.append(make_table("Left out", ["Why", "lines"], why, numbers=["lines"]))
     return section
 

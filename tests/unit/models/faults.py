@@ -2,12 +2,6 @@
 
 FAULTS = [
     (
-        "attention scores not scaled",
-        "nmt_core/models/attention.py",
-        "(query * self.scale)",
-        "query",
-    ),
-    (
         "a hypothesis that keeps its words when it follows another",
         "nmt_core/models/transformer_state.py",
         "mask=self.mask.gather(2, places)",
@@ -18,12 +12,6 @@ FAULTS = [
         "nmt_core/models/transformer_state.py",
         "            cache.values[:, :, :end] = self.values[:, :, :end]\n",
         "            cache.values[:, :, :end] = 0\n",
-    ),
-    (
-        "padding that steps look at",
-        "nmt_core/models/transformer.py",
-        "mask.masked_fill_(blocked, -torch.inf))",
-        "mask)",
     ),
     (
         "rows of a state not selected",
@@ -48,24 +36,6 @@ FAULTS = [
         "nmt_core/models/convs2s.py",
         "torch.cat([past.to(x.dtype), x], dim=1)",
         "torch.cat([past.to(x.dtype)[:, 1:], x, x[:, -1:]], dim=1)",
-    ),
-    (
-        "a convolution that reads padding",
-        "nmt_core/models/convs2s.py",
-        "x.masked_fill(padding[:, :, None], 0.0)",
-        "x",
-    ),
-    (
-        "batch statistics of padding",
-        "nmt_core/models/convs2s.py",
-        "is_token = (~padding).to(x.dtype)[:, :, None]",
-        "is_token = torch.ones_like(padding).to(x.dtype)[:, :, None]",
-    ),
-    (
-        "a state that forgets what was fed",
-        "nmt_core/models/rnn.py",
-        "fed = [state.vector] if self.input_feeding else []",
-        "fed = [state.vector * 0] if self.input_feeding else []",
     ),
     (
         "tie output ties the source where sizes agree",
