@@ -207,6 +207,7 @@ def compose_learning(
         "weight": min(weight, 1_000_000.0),
     }
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
+    train["schedule"]["learning_rate"] = config.learning_rate
     train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
     # the gate judges; a validation of the old text would take what has learnt least
     train["training"] |= {"validate_every": 1_000_000, "patience": None}

@@ -31,11 +31,15 @@ class LearningConfig(Config):
     distance: float = Field(0.2, ge=0, le=0.4)
     """Edits per word up to which what is learnt is too near to what is tested on."""
 
-    share: float = Field(0.3, gt=0, lt=1)
-    """Share of the corrections among what is read; the rest is the text of before."""
+    share: float = Field(0.15, gt=0, lt=1)
+    """Share of the corrections among what is read; the rest is the text of before. Twice as much
+    halves the training, and costs the text of before more than it gives (docs/results.md)."""
 
     passes: float = Field(10.0, gt=0)
     """How often each correction is read."""
+
+    learning_rate: float = Field(0.0005, gt=0)
+    """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
     screen: ScreenConfig = ScreenConfig()
     """Filters of what nobody has approved, fitted to the text of before."""
