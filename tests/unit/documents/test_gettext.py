@@ -164,6 +164,17 @@ def test_a_repaired_placeholder_is_doubtful_and_in_its_order():
         assert entry.fuzzy
 
 
+def test_forms_of_a_plural_are_filled_by_what_the_header_says_of_one():
+    message = 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] "old"\nmsgstr[1] ""\nmsgstr[2] ""\n'
+
+    written = keep(read_po_file((head(count=6) + message).encode(), ("en", "de"))).decode()
+
+    assert [line for line in written.splitlines() if line.startswith("msgstr[")] == [
+        *('msgstr[0] "old"', 'msgstr[1] "one"', 'msgstr[2] "many"'),
+        *(f'msgstr[{number}] "many"' for number in (3, 4, 5)),
+    ]
+
+
 def test_a_missing_language_is_written():
     data = (head(language="") + 'msgid "a"\nmsgstr ""\n').encode()
 

@@ -55,6 +55,8 @@ STATES = {
         ("", '<target id="t" state="new">old</target>', "", DONE.replace(" ", ' id="t" ', 1)),
         *((kept, "<target>old</target>") * 2 for kept in ("", ' approved="yes"')),
         (' translate="no"', "") * 2,
+        (' approved="yes"', "<target/>") * 2,
+        ("", '<target state="signed-off"></target>') * 2,
         ("", '<target state="final">old</target>') * 2,
     ],
     NEW: [
@@ -65,6 +67,7 @@ STATES = {
             (kept, "<x:target>old</x:target>") * 2
             for kept in ("", ' state="final"', ' id="s" state="reviewed"')
         ),
+        (' state="final"', "<x:target/>") * 2,
     ],
 }
 """Attributes and target of a unit before and after it is translated to its source, the star."""
@@ -112,7 +115,7 @@ def test_whatever_is_answered_no_tag_or_placeholder_is_lost_or_doubled(file, see
     root = etree.fromstring(garble(read_xliff_file(before, CODES), garbled))
 
     for target in root.iter("{*}target"):
-        if target.text != "old":
+        if target.text != "old" and (target.text or len(target)):
             assert list_codes(target) == list_codes(target.getparent().find("{*}source"))
 
 
