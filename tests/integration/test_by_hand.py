@@ -55,7 +55,7 @@ def make_vocabulary():
     ("stage", "path", "maker"),
     [
         ("tokenize", "data/corpus/train.source", "download"),
-        ("vocabulary", "data/tokenized/train.source", "tokenize"),
+        ("vocabulary", "data/tags.json", "download"),
         *((reader, "data/vocabulary/digests.json", "vocabulary") for reader in READERS),
     ],
 )

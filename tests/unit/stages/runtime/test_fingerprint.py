@@ -194,7 +194,7 @@ def test_another_target_language_is_another_training(params, monkeypatch):
     monkeypatch.setattr(train.files, "read_json", lambda path: {paths.TAGS: [""]}[path])
     monkeypatch.setattr(train, "run", run)
     for target in ("en", "ja"):
-        download = SimpleNamespace(languages=Languages(source="de", target=target), corpora={})
+        download = SimpleNamespace(languages=Languages(source="de", target=target), parallel={})
         monkeypatch.setattr(train, "load", lambda *_, section=download: section)
         with pytest.raises(SystemExit):
             train.run_rank(params, ALONE)
