@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def write_lesson(
         approved,
         KnownText.read(held_out, train, chosen),
         filters=filters.model_copy(update={"screen": None}),
-        screen=learn_screen_of_corpus(config, languages, corpus),
+        screen=learn_screen_of_corpus(config, languages, corpus, chosen),
         held_out=config.held_out,
         distance=config.distance,
     )
@@ -136,20 +136,24 @@ def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
 
 
 def learn_screen_of_corpus(
-    config: LearningConfig, languages: Languages, corpus: Path
+    config: LearningConfig,
+    languages: Languages,
+    corpus: Path,
+    corrections: Sequence[SelectedCorrection],
 ) -> Screen | None:
-    """Learn from training text what is usual, with thresholds fitted to its validation set."""
+    """Learn what is usual from training text, and thresholds for corrections.
+
+    What is tested on is trusted, with the validation set. None where there is too little text.
+    """
     counts = files.read_json(corpus / "corpus.json")["pairs"]
-    sample, trusted = (
-        [
-            Pair(*pair)
-            for pair in islice(read_pairs_of(corpus, split), 0, None, -(-counts[split] // most))
-        ]
-        for split, most in (("train", config.screen.sample_pairs), ("validation", MOST_TRUSTED))
-    )
-    if len(sample) < LEAST_PAIRS:
+    step = -(-counts["train"] // config.screen.sample_pairs)
+    sample = [Pair(*pair) for pair in islice(read_pairs_of(corpus, "train"), 0, None, step)]
+    if len(sample) < LEAST_PAIRS or not corrections:
         return None
-    return learn_screen(sample, trusted, languages.codes, config.screen)
+    held_out = chain.from_iterable(read_pairs_of(corpus, split) for split in paths.SPLITS[1:])
+    trusted = [Pair(*pair) for pair in islice(held_out, MOST_TRUSTED)]
+    judged = [Pair(each.source, each.target) for each in corrections]
+    return learn_screen(sample, trusted, languages.codes, config.screen, judged=judged)
 
 
 def read_pairs_of(folder: Path, name: str) -> Iterator[tuple[str, str]]:

@@ -41,5 +41,7 @@ class LearningConfig(Config):
     learning_rate: float = Field(0.0005, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
-    screen: ScreenConfig = ScreenConfig()
-    """Filters of what nobody has approved, fitted to the text of before."""
+    screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
+    """Filters of what nobody has approved: signals are learnt from the text of before, thresholds
+    take as much of the corrections as can be for the loss of some of validation and test. Those of
+    unusual text are off, since text of another kind is no garbage."""

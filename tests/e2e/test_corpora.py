@@ -72,7 +72,7 @@ def test_what_changes_redoes_what_it_must(project):
         return project.ran
 
     renamed = "~download.corpora.opus download.corpora.books={name:my/Books.zip,licence:cc-by-4.0}"
-    assert change(renamed) == ["download", "export"]
+    assert change(renamed) == ["download", "evaluate", "export"]
     trained = ["train", "evaluate", "export"]
     assert change("download.corpora.memory.weight=3.0") == ["download", *trained]
     assert change("train.mixture.phases=[{tokens:200},{corpora:[memory]}]") == trained

@@ -124,6 +124,8 @@ def learn_screen(
     trusted: Sequence[Pair],
     languages: tuple[str, str],
     config: ScreenConfig,
+    *,
+    judged: Sequence[Pair] = (),
 ) -> Screen:
     """Learn what is usual in a corpus, and thresholds of what is not.
 
@@ -134,6 +136,8 @@ def learn_screen(
             thresholds are those of what is plainly wrong in whatever text.
         languages: codes of source and target.
         config: the share of trusted pairs that may be lost, and what a person has set.
+        judged: pairs among which there is noise, if it is to be looked for in other text than the
+            sample.
 
     Raises:
         CorpusError: if the sample is too small to learn from, or py3langid is missing.
@@ -146,5 +150,6 @@ def learn_screen(
     sides, sound = split_sides(sample), split_sides(trusted)
     signals = learn_signals(sides, sound, languages)
     measured = signals.measure(*sound)
-    thresholds = fit_thresholds(signals.measure(*sides), measured, config)
+    noisy = signals.measure(*(split_sides(judged) if judged else sides))
+    thresholds = fit_thresholds(noisy, measured, config)
     return Screen(signals, thresholds, count_losable(measured, config) >= LEAST_LOSABLE)
