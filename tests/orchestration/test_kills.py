@@ -21,7 +21,7 @@ from nmt_core.base.random import make_generator
 from tests.support.processes import at_work_in
 from tests.support.projects import Copy, begin, overrides
 
-KILLS = int(os.environ.get("NMT_KILLS", "3"))
+KILLS = int(os.environ.get("NMT_KILLS", "2"))
 SEED = int(os.environ.get("NMT_SEED", "1"))
 COMMANDS = (
     "make --silent --old-file .venv/ready repro",
