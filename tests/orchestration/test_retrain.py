@@ -108,7 +108,7 @@ class Retraining:
 
     def learn(self):
         """Learn from the journal in the clone, and return what a run of that left."""
-        known = {"undecided": False, "held_out": 0.2, "least": 20, "passes": 20}
+        known = {"undecided": False, "held_out": 0.2, "least": 20, "passes": 40}
         run = self.fleet.submit("learn/learn", learning=known)
         return self.end(run)
 
