@@ -5,7 +5,6 @@ Usage: python -m flows.learn [--journal FILE]
 Again does no harm: what was learnt and judged is not learnt again until corrections change.
 """
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +19,7 @@ from flows import clone
 from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
-from flows.retrain import hold_shared_lock, registry_was_away
+from flows.retrain import promote_winner, registry_was_away
 from nmt_core.base import files
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
@@ -41,10 +40,9 @@ from stages.learning.lesson import (
 )
 from stages.learning.settings import LearningConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
-from stages.registry.exported import model_name, read_exported
-from stages.registry.promotion import enact
+from stages.registry.exported import Exported, model_name
+from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
-from stages.registry.versions import ChampionMovedError
 from stages.runtime.params_file import read
 
 BEFORE = paths.DOWNLOADS / "params.before_learning.yaml"
@@ -60,9 +58,8 @@ BEFORE = paths.DOWNLOADS / "params.before_learning.yaml"
 )
 def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, by: str) -> Learned:
     """Judge the export that has learnt a lesson, and promote it if it has won."""
-    challenger = read_exported(load(DownloadParams, "download"))
-    registry = Registry(challenger.name, lock=hold_shared_lock)
-    while True:
+
+    def contend(registry: Registry, challenger: Exported) -> tuple[Contest, Learned]:
         learned = run_learning_contest(
             registry,
             challenger,
@@ -72,12 +69,9 @@ def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, b
             promotion=load(PromotionParams, "promotion"),
         )
         record_learned(learned, challenger)
-        try:
-            enact(registry, learned.contest, challenger, promotion=promotion, by=by)
-        except ChampionMovedError as error:
-            get_run_logger().info("%s; it is judged against the new one", error)
-        else:
-            return learned
+        return learned.contest, learned
+
+    return promote_winner(contend, promotion=promotion, by=by)
 
 
 @flow
@@ -113,7 +107,7 @@ def learn(
             say("nothing is new since they were last learnt and judged")
             return None
         params = compose_params(lesson, learning, download)
-        shutil.copyfile(paths.PARAMS, BEFORE)
+        files.write_text(BEFORE, paths.PARAMS.read_text(encoding="utf-8"))
         try:
             clone.put_params(params)
             run_stages(plan_stages("export"), shared=False)

@@ -6,9 +6,9 @@ Again does no harm: without new text, settings or code there is nothing to train
 meets itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from prefect import flow, get_run_logger, task
@@ -27,7 +27,7 @@ from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
-from stages.registry.exported import read_exported
+from stages.registry.exported import Exported, read_exported
 from stages.registry.promotion import (
     Contest,
     Judged,
@@ -38,6 +38,8 @@ from stages.registry.promotion import (
 )
 from stages.registry.registry import Registry, file_lock
 from stages.registry.versions import ChampionMovedError, RegistryAwayError
+
+OutcomeT = TypeVar("OutcomeT")
 
 LEASE_SECONDS = 60.0
 """After which the lock of one who died while promoting falls to the next."""
@@ -59,10 +61,9 @@ async def registry_was_away(_task: object, _run: object, state: State[Contest]) 
 )
 def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Contest:
     """Judge the export that is here, and promote it if it has won."""
-    challenger = read_exported(load(DownloadParams, "download"))
-    registry = Registry(challenger.name, lock=hold_shared_lock)
-    while True:
-        verdict_contest = run_contest(
+
+    def contend(registry: Registry, challenger: Exported) -> tuple[Contest, Contest]:
+        found = run_contest(
             registry,
             challenger,
             load(EvaluateParams, "evaluate"),
@@ -70,15 +71,33 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
             gate=gate,
             promotion=load(PromotionParams, "promotion"),
         )
-        record_verdict(
-            verdict_contest, challenger
-        )  # first: a champion that meets itself would have nothing to tell
+        record_verdict(found, challenger)
+        return found, found
+
+    return promote_winner(contend, promotion=promotion, by=by)
+
+
+def promote_winner(
+    contend: Callable[[Registry, Exported], tuple[Contest, OutcomeT]], *, promotion: str, by: str
+) -> OutcomeT:
+    """Judge the export that is here, anew whenever the champion moves, and promote it if it won.
+
+    Args:
+        contend: judges it, and records the contest before anything is moved: a champion that meets
+            itself would have nothing to tell. Returns the contest, and what is to be returned.
+        promotion: an id; a promotion with a known id does nothing.
+        by: the user.
+    """
+    challenger = read_exported(load(DownloadParams, "download"))
+    registry = Registry(challenger.name, lock=hold_shared_lock)
+    while True:
+        contest, outcome = contend(registry, challenger)
         try:
-            enact(registry, verdict_contest, challenger, promotion=promotion, by=by)
+            enact(registry, contest, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
             get_run_logger().info("%s; it is judged against the new one", error)
         else:
-            return verdict_contest
+            return outcome
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nmt_core.memory.correction import Correction
+from nmt_core.memory.index import join_spaces
 from nmt_core.text.languages import Languages
 
 
@@ -40,9 +41,7 @@ def select_corrections(
         if not approved and not (undecided and each.status == "suggested"):
             continue
         rank = (approved, each.place)
-        source, target = (
-            " ".join(text.split()) for text in (each.suggestion.source, each.suggestion.target)
-        )
+        source, target = map(join_spaces, (each.suggestion.source, each.suggestion.target))
         if source not in newest or newest[source][0] < rank:
             newest[source] = (rank, SelectedCorrection(source, target, each.id))
     yield from (pair for (_, _), pair in sorted(newest.values(), key=lambda one: one[0][1]))

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from nmt_core.base import files
-from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slices import SlicedText, find_slice
@@ -15,7 +13,7 @@ from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.promotion import Contest, render_verdict, run_contest, translate_test_set
+from stages.registry.promotion import Contest, render_verdict, run_contest, translate_by_both
 from stages.registry.registry import Registry
 from stages.reporting.markdown import render_pipe_table
 from stages.tracking.tracker import open_tracker
@@ -155,13 +153,8 @@ def translate_corrections(
         [*held_out.sources, *(source for source, _ in learnt)],
         [*held_out.references, *(target for _, target in learnt)],
     )
-    device = prepare_compute(params.device, precision="float32", threads=params.threads).device
-    with TemporaryDirectory() as scratch:
-        champion = registry.fetch(registry.version(contest.champion), Path(scratch))
-        return (
-            translate_test_set(f"version {contest.champion}", champion, text, {}, device),
-            translate_test_set(str(challenger.folder), challenger.folder, text, {}, device),
-        )
+    champion = registry.version(contest.champion)
+    return translate_by_both(registry, champion, challenger, text, params, recased={})
 
 
 def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:

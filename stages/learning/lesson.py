@@ -24,6 +24,7 @@ from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
 from nmt_core.memory.selection import SelectedCorrection, select_corrections
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.text.languages import Languages
+from nmt_core.text.subwords import sample_evenly
 from stages import paths
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
@@ -122,10 +123,9 @@ def read_memory(
         if scope.languages != languages:
             continue
         for unit in memory.read(scope):
-            source, target = (" ".join(text.split()) for text in unit[:2])
-            if source not in known and source not in seen:
-                seen.add(source)
-                yield SelectedCorrection(source, target, f"memory {len(seen)}")
+            if unit.source not in known and unit.source not in seen:
+                seen.add(unit.source)
+                yield SelectedCorrection(unit.source, unit.target, f"memory {len(seen)}")
 
 
 def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
@@ -146,8 +146,13 @@ def learn_screen_of_corpus(
     What is tested on is trusted, with the validation set. None where there is too little text.
     """
     counts = files.read_json(corpus / "corpus.json")["pairs"]
-    step = -(-counts["train"] // config.screen.sample_pairs)
-    sample = [Pair(*pair) for pair in islice(read_pairs_of(corpus, "train"), 0, None, step)]
+    train = (
+        sample_evenly(
+            files.read_lines(corpus / f"train.{side}"), counts["train"], config.screen.sample_pairs
+        )
+        for side in paths.SIDES
+    )
+    sample = [Pair(*pair) for pair in zip(*train, strict=True)]
     if len(sample) < LEAST_PAIRS or not corrections:
         return None
     held_out = chain.from_iterable(read_pairs_of(corpus, split) for split in paths.SPLITS[1:])

@@ -116,17 +116,10 @@ def run_contest(
     text = SlicedText(*challenger.held_out, codes, terms=terms)
     for name in gate.slices:
         find_judged_slice(name, text)  # before minutes are spent on translations
-    compute = prepare_compute(params.device, precision="float32", threads=params.threads)
-    with TemporaryDirectory() as scratch:
-        folders = {
-            f"version {champion.number}": registry.fetch(champion, Path(scratch)),
-            str(challenger.folder): challenger.folder,
-        }
-        recased = dict(recase(challenger.held_out.sources, params))
-        old, new = (
-            translate_test_set(name, folder, challenger.held_out, recased, compute.device)
-            for name, folder in folders.items()
-        )
+    recased = dict(recase(challenger.held_out.sources, params))
+    old, new = translate_by_both(
+        registry, champion, challenger, challenger.held_out, params, recased=recased
+    )
     verdict = judge(old, new, gate, languages=codes, terms=terms)
     return Contest(
         outcome=verdict.outcome,
@@ -175,6 +168,29 @@ def recase(sources: Sequence[str], params: EvaluateParams) -> Iterator[tuple[int
         line = sources[number].lower() if place % 2 else sources[number].upper()
         if line != sources[number]:
             yield number, line
+
+
+def translate_by_both(
+    registry: Registry,
+    champion: Version,
+    challenger: Exported,
+    text: HeldOut,
+    params: EvaluateParams,
+    *,
+    recased: Mapping[int, str],
+) -> tuple[Candidate, Candidate]:
+    """Let champion and challenger translate a text, and lines of it in other case, on one device.
+
+    Raises:
+        RegistryError: if MLflow is away.
+    """
+    device = prepare_compute(params.device, precision="float32", threads=params.threads).device
+    with TemporaryDirectory() as scratch:
+        fetched = registry.fetch(champion, Path(scratch))
+        return (
+            translate_test_set(f"version {champion.number}", fetched, text, recased, device),
+            translate_test_set(str(challenger.folder), challenger.folder, text, recased, device),
+        )
 
 
 def translate_test_set(

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows import learn
+from flows import learn, retrain
 from nmt_core.base.errors import NmtError
 from stages.learning.contest import Learned
 from stages.learning.lesson import WrittenLesson
@@ -133,10 +133,14 @@ def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):
         "load": lambda _, section: section,
         "read_exported": lambda _: SimpleNamespace(name="nmt-de-en"),
         "Registry": lambda name, lock: name,
-        "run_learning_contest": lambda *_, **__: learned(champion=next(champions)),
-        "record_learned": lambda one, _: told.append(("recorded", one.contest.champion)),
         "enact": enact,
         "get_run_logger": lambda: logging.getLogger("test"),
+    }.items():
+        monkeypatch.setattr(retrain, name, value)
+    for name, value in {
+        "load": lambda _, section: section,
+        "run_learning_contest": lambda *_, **__: learned(champion=next(champions)),
+        "record_learned": lambda one, _: told.append(("recorded", one.contest.champion)),
     }.items():
         monkeypatch.setattr(learn, name, value)
     learn.decide_learned.fn(make_lesson(), learn.GateConfig(), promotion="run", by="x")

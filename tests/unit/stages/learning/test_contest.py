@@ -12,6 +12,7 @@ from stages.learning import contest
 from stages.learning.contest import decide_both, list_guards, render_learned, run_learning_contest
 from stages.learning.lesson import WrittenLesson
 from stages.params import EvaluateParams, PromotionParams
+from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest
 
@@ -87,9 +88,10 @@ def night(tmp_path, monkeypatch):
         return night.before
 
     registry = SimpleNamespace(
-        version=lambda number: number, fetch=lambda version, folder: Path("old")
+        version=lambda number: SimpleNamespace(number=number),
+        fetch=lambda version, folder: Path("old"),
     )
-    monkeypatch.setattr(contest, "translate_test_set", translate)
+    monkeypatch.setattr(promotion, "translate_test_set", translate)
     monkeypatch.setattr(contest, "run_contest", run_contest)
     night = SimpleNamespace(tables=tables, lay_down=lay_down, before=before(), folder=tmp_path)
     night.run = lambda challenger=CHALLENGER: run_learning_contest(
