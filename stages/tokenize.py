@@ -109,9 +109,9 @@ def read_lines_to_learn(config: SubwordConfig, pairs: Path, alone: Path) -> Iter
     most = max(1, config.max_lines // 2) if config.joint else config.max_lines
     share = config.monolingual if alone.exists() else 0.0
     of_pairs = max(1, round(most * (1 - share)))
-    total = sum(1 for _ in files.read_lines(pairs))
     yield from read_training_lines(pairs, of_pairs)
     if share:
+        total = sum(1 for _ in files.read_lines(pairs))
         yield from read_training_lines(
             alone, max(1, round(min(total, of_pairs) * share / (1 - share)))
         )

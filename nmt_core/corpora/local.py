@@ -67,7 +67,7 @@ class FilesCorpus(Corpus):
         for _, text in self._texts():
             require_pinned(text)
         parts = (part for _, text in self._texts() for part in text.found().values())
-        return [_origin(path) for path in dict.fromkeys(chain.from_iterable(parts))]
+        return [measure_file(path) for path in dict.fromkeys(chain.from_iterable(parts))]
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return the path of the split's source, or of the text that it was split off."""
@@ -135,7 +135,12 @@ def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Siz
     return (row[-1] for row in rows)
 
 
-def _origin(path: Path) -> dict[str, Any]:
+def measure_file(path: Path) -> dict[str, Any]:
+    """Return the path, the size and the SHA-256 of a file.
+
+    Raises:
+        CorpusError: if it cannot be read.
+    """
     try:
         digest = files.sha256(require_regular_file(path))
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

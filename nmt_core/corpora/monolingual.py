@@ -1,6 +1,5 @@
 """Text of one language alone: one sentence a line, of nobody's translation."""
 
-import glob
 import hashlib
 import json
 from pathlib import Path
@@ -9,14 +8,13 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 from typing_extensions import override
 
-from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
 from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.local import measure_file
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
-from nmt_core.corpora.text_files import STAR, require_pinned
+from nmt_core.corpora.text_files import STAR, fill_part, find_parts, require_pinned
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.languages import Languages
 
@@ -89,10 +87,7 @@ class MonolingualCorpus(Corpus):
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
         del languages, fetch
         require_pinned(self)
-        return [
-            {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
-            for path, digest in self._digests().items()
-        ]
+        return [*map(measure_file, self.find())]
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
@@ -127,11 +122,10 @@ class MonolingualCorpus(Corpus):
         """
         if STAR not in str(self.path):
             return [self.path]
-        before, after = map(glob.escape, str(self.path).split(STAR))
-        found = sorted(glob.glob(f"{before}{STAR}{after}"))  # noqa: PTH207 - passes over .names
+        found = [fill_part(self.path, part) for part in find_parts(self.path)]
         if not found:
             raise CorpusError(f"no file fits {self.path}; check the name and the folder")
-        return [*map(Path, found)]
+        return sorted(found, key=str)
 
     def digest(self) -> str:
         """Return the SHA-256 of the files' names and digests.
@@ -139,14 +133,5 @@ class MonolingualCorpus(Corpus):
         Raises:
             CorpusError: if one is missing or cannot be read.
         """
-        digests = {path.name: digest for path, digest in self._digests().items()}
+        digests = {path.name: measure_file(path)["sha256"] for path in self.find()}
         return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
-
-    def _digests(self) -> dict[Path, str]:
-        digests = {}
-        for path in self.find():
-            try:
-                digests[path] = files.sha256(require_regular_file(path))
-            except OSError as error:
-                raise explain_unreadable_file(path, error) from None
-        return digests

@@ -13,6 +13,7 @@ from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import find_near_pairs
 from nmt_core.corpora.sifting import SiftedCorpus
 from nmt_core.corpora.splitting import NearDuplicateConfig, digest
+from nmt_core.corpora.staging import PairKeys
 
 HELD_OUT = ("test", "validation")
 
@@ -55,18 +56,20 @@ def join_monolingual(
             digest(make_comparison_key(line))
             for line in files.read_lines(corpus / f"{split}.{side}")
         )
-        marked = np.isin(joined.keys.source, np.frombuffer(known, dtype="<u8"))
+        held_out = np.frombuffer(known, dtype="<u8")
+        # each line is a pair with itself
+        marked = joined.keys.shared_with(PairKeys(np.stack([held_out, held_out], axis=1)))
         joined.strike(keep, marked, f"also_in_{split}")
     if near_duplicates.distance and near_duplicates.remove:
-        held_out = scratch / f"held_out.{side}"
-        held_out.touch()
+        lines = scratch / f"held_out.{side}"
+        lines.touch()
         for split in HELD_OUT:
-            append(corpus / f"{split}.{side}", held_out)
+            append(corpus / f"{split}.{side}", lines)
         text = {side: joined.pairs.files["source"]}
         near = find_near_pairs(
-            text, {side: held_out}, near_duplicates, workers=workers, scratch=scratch
+            text, {side: lines}, near_duplicates, workers=workers, scratch=scratch
         )
-        held_out.unlink()
+        lines.unlink()
         marked = np.zeros_like(keep)
         marked[near.rows] = True
         joined.strike(keep, marked, "near_duplicate")

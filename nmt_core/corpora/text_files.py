@@ -82,9 +82,9 @@ class TextFiles(Config):
         """
         if not self.has_star:
             return {"": self.paths}
-        sides = [_parts(path) for path in self.paths]
+        sides = [find_parts(path) for path in self.paths]
         both = {
-            part: tuple(_filled(path, part) for path in self.paths)
+            part: tuple(fill_part(path, part) for path in self.paths)
             for part in sorted(set().union(*sides))
         }
         for part, pair in both.items():
@@ -142,7 +142,7 @@ def require_pinned(files: Pinned) -> None:
         )
 
 
-def _parts(path: Path) -> set[str]:
+def find_parts(path: Path) -> set[str]:
     """Return the text of the ``*`` of a path for each present file."""
     before, after = str(path).split(STAR)
     pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
@@ -150,5 +150,6 @@ def _parts(path: Path) -> set[str]:
     return {name[len(before) : len(name) - len(after)] for name in names}
 
 
-def _filled(path: Path, part: str) -> Path:
+def fill_part(path: Path, part: str) -> Path:
+    """Return a path with a text in the place of its ``*``."""
     return Path(str(path).replace(STAR, part))
