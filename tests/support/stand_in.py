@@ -10,6 +10,7 @@ import logging
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -184,11 +185,12 @@ class Connection:
 
 
 def in_a_loop(test):
-    """Run a test that is a coroutine."""
+    """Run a test that is a coroutine, in a thread: Playwright leaves a loop in the main one."""
 
     @functools.wraps(test)
     def run(*arguments, **named):
-        asyncio.run(test(*arguments, **named))
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(lambda: asyncio.run(test(*arguments, **named))).result()
 
     return run
 
