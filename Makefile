@@ -1,10 +1,11 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain learn deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
 FLOW ?= train
+TEACHER ?= models/export
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -105,6 +106,14 @@ retrain: $(READY) ## Train on what text there is now; the champion gives way onl
 
 learn: $(READY) ## Learn from what users corrected; promoted only if old text and corrections agree [JOURNAL=]
 	python -m flows.learn $(if $(JOURNAL),--journal $(JOURNAL))
+
+student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]
+	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)
+	@python -m stages.reporting.summary
+
+backtranslate: $(READY) ## Train on text of the target language, too, which a model of the other direction translates [TEACHER= TEXT= SET=]
+	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
+	@python -m stages.reporting.summary
 
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))

@@ -25,6 +25,7 @@ from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.sections import build_all
+from stages.configure.weights import count_weighted_pairs
 from stages.learning.contest import (
     Learned,
     record_learned,
@@ -140,13 +141,12 @@ def compose_params(
         ConfigError: if it cannot be read together with the other corpora.
         RegistryError: if there is no champion, or the registry does not answer.
     """
-    corpora = files.read_json(paths.METRICS / "download.json")["corpora"].values()
     values = compose_learning(
         read(paths.PARAMS),
         lesson,
         learning,
         champion=Registry(model_name(download.languages)).find_initial("").digest,
-        pairs=sum(corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora),
+        pairs=count_weighted_pairs(),
     )
     return render_params(pin_all(build_all(values, source="flows/learn.py")))
 

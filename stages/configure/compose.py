@@ -133,6 +133,16 @@ def _find_architecture(values: Any) -> Any:
     return values
 
 
+def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    """Set some settings among others; one of a kind takes the place of all of another."""
+    for name, value in changes.items():
+        known = values.get(name)
+        if isinstance(value, dict) and isinstance(known, dict) and "kind" not in value:
+            overlay(known, value)
+        else:
+            values[name] = value
+
+
 def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
 

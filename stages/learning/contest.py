@@ -15,7 +15,7 @@ from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest, render_verdict, run_contest, translate_by_both
 from stages.registry.registry import Registry
-from stages.reporting.markdown import render_pipe_table
+from stages.reporting.markdown import quote_text, render_pipe_table
 from stages.tracking.tracker import open_tracker
 
 GUARDS = {"negation": 2.0, "numbers": 2.0}
@@ -27,9 +27,6 @@ LEAST_SENTENCES = 100
 
 LEAST_HELD_OUT = 10
 """Corrections set aside below which a contest on them says nothing."""
-
-WIDTH = 120
-"""Characters of a text that are shown."""
 
 EXAMPLES = 20
 """Corrections that are shown of those that are still translated otherwise."""
@@ -229,13 +226,13 @@ def render_learned(learned: Learned) -> str:
         lines += [*render_pipe_table([title, "champion", "challenger"], rows), ""]
     lines += ["## On the test set of before", "", render_verdict(contest)]
     missed = [
-        [*map(_quote, (one.source, one.correction, one.translation))] for one in learned.missed
+        [*map(quote_text, (one.source, one.correction, one.translation))] for one in learned.missed
     ]
     lines += _show(
         "Learnt, and translated otherwise", ["source", "correction", "translation"], missed
     )
     unlearnt = [
-        [REASONS.get(why, f"filter {why}"), *map(_quote, pair)]
+        [REASONS.get(why, f"filter {why}"), *map(quote_text, pair)]
         for why, some in lesson.examples.items()
         for pair in some
     ]
@@ -247,9 +244,3 @@ def _show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
     if not rows:
         return []
     return [f"## {title}", "", *render_pipe_table(head, rows, numbers="---"), ""]
-
-
-def _quote(text: str) -> str:
-    """Return text of a user as a cell shows it, and nothing of it as markup."""
-    shown = text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
-    return f"`{shown.replace('`', ' ').replace('|', '¦')}`"

@@ -26,6 +26,8 @@ from nmt_core.memory.store import TranslationMemory
 from nmt_core.text.languages import Languages
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
+from stages.configure.compose import overlay
+from stages.configure.weights import find_weight
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
 
@@ -207,13 +209,12 @@ def compose_learning(
         overlay(composed, start)
     download, train = composed["download"], composed["train"]
     download["initial_model"]["sha256"] = champion
-    weight = config.share / (1 - config.share) * pairs / lesson.learnt
     download["corpora"][CORPUS] = {
         "kind": "files",
         "train": {side: str(folder / f"learnt.{side}") for side in paths.SIDES},
         "licence": "own",
         "train_only": True,
-        "weight": min(weight, 1_000_000.0),
+        "weight": find_weight(config.share, pairs=lesson.learnt, others=pairs),
     }
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
@@ -221,16 +222,6 @@ def compose_learning(
     # the gate judges; a validation of the old text would take what has learnt least
     train["training"] |= {"validate_every": 1_000_000, "patience": None}
     return composed
-
-
-def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Set some settings among others; one of a kind takes the place of all of another."""
-    for name, value in changes.items():
-        known = values.get(name)
-        if isinstance(value, dict) and isinstance(known, dict) and "kind" not in value:
-            overlay(known, value)
-        else:
-            values[name] = value
 
 
 def was_judged(lesson: WrittenLesson, judged: Path = JUDGED) -> bool:

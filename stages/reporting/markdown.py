@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+WIDTH = 120
+"""Characters of a text that are shown."""
+
 
 def render_pipe_table(
     head: Sequence[str], body: Iterable[Sequence[str]], *, numbers: str = "---:"
@@ -9,6 +12,12 @@ def render_pipe_table(
     """Return the lines of a table in Markdown, all columns but the first aligned as numbers."""
     rule = ["---", *(numbers for _ in head[1:])]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
+
+
+def quote_text(text: str) -> str:
+    """Return text of others as a cell shows it, and nothing of it as markup."""
+    shown = text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+    return f"`{shown.replace('`', ' ').replace('|', '¦')}`"
 
 
 def find_markers(name: str) -> tuple[str, str]:

@@ -31,7 +31,9 @@ def read_model(name):
 
 
 PRESETS = {
-    path.stem: read_model(path.stem) for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
+    path.stem: read_model(path.stem)
+    for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
+    if path.stem != "student"  # the transformer of another size
 }
 """The model settings of the groups."""
 

@@ -58,6 +58,7 @@ PACKAGES = {
     "registry",
     "reporting",
     "runtime",
+    "synthesis",
     "tracking",
 }
 """What stands in ``stages`` beside the pipeline, each of one subject."""

@@ -382,3 +382,9 @@ def test_what_is_left_out_is_as_presets_have_it(preset):
 
     assert len(found) > 100
     assert {name for name, default, value in found if default != value} <= OF_A_PRESET
+
+
+def test_settings_of_one_kind_take_the_place_of_another():
+    values = {"a": {"kind": "x", "old": 1}, "b": {"c": 1, "d": {"e": 2}}}
+    compose.overlay(values, {"a": {"kind": "y"}, "b": {"d": {"f": 3}}})
+    assert values == {"a": {"kind": "y"}, "b": {"c": 1, "d": {"e": 2, "f": 3}}}

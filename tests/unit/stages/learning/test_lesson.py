@@ -20,7 +20,6 @@ from stages.learning import lesson as lesson_of_a_night
 from stages.learning.lesson import (
     compose_learning,
     note_judged,
-    overlay,
     read_held_out,
     read_pairs_of,
     was_judged,
@@ -176,9 +175,3 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
         compose_learning(values, lesson, learning, champion="d" * 64, pairs=1.0, folder=folder)
-
-
-def test_settings_of_one_kind_take_the_place_of_another():
-    values = {"a": {"kind": "x", "old": 1}, "b": {"c": 1, "d": {"e": 2}}}
-    overlay(values, {"a": {"kind": "y"}, "b": {"d": {"f": 3}}})
-    assert values == {"a": {"kind": "y"}, "b": {"c": 1, "d": {"e": 2, "f": 3}}}

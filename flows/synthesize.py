@@ -1,0 +1,170 @@
+"""Let a teacher translate text, and train on it: a fast student, or a better model by more text.
+
+Usage: python -m flows.synthesize [TEACHER] [--student] [--backward] [--text FILE ...] [SET ...]
+
+Whoever is stopped goes on: what was translated is kept, and training continues.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from rich.console import Console
+
+from flows import clone
+from flows.artifacts import publish
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.pipeline import introduce, plan_stages, run_stages
+from nmt_core.base import files
+from nmt_core.base.config import Config, build
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.progress import LineProgress
+from nmt_core.base.seal import digest_bundle
+from nmt_core.corpora.replay import read_texts
+from nmt_core.text.languages import Languages
+from stages import paths
+from stages.configure.compose import apply_changes, pin_all, render_params
+from stages.configure.sections import build_all
+from stages.configure.weights import count_weighted_pairs
+from stages.params import DownloadParams, load
+from stages.runtime.params_file import read
+from stages.synthesis.composition import compose_synthesis, leave_out
+from stages.synthesis.settings import SynthesisConfig
+from stages.synthesis.synthesis import WrittenSynthesis, render_synthesis, synthesize
+
+TEACHERS = paths.DOWNLOADS / "teachers"
+"""Copies of exports of this clone that teach: the student's takes their place."""
+
+
+@task(task_run_name="translate", cache_policy=NO_CACHE)
+def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis | None:
+    """Let the teacher translate; what it has translated already is not asked for again."""
+    return synthesize(config, languages, say=LineProgress(get_run_logger().info))
+
+
+@flow(name="synthesize")
+def synthesize_and_train(
+    synthesis: SynthesisConfig = SynthesisConfig(),  # noqa: B008 - frozen
+    student: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    settings: list[str] | None = None,
+) -> WrittenSynthesis | None:
+    """Let a teacher translate text, and train a model on it beside the text that is there.
+
+    The settings of the worker's clone are used; they then name the pairs, and stay so.
+
+    Args:
+        synthesis: Who translates what, and which pairs are kept.
+        student: Train a small, fast model, by the preset student.
+        settings: What to change in params.yaml for the training, as in `make repro`.
+    """
+    say = get_run_logger().info
+    with clone.hold_clone(say):
+        introduce()
+        config = keep_teacher(synthesis)
+        before = paths.PARAMS.read_text(encoding="utf-8")
+        values = leave_out(read(paths.PARAMS), config)
+
+        def compose(kept: int, pairs: float) -> dict[str, Config]:
+            composed = compose_synthesis(values, config, kept=kept, pairs=pairs, student=student)
+            changed = apply_changes(composed, settings or [])
+            return build_all(changed, source="flows/synthesize.py")
+
+        compose(kept=1, pairs=1.0)  # what is wrong is told before hours of translating
+        try:
+            if values != read(paths.PARAMS):
+                clone.put_params(render_params(build_all(values, source=str(paths.PARAMS))))
+            run_stages(plan_stages("download"), shared=False)
+            written = translate_text(config, load(DownloadParams, "download").languages)
+            if written is None:
+                say("other machines have not translated their parts yet; run this again then")
+                clone.put_params(before)
+                return None
+            params = render_params(pin_all(compose(written.kept, count_weighted_pairs())))
+        except BaseException:
+            clone.put_params(before)
+            raise
+        create_markdown_artifact(
+            render_synthesis(written), key="synthesis", description="What the teacher has made"
+        )
+        say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)
+        clone.put_params(params)
+        run_stages(plan_stages("export"), shared=False)
+        publish()
+    return written
+
+
+def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
+    """Return settings that name a copy of this clone's export, where that is the teacher.
+
+    Raises:
+        ConfigError: if it has learnt from these very pairs.
+    """
+    if Path(config.teacher).resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
+        return config
+    if any(config.corpus in text.corpora for text in read_texts(paths.EXPORT)):
+        known = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
+        raise ConfigError(
+            f"{paths.EXPORT} has itself learnt from the pairs of {config.corpus}; name their "
+            f"teacher, of which copies are kept: {known}"
+        )
+    copy = TEACHERS / digest_bundle(paths.EXPORT)[:16]
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with files.whole_folder(copy) as part:
+            shutil.copytree(paths.EXPORT, part, dirs_exist_ok=True)
+    return config.model_copy(update={"teacher": str(copy)})
+
+
+def main(  # noqa: PLR0913 - one argument per option
+    teacher: Annotated[
+        str, typer.Argument(help="Folder of an exported model, address of a server, or a file.")
+    ] = str(paths.EXPORT),
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")
+    ] = None,
+    *,
+    student: Annotated[bool, typer.Option(help="Train a small, fast model on it.")] = False,
+    backward: Annotated[
+        bool, typer.Option(help="Translate text of the target language into the source language.")
+    ] = False,
+    text: Annotated[
+        list[Path] | None, typer.Option(help="A file with a sentence a line; several times.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="Name of the corpus.")] = "",
+    share: Annotated[float, typer.Option(help="Share of it among what is read.")] = 0.5,
+    lowest: Annotated[
+        float, typer.Option(help="Share of the translations with the lowest scores, left out.")
+    ] = 0.05,
+    sampling: Annotated[bool, typer.Option(help="Draw translations at random.")] = False,
+    part: Annotated[str, typer.Option(help="Which part this machine translates: 2/4.")] = "1/1",
+) -> None:
+    """Let a teacher translate text, and train on it beside the text that is there."""
+    with report_errors():
+        plan_stages("export")  # before a server is started
+        synthesis = build(
+            SynthesisConfig,
+            {
+                "teacher": teacher,
+                "backward": backward,
+                "text": tuple(text or ()),
+                "name": name,
+                "share": share,
+                "lowest": lowest,
+                "sampling": sampling,
+                "part": part,
+            },
+            at="synthesis",
+        )
+        check_server()
+        leave_nothing_behind()
+        written = synthesize_and_train(synthesis, student=student, settings=settings)
+    if written is not None:
+        Console().print(render_synthesis(written), markup=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

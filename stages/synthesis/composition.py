@@ -1,0 +1,67 @@
+"""The params.yaml of a training that learns from a teacher's pairs."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from nmt_core.base.errors import ConfigError
+from stages import paths
+from stages.configure.compose import overlay
+from stages.configure.weights import find_weight
+from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
+
+STUDENT = ("_base/transformer", "_base/subwords", "student")
+"""Files of conf/model/ whose settings a student has."""
+
+
+def leave_out(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, Any]:
+    """Return settings without the corpus that is to be made."""
+    left = copy.deepcopy(dict(values))
+    left["download"]["corpora"].pop(config.corpus, None)
+    return left
+
+
+def compose_synthesis(
+    values: Mapping[str, Any],
+    config: SynthesisConfig,
+    *,
+    kept: int,
+    pairs: float,
+    student: bool,
+) -> dict[str, Any]:
+    """Return settings of a training with the pairs of a teacher.
+
+    Args:
+        values: content of params.yaml, without these pairs.
+        config: share, licence and name of these pairs.
+        kept: how many there are.
+        pairs: of the other corpora in train, each times its weight.
+        student: take the preset of a student.
+
+    Raises:
+        ConfigError: if a student is to learn backward.
+    """
+    if student and config.backward:
+        raise ConfigError(
+            "a student learns from a teacher that translates as it will; leave out backward, or "
+            "student"
+        )
+    composed = leave_out(values, config)
+    if student:
+        for name in STUDENT:
+            path = paths.CONF / "model" / f"{name}.yaml"
+            preset = yaml.safe_load(path.read_text(encoding="utf-8"))
+            preset.pop("defaults", None)
+            overlay(composed, preset)
+    folder = config.folder / "pairs"
+    composed["download"]["corpora"][config.corpus] = {
+        "kind": "files",
+        "train": {side: str(folder / f"train.{side}") for side in paths.SIDES},
+        "licence": config.licence,
+        "train_only": True,
+        "weight": find_weight(config.share, pairs=kept, others=pairs),
+        "tag": BACKTRANSLATED if config.backward else "",
+    }
+    return composed

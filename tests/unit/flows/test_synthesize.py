@@ -1,0 +1,171 @@
+"""What synthesizing does, in which order, without servers, teachers and training."""
+
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from flows import synthesize as flow_module
+from flows.synthesize import keep_teacher, synthesize_and_train
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.progress import LineProgress
+from stages import paths
+from stages.synthesis.settings import SynthesisConfig
+from stages.synthesis.synthesis import WrittenSynthesis
+from tests.support.projects import PROJECT
+
+WRITTEN = WrittenSynthesis(
+    teacher="t", backward=False, lines=500, kept=400, dropped={}, least_score=None, examples={}
+)
+
+
+@pytest.fixture
+def flow(monkeypatch, tmp_path):
+    """The flow with all that it does noted in the place of being done."""
+    values = yaml.safe_load((PROJECT / "params.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(yaml.safe_dump(values))
+    Path("teacher").mkdir()
+    Path("conf").symlink_to(PROJECT / "conf")
+    state = SimpleNamespace(done=[], written=WRITTEN, fails=None, before=values)
+
+    def read_corpora():
+        return [*yaml.safe_load(Path("params.yaml").read_text())["download"]["corpora"]]
+
+    @contextmanager
+    def hold_clone(_):
+        yield
+
+    def note(what):
+        state.done.append((what, read_corpora()))
+        if what == state.fails:
+            raise NmtError("it fails")
+
+    def translate(config, languages):
+        note("translate")
+        state.config = config
+        return state.written
+
+    clone = SimpleNamespace(hold_clone=hold_clone, put_params=Path("params.yaml").write_text)
+    for name, value in {
+        "clone": clone,
+        "introduce": lambda: None,
+        "run_stages": lambda stages, *, shared: note(stages),  # noqa: PLW0108 - has shared
+        "plan_stages": lambda until: until,
+        "load": lambda *_: SimpleNamespace(languages="l"),
+        "translate_text": translate,
+        "count_weighted_pairs": lambda: 1600.0,
+        "pin_all": lambda sections: sections,
+        "publish": lambda: note("publish"),
+        "get_run_logger": lambda: logging.getLogger("test"),
+        "create_markdown_artifact": lambda *_, **__: None,
+    }.items():
+        monkeypatch.setattr(flow_module, name, value)
+    return state
+
+
+def run(**given):
+    config = SynthesisConfig(teacher="teacher", **given.pop("synthesis", {}))
+    return synthesize_and_train.fn(config, **given)
+
+
+def read_params():
+    return yaml.safe_load(Path("params.yaml").read_text())
+
+
+def test_text_is_downloaded_translated_and_learnt(flow):
+    assert run(settings=["train.seed=7"]) == WRITTEN
+    without, there = ["demo"], ["demo", "distilled"]
+    assert flow.done == [
+        ("download", without),
+        ("translate", without),
+        ("export", there),
+        ("publish", there),
+    ]
+    params = read_params()
+    assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of what is read
+    assert params["train"]["seed"] == 7
+    assert params["train"]["model"] == flow.before["train"]["model"]
+
+
+def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
+    run(student=True)
+    flow.done.clear()
+    run(student=True)
+    assert [corpora for _, corpora in flow.done] == [["demo"]] * 2 + [["demo", "distilled"]] * 2
+    assert read_params()["train"]["model"]["decoder_layers"] == 1
+
+
+@pytest.mark.parametrize("fails", ["download", "translate"])
+def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
+    flow.fails = fails
+    with pytest.raises(NmtError, match="it fails"):
+        run()
+    assert read_params() == flow.before
+
+
+def test_settings_stay_where_training_fails_so_that_it_can_go_on(flow):
+    flow.fails = "export"
+    with pytest.raises(NmtError, match="it fails"):
+        run()
+    assert "distilled" in read_params()["download"]["corpora"]
+
+
+def test_nothing_is_trained_before_all_machines_have_translated(flow):
+    flow.written = None
+    assert run(synthesis={"part": "1/2"}) is None
+    assert [what for what, _ in flow.done] == ["download", "translate"]
+    assert read_params() == flow.before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"settings": ["train.sede=1"]},
+        {"student": True, "synthesis": {"backward": True}},
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
+    with pytest.raises(ConfigError):
+        run(**wrong)
+    assert not flow.done
+    assert read_params() == flow.before
+
+
+def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(flow_module, "TEACHERS", tmp_path / "teachers")
+    monkeypatch.setattr(flow_module, "digest_bundle", lambda _: "d" * 64)
+    learnt = []
+    monkeypatch.setattr(
+        flow_module, "read_texts", lambda _: [SimpleNamespace(corpora=dict.fromkeys(learnt))]
+    )
+    config = SynthesisConfig()
+    assert keep_teacher(config) == config  # there is none; the teacher is looked for, and missed
+    paths.EXPORT.mkdir(parents=True)
+    (paths.EXPORT / "manifest.json").write_text("{}")
+    kept = keep_teacher(SynthesisConfig(teacher=str(paths.EXPORT.resolve())))
+    assert kept.teacher == str(tmp_path / "teachers" / ("d" * 16))
+    assert (Path(kept.teacher) / "manifest.json").read_text() == "{}"
+    assert keep_teacher(config) == kept
+    assert keep_teacher(kept) == kept
+    learnt.append("distilled")
+    with pytest.raises(ConfigError, match=f"itself learnt.*{kept.teacher}"):
+        keep_teacher(config)
+    assert keep_teacher(SynthesisConfig(name="other")).teacher == kept.teacher
+
+
+def test_progress_tells_speed_and_time_left_of_what_is_done_now(monkeypatch):
+    now, said = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    tell = LineProgress(said.append, seconds=15)
+    for seconds, done in ((0, 5000), (10, 5100), (20, 5200), (30, 5300), (36, 5360)):
+        now[0] = float(seconds)
+        tell(done, 10000)
+    assert said == [
+        "5,200 of 10,000 lines, 10 lines/s, 0:08:00 left",
+        "5,360 of 10,000 lines, 10 lines/s, 0:07:44 left",
+    ]

@@ -1,0 +1,166 @@
+"""Teachers: a model, a server and a file, asked in one way; what is wrong is told in a sentence."""
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import httpx
+import pytest
+import tenacity
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.text.languages import Languages
+from nmt_core.translation.translation import Translation
+from stages.synthesis import teachers
+from stages.synthesis.settings import SynthesisConfig
+from stages.synthesis.teachers import TaughtLine, find_teacher
+from tests.support.tiny import LINES, export, tiny_translator
+
+DE_EN, EN_DE = Languages(source="de", target="en"), Languages(source="en", target="de")
+ADDRESS = "https://teacher.example"
+
+
+def teacher_of(given, languages=DE_EN, **settings):
+    return find_teacher(SynthesisConfig(teacher=str(given), **settings), languages)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Requests that a server got, which answers as a test asks; and its teacher."""
+    got, answers = [], []
+
+    def answer(request):
+        got.append(json.loads(request.content))
+        capitals = {"translatedText": [line.upper() for line in got[-1]["q"]]}
+        return answers.pop(0) if answers else httpx.Response(200, json=capitals)
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=transport))
+    monkeypatch.setattr(teachers, "WAIT", tenacity.wait_none())
+    return got, answers, teacher_of(ADDRESS)
+
+
+def test_a_model_translates_as_it_does_for_others(model):
+    lines = [line for line in LINES if line]
+    taught = teacher_of(model, beam_size=3).teach(lines, 0)
+    direct = teachers.Translator.load(model).search(lines, beam_size=3, n_best=1)
+    assert [(best.text, best.score) for [best] in direct] == [one[:2] for one in taught]
+
+
+def test_what_decides_a_models_translations_is_its_identity(model, tmp_path):
+    other = export(tmp_path / "other", translator=tiny_translator(seed=5))
+    known = [
+        teacher_of(model),
+        teacher_of(model, beam_size=3),
+        teacher_of(model, sampling=True),
+        teacher_of(model, sampling=True, seed=2),
+        teacher_of(other),
+    ]
+    assert len({one.identity for one in known}) == len(known)
+    assert teacher_of(model, share=0.3, lowest=0.2, part="2/3").identity == known[0].identity
+
+
+def test_drawn_translations_depend_on_the_seed_alone_and_are_judged(model):
+    lines = ["Der Hund sieht 17 Brot."] * 2 + LINES[:1]
+    first, again = (teacher_of(model, sampling=True).teach(lines, n) for n in (0, 9))
+    other = teacher_of(model, sampling=True, seed=2).teach(lines, 0)
+    assert first == again != other
+    assert first[0].flaw  # 17 is lost
+
+
+@pytest.mark.parametrize("kind", ["flaw", "literal", "sound"])
+def test_the_first_thing_that_is_wrong_is_named(model, monkeypatch, kind):
+    breach = {
+        "flaw": (teachers.find_flaws("Ein Haus.", "", tokens=1, limit=9), "empty"),
+        "literal": (teachers.check_literals("17", "18", ("de", "en")), "literals"),
+        "sound": ((), ""),
+    }[kind]
+    found = Translation("x", -1.0, (), (), (), breaches=(*breach[0],))
+    teacher = teacher_of(model)
+    monkeypatch.setattr(teachers.Translator, "search", lambda *_, **__: [[found]])
+    assert teacher.teach(["17"], 0) == [TaughtLine("x", -1.0, breach[1])]
+
+
+def test_a_model_of_other_languages_is_refused(tmp_path):
+    folder = tmp_path / "export"
+    export(folder, translator=replace(tiny_translator(), languages=DE_EN))
+    teacher_of(folder)
+    with pytest.raises(ConfigError, match=r"translates de to en.*has to translate en to de"):
+        teacher_of(folder, EN_DE)
+
+
+def test_a_file_gives_the_translation_of_each_line(tmp_path):
+    path = tmp_path / "given.en"
+    files.write_lines(path, ["One 1.", "Two.", "Three 4."])
+    teacher = teacher_of(path)
+    assert teacher.teach(["Drei 3."], 2) == [TaughtLine("Three 4.", None, "literals")]
+    teacher = teacher_of(path)
+    assert [one.text for one in teacher.teach(["Eins 1.", "Zwei."], 0)] == ["One 1.", "Two."]
+    with pytest.raises(CorpusError, match="has 3 lines"):
+        teacher.teach(["Drei 4.", "Vier."], 2)
+    before = teacher.identity
+    files.write_lines(path, ["One."])
+    assert teacher_of(path).identity != before
+
+
+def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):
+    got, _, teacher = server
+    lines = [f"zeile {number}" for number in range(120)]
+    assert teacher.teach(lines, 0) == [TaughtLine(line.upper(), None, "") for line in lines]
+    assert [len(one["q"]) for one in got] == [50, 50, 20]
+    assert {"source": "de", "target": "en", "format": "text"}.items() <= got[0].items()
+    assert "api_key" not in got[0]
+    monkeypatch.setenv("NMT_TEACHER_KEY", "secret")
+    teacher_of(ADDRESS).teach(lines[:1], 0)
+    assert got[-1]["api_key"] == "secret"
+    assert "secret" not in teacher.identity
+
+
+def test_a_server_that_is_busy_is_asked_again_but_not_for_ever(server):
+    got, answers, teacher = server
+    answers += [httpx.Response(code) for code in (503, 429)]
+    assert teacher.teach(["a"], 0) == [TaughtLine("A", None, "")]
+    assert len(got) == 3
+    answers += [httpx.Response(503, text="not now")] * 9
+    with pytest.raises(DownloadError, match=r"teacher\.example.*503: not now"):
+        teacher.teach(["a"], 0)
+    assert len(got) == 3 + teachers.ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(400, json={"error": "zz is not supported"}),
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"translatedText": ["A", "B"]}),
+        httpx.Response(200, json={"translatedText": "A"}),
+        httpx.Response(200, json=["A"]),
+        httpx.Response(403, text="x" * 999),
+    ],
+)
+def test_a_server_that_does_not_translate_is_told_in_a_sentence(server, answer):
+    got, answers, teacher = server
+    answers.append(answer)
+    with pytest.raises(DownloadError, match="does not translate as") as raised:
+        teacher.teach(["a"], 0)
+    assert str(answer.status_code) in str(raised.value)
+    assert len(str(raised.value)) < 400
+    assert len(got) == 1
+
+
+def test_line_ends_in_an_answer_do_not_become_lines(server):
+    _, answers, teacher = server
+    answers.append(httpx.Response(200, json={"translatedText": ["A\nB\u2028C"]}))
+    assert teacher.teach(["a"], 0)[0].text == "A B C"
+
+
+@pytest.mark.parametrize("given", ["nothing/here", "ftp://x.example", "https://"])
+def test_a_teacher_that_is_none_is_told(given):
+    with pytest.raises((ConfigError, DownloadError), match="teacher"):
+        teacher_of(given)
