@@ -38,7 +38,9 @@ SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
 # DATA, MODEL, TRAIN and START choose groups of conf/; SET passes single settings, as in
 #   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
-CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(SET)
+CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
+# TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
+PIN_TIME = $(if $(TIME),python -m flows.repro download && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
@@ -87,13 +89,15 @@ clean-report: $(READY) ## Look at 20,000 pairs of each corpus: what is wrong, an
 	python -m stages.configure $(CHOICES)
 	@python -m stages.reporting.clean_report
 
-repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
+repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= TIME= SET=]
 	python -m stages.configure $(CHOICES)
+	$(PIN_TIME)
 	python -m flows.repro
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= TIME= SET=]
 	python -m stages.configure $(CHOICES)
+	$(PIN_TIME)
 	python -m flows.train
 	@python -m stages.reporting.summary
 

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -42,7 +43,7 @@ def compose_settings(
     """Compose the content of params.yaml.
 
     Args:
-        arguments: ``group=name`` and ``section.key=value``.
+        arguments: ``group=name``, ``section.key=value`` and ``time=2h``, a budget of seconds.
         conf: the groups.
         say: takes the choices of ``model=auto``, ``train=auto`` and for small texts, with reasons.
 
@@ -52,7 +53,8 @@ def compose_settings(
     """
     groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
     choices = [given for given in arguments if given.split("=")[0] in groups]
-    settings = [given for given in arguments if given not in choices]
+    others = (given for given in arguments if given not in choices)
+    settings = [setting for given in others for setting in expand_time(given)]
     for name in (given.split("=")[0] for given in settings):
         if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
             raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
@@ -73,6 +75,23 @@ def compose_settings(
         if message:
             say(message)
     return values
+
+
+def expand_time(given: str) -> list[str]:
+    """Return the settings that ``time=1h30m`` stands for; another argument as it is.
+
+    Raises:
+        ConfigError: if it is no time.
+    """
+    name, _, value = given.partition("=")
+    if name != "time":
+        return [given]
+    parts = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", value)
+    numbers = [int(part or 0) for part in parts.groups()] if parts else [0, 0, 0]
+    total = sum(number * unit for number, unit in zip(numbers, (3600, 60, 1), strict=True))
+    if not total:
+        raise ConfigError(f"time={value} is no time; write 2h, 1h30m, 45m or 90s")
+    return [f"train.budget={{steps:null,epochs:null,tokens:null,seconds:{total}.0}}"]
 
 
 def find_budget(settings: list[str]) -> Budget | None:

@@ -388,3 +388,18 @@ def test_settings_of_one_kind_take_the_place_of_another():
     values = {"a": {"kind": "x", "old": 1}, "b": {"c": 1, "d": {"e": 2}}}
     compose.overlay(values, {"a": {"kind": "y"}, "b": {"d": {"f": 3}}})
     assert values == {"a": {"kind": "y"}, "b": {"c": 1, "d": {"e": 2, "f": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"), [("2h", 7200), ("1h30m", 5400), ("45m", 2700), ("90s", 90), ("1h1s", 3601)]
+)
+def test_a_time_is_a_budget_of_seconds_alone(time, seconds):
+    values = compose.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")
+    limits = {"steps": None, "epochs": None, "tokens": None, "seconds": seconds}
+    assert values["train"]["budget"] == limits
+
+
+@pytest.mark.parametrize("time", ["", "2", "h", "0h", "2h30", "1m2h", "-1h", "2 h", "two hours"])
+def test_what_is_no_time_is_told_with_one_that_is(time):
+    with pytest.raises(ConfigError, match="is no time; write 2h, 1h30m, 45m or 90s"):
+        compose.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")

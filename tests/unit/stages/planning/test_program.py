@@ -1,6 +1,7 @@
 """What the command says of itself, and what it refuses, before anything is measured."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -35,9 +36,10 @@ def run(project, settings, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "changes", "told"),
     [
-        (["comparison"], {}, r"knows 'compare' alone, got 'comparison'"),
+        (["comparison"], {}, r"knows 'compare' and 'pin' alone, got 'comparison'"),
         (["compare"], {}, r"runs/plan\.json holds no plan; run: make plan$"),
         ([], {}, r"data/corpus holds no train .*dvc repro download$"),
+        (["pin"], {}, r"data/corpus holds no train .*dvc repro download$"),
         ([], {"train.budget.steps": 0}, r"train\.budget\.steps"),
     ],
 )
@@ -67,3 +69,21 @@ def test_a_model_that_fits_is_advised_where_it_is_not_the_one(run, monkeypatch, 
 
     assert "50 %" in shown
     assert ("MODEL=auto" in shown) is not chosen
+
+
+HOUR = {"train.budget": {"steps": None, "epochs": None, "tokens": None, "seconds": 3600.0}}
+
+
+def test_a_time_becomes_tokens_once_so_that_a_training_goes_on(run, monkeypatch, capsys, project):
+    monkeypatch.setattr(program, "calibrate", lambda *_: CALIBRATION)
+    run("pin", **HOUR)
+    first = (project / "params.yaml").read_text()
+    budget = yaml.safe_load(first)["train"]["budget"]
+    assert {"steps": None, "epochs": None, "seconds": None}.items() <= budget.items()
+    assert f"1:00:00 are worth {budget['tokens']:,} target tokens" in capsys.readouterr().err
+    faster = replace(CALIBRATION.training, tokens_per_second=9_000.0)
+    monkeypatch.setattr(program, "calibrate", lambda *_: replace(CALIBRATION, training=faster))
+    run("pin", **HOUR)
+    assert (project / "params.yaml").read_text() == first
+    run("pin", **HOUR, **{"train.seed": 2})
+    assert yaml.safe_load((project / "params.yaml").read_text())["train"]["budget"] != budget

@@ -7,6 +7,7 @@ import yaml
 from pydantic import ValidationError
 
 from nmt_core.base.errors import ConfigError
+from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
 from stages.configure.weights import find_weight
 from stages.synthesis.composition import compose_synthesis, leave_out
@@ -59,7 +60,11 @@ def test_a_student_reads_deeply_and_writes_by_one_layer(values):
     assert model.encoder_layers > 3 > model.decoder_layers == 1
     assert sections["evaluate"].beam.beam_size == 1
     changed = {name for name in values if composed[name] != values[name]}
-    assert changed == {"download", "tokenize", "train", "evaluate"}
+    assert changed == {"download", "train", "evaluate"}
+    chosen = compose_settings(["data=demo", "model=student"], conf=PROJECT / "conf")
+    preset = build_all(chosen, source="test")
+    assert sections["train"] == preset["train"]
+    assert sections["evaluate"] == preset["evaluate"]
     assert composed["train"]["budget"] == values["train"]["budget"]
     with pytest.raises(ConfigError, match="leave out backward"):
         compose(values, student=True, backward=True)
