@@ -1,4 +1,4 @@
-"""One definition, four ways to run it, the same bytes: by hand, as a flow, on a worker, on two."""
+"""One definition, three ways to run it, the same bytes: by hand, as a flow, on two workers."""
 
 import pytest
 
@@ -20,13 +20,9 @@ def digests(clone):
 
 @pytest.fixture(scope="module")
 def ways(fleet):
-    """The four, one after another; only the last two clones share a remote."""
+    """The three, one after another; only the last two clones share a remote."""
     by_hand = fleet.clone("by-hand").run("dvc repro")
     flow = fleet.clone("flow").run("python -m flows.train")
-    worker = fleet.clone("worker")
-    with fleet.worker(worker, "cpu"):
-        run = fleet.submit("train/train")
-        fleet.wait(run, "Completed", seconds=900)
     cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
     for clone in (cpu, gpu):
         clone.remote("s3://nmt/ways")
@@ -36,14 +32,13 @@ def ways(fleet):
     return {
         "by hand": by_hand,
         "flow": flow,
-        "worker": worker,
         "pool cpu": cpu,
         "pool gpu": gpu,
         "run": pools,
     }
 
 
-@pytest.mark.parametrize("way", ["flow", "worker", "pool cpu", "pool gpu"])
+@pytest.mark.parametrize("way", ["flow", "pool cpu", "pool gpu"])
 def test_every_way_makes_the_same_bytes(ways, way):
     expected = digests(ways["by hand"])
 

@@ -33,7 +33,7 @@ def read_model(name):
 PRESETS = {
     path.stem: read_model(path.stem)
     for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
-    if path.stem != "student"  # the transformer of another size
+    if path.stem not in ("student", "transformer_small")  # the transformer in other sizes
 }
 """The model settings of the groups."""
 

@@ -216,11 +216,13 @@ def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, token
     found = compose_sections("data=demo", "model=auto", "train=auto", budget, say=said.append)
     name, _, amount = limit.partition("=")
     row = fit(tokens)
+    settings = ((name, str(value)) for name, value in row.settings.items())
 
     assert said[0].startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train")
     assert found["train"].budget == Budget(**{name: int(amount)})
     assert found["train"].training.validate_every == max(1, round(tokens / 901) // 16)
-    assert found["train"].model.width == row.settings.get("train.model.width", 256)
+    preset = compose_sections("data=demo", f"model={row.preset}", *map("=".join, settings))
+    assert found["train"].model.width == preset["train"].model.width
     assert compose.is_chosen(found)
 
 

@@ -261,7 +261,7 @@ def test_a_group_composes_everything_anew(project, monkeypatch):
         ("train.sede=2", "params.yaml: train.sede is not a parameter; did you mean 'seed'?"),
         ("train.seed=x", "params.yaml: train.seed must be integer, got 'x'"),
         ("train.seed.x=1", "params.yaml: train.seed must be integer, got {'x': 1}"),
-        ("train.model.heads=3", "params.yaml: train.model: width 256 does not split"),
+        ("train.model.heads=3", "params.yaml: train.model: width 128 does not split"),
         ("date=demo", "date is no group of conf/; did you mean 'data'?"),
         ("dtaa=demo", "dtaa is no group of conf/; did you mean 'data'?"),
         ("shrad=1", "params.yaml: shrad is not a section; did you mean 'shard'?"),
@@ -355,7 +355,8 @@ def test_what_cannot_be_understood_is_told_without_its_secrets(group):
 OF_A_PRESET = {
     "download.near_duplicates.distance", "evaluate.good_chrf", "tokenize.kind",
     "tokenize.subwords.vocab_size",
-    "train.budget.steps", "train.model.dropout", "train.model.hidden_width",
+    "train.budget.steps", "train.model.decoder_layers", "train.model.dropout",
+    "train.model.feed_forward_width", "train.model.hidden_width", "train.model.width",
     "train.schedule.learning_rate", "train.training.validate_every",
     *(f"train.augmentation.{name}" for name in AugmentationConfig.model_fields),
 }  # fmt: skip
