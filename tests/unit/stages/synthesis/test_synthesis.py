@@ -16,7 +16,7 @@ LINES = [f"zeile {number}" for number in range(95)]
 
 
 class Counting:
-    """A teacher that writes capitals; scores fall with the number, and each tenth line loops."""
+    """A teacher that writes capitals; scores fall with the number, but each tenth line loops."""
 
     is_placed = False
 
@@ -31,7 +31,9 @@ class Counting:
 
     def translate(self, line):
         number = int(line.split()[-1])
-        return TaughtLine(line.upper(), -float(number), "looping" if number % 10 == 9 else "")
+        if number % 10 == 9:
+            return TaughtLine(line.upper(), -1000.0, "looping")
+        return TaughtLine(line.upper(), -float(number), "")
 
 
 @pytest.fixture
