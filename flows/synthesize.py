@@ -150,7 +150,7 @@ def main(  # noqa: PLR0913 - one argument per option
             {
                 "teacher": teacher,
                 "backward": backward,
-                "text": tuple(text or ()),
+                "text": [*map(str, text or ())],
                 "name": name,
                 "share": share,
                 "lowest": lowest,

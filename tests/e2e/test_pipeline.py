@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from nmt_core.base import files
 from tests.support.pipeline import list_stages
 from tests.support.presets import PRESETS, SHRUNK, shrunk
 from tests.support.processes import wait_for
@@ -118,6 +119,25 @@ def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
     assert changed.model == finished.model
     decoding = json.loads((changed.folder / "models/export/decoding.json").read_text())
     assert decoding["beam"]["beam_size"] == 1
+
+
+def test_a_student_learns_what_a_teacher_wrote(finished, tmp_path):
+    """Beside the text that is there, and the settings that name its pairs stay."""
+    copy = finished.untracked(tmp_path / "project")
+    written = (f"so, {line}" for line in files.read_lines(copy.folder / "data/corpus/train.target"))
+    files.write_lines(copy.folder / "taught.en", written)
+    small = "train.model.width=16 train.model.heads=2 train.budget.steps=20 export.engines=[]"
+    text = "--text data/corpus/train.source"
+    copy.run(f"python -m flows.synthesize taught.en {text} --student {small}")
+
+    pairs = json.loads((copy.folder / "metrics/download.json").read_text())["corpora"]
+    model = json.loads((copy.folder / "models/export/model.json").read_text())
+    made = copy.folder / "downloads/synthetic/distilled/pairs"
+    kept = json.loads((made / "synthesis.json").read_text())["kept"]
+    assert pairs["demo"]["pairs"]["train"] >= kept == pairs["distilled"]["pairs"]["train"] > 300
+    assert (model["encoder_layers"], model["decoder_layers"]) == (5, 1)
+    assert all(line.startswith("so, ") for line in files.read_lines(made / "train.target"))
+    assert copy.run("dvc repro").ran == []
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 import yaml
 
 from flows import synthesize as flow_module
@@ -105,6 +106,13 @@ def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
     with pytest.raises(NmtError, match="it fails"):
         run()
     assert read_params() == flow.before
+    flow.fails = None
+    run(settings=["train.seed=7"])
+    before = read_params()
+    flow.fails = fails
+    with pytest.raises(NmtError, match="it fails"):
+        run()
+    assert read_params() == before != flow.before
 
 
 def test_settings_stay_where_training_fails_so_that_it_can_go_on(flow):
@@ -119,6 +127,11 @@ def test_nothing_is_trained_before_all_machines_have_translated(flow):
     assert run(synthesis={"part": "1/2"}) is None
     assert [what for what, _ in flow.done] == ["download", "translate"]
     assert read_params() == flow.before
+    flow.written = WRITTEN
+    run()
+    before, flow.written = read_params(), None
+    run(synthesis={"part": "1/2"})
+    assert read_params() == before != flow.before
 
 
 @pytest.mark.parametrize(
@@ -133,6 +146,26 @@ def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
         run(**wrong)
     assert not flow.done
     assert read_params() == flow.before
+
+
+def test_the_command_says_all_of_it(flow, monkeypatch, capsys):
+    given = []
+    monkeypatch.setattr(flow_module, "check_server", lambda: None)
+    monkeypatch.setattr(flow_module, "leave_nothing_behind", lambda: None)
+    monkeypatch.setattr(
+        flow_module, "synthesize_and_train", lambda *a, **k: given.append((*a, k)) or WRITTEN
+    )
+    told = "teacher train.seed=7 --student --text a.de --text b.de --name mine --share 0.3"
+    told += " --lowest 0.2 --part 2/4 --sampling --backward"
+    application = typer.Typer()
+    application.command()(flow_module.main)
+    application(told.split(), standalone_mode=False)
+    config = SynthesisConfig(
+        teacher="teacher", text=(Path("a.de"), Path("b.de")), name="mine", share=0.3, lowest=0.2,
+        part="2/4", sampling=True, backward=True,
+    )  # fmt: skip
+    assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
+    assert "| kept | 400 |" in capsys.readouterr().out
 
 
 def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monkeypatch, tmp_path):

@@ -105,6 +105,9 @@ def test_a_file_gives_the_translation_of_each_line(tmp_path):
     with pytest.raises(CorpusError, match="has 3 lines"):
         teacher.teach(["Drei 4.", "Vier."], 2)
     before = teacher.identity
+    files.write_lines(path, map(str, range(20)))
+    parts = teacher_of(path)
+    assert [parts.teach(["x"] * 2, n)[0].text for n in (2, 8, 14)] == ["2", "8", "14"]
     files.write_lines(path, ["One."])
     assert teacher_of(path).identity != before
 
