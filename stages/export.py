@@ -1,11 +1,13 @@
 """Seal the trained model into one folder that translates raw text on its own.
 
 Usage: python -m stages.export
-Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/, metrics/
+Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/, metrics/, and the user's
+        glossary, if there is one
 Writes: models/export/, metrics/export.json
 """
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,10 @@ from typing import Any
 import yaml
 
 from nmt_core.base import files
-from nmt_core.base.errors import NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.corpora.replay import TrainedText, read_texts
 from nmt_core.engines.conversion import explain_inexpressible
+from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
 from nmt_core.text.languages import Languages
 from nmt_core.translation.bundle import Papers, write_bundle
@@ -53,7 +56,8 @@ def run(
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
     trained = load_trained(evaluation, inputs, languages)
-    translator = replace(trained, confidence_model=confidence)
+    glossaries = read_glossary(params, languages)
+    translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
     model_config = files.read_json(inputs.trained / "model.json")
@@ -80,8 +84,31 @@ def run(
         "files": len(everything),
         "bytes": sum(path.stat().st_size for path in everything),
         "golden_sentences": len(chosen),
+        "glossary_terms": count_terms(glossaries),
         "engines": prepared.reports,
     }
+
+
+def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary, ...]:
+    """Return the glossary to seal, none if params.yaml names none.
+
+    Raises:
+        ConfigError: if it cannot be read, a line of it is wrong, or it is not the pinned one.
+    """
+    if params.glossary is None:
+        return ()
+    glossary = Glossary.load(params.glossary, languages.codes)
+    if params.glossary_sha256 not in ("", files.sha256(params.glossary)):
+        raise ConfigError(
+            f"the glossary {params.glossary} changed since params.yaml was written; run 'make "
+            f"repro' or 'python -m stages.configure' to take the change in"
+        )
+    return (glossary,)
+
+
+def count_terms(glossaries: Sequence[Glossary]) -> int:
+    """Return the number of terms of glossaries."""
+    return sum(len(one.translations) for one in glossaries)
 
 
 def list_texts() -> list[dict[str, Any]]:
@@ -122,17 +149,19 @@ def main() -> None:
     download = load(DownloadParams, "download")
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
     shape = read_model_config(record["params"]["model"])
+    params = load(ExportParams, "export")
+    terms = count_terms(read_glossary(params, download.languages))
     card = render_card(
         download,
         record,
-        measured,
+        measured | {"export": {"glossary_terms": terms}},
         **find_provenance(),
         packages=list_versions(bill),
         extras="serve,onnx" if explain_inexpressible(shape) else "serve",
     )
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
-            load(ExportParams, "export"),
+            params,
             load(EvaluateParams, "evaluate"),
             TrainedInputs(),
             languages=download.languages,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from nmt_core.base import config
+from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
@@ -23,7 +23,7 @@ from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.evaluation.statistics.settings import SliceBounds
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
-from nmt_core.fetch.settings import HttpConfig
+from nmt_core.fetch.settings import Checksum, HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.text.languages import Languages
@@ -313,7 +313,24 @@ class ExportParams(Config):
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""
 
+    glossary: Path | None = None
+    """A glossary as ``nmt translate --glossary`` reads it, sealed with the model: its terms are
+    translated so wherever the model is used. One that is given there counts more than this one."""
+
+    glossary_sha256: Checksum = ""
+    """Digest of that file when params.yaml was written, by which a change is noticed; ``make
+    repro`` fills it in."""
+
     renamed: ClassVar = {"canaries": "golden_sentences"}
+
+    def pins(self) -> dict[str, str]:
+        """Return the digest of the glossary, by its path."""
+        return {str(self.glossary): self.glossary_sha256} if self.glossary else {}
+
+    def pinned(self) -> Self:
+        """Return the same with the present digest of the glossary, which was read before."""
+        digest = files.sha256(self.glossary) if self.glossary else ""
+        return self.model_copy(update={"glossary_sha256": digest})
 
 
 class PromotionParams(Config):

@@ -65,7 +65,7 @@ class Glossary:
         translations: dict[str, tuple[str, ...]] = {}
         numbers: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):
-            if not line.strip() or line.startswith("# "):
+            if not line.strip() or line.lstrip().startswith("# "):
                 continue
             place = f"{name}, line {number}"
             term, *forms = (unicodedata.normalize("NFC", cell.strip()) for cell in line.split("\t"))

@@ -22,7 +22,7 @@ from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all
 from stages.configure.small_text import fit_settings
-from stages.params import SECTIONS, DownloadParams, TrainParams
+from stages.params import SECTIONS, DownloadParams, ExportParams, TrainParams
 from stages.runtime.params_file import read
 
 HEADING = """\
@@ -231,11 +231,17 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
+        ConfigError: if the glossary cannot be read, or a line of it is wrong.
         CorpusError: if a file cannot be read.
     """
-    download = sections["download"]
+    download, export = sections["download"], sections["export"]
     assert isinstance(download, DownloadParams)
-    return {**sections, "download": download.pinned()}
+    assert isinstance(export, ExportParams)
+    if export.glossary:
+        from nmt_core.literals.glossary import Glossary  # noqa: PLC0415 - slow, and rarely needed
+
+        Glossary.load(export.glossary, download.languages.codes)
+    return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 
 def add_comments(settings: Config) -> CommentedMap:

@@ -30,7 +30,7 @@ from nmt_core.fetch.source import Fetchable, Source
 from stages import paths
 from stages.configure import compose
 from stages.configure.sections import check_all
-from stages.params import DownloadParams
+from stages.params import DownloadParams, ExportParams
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.registry.versions import RegistryAwayError
@@ -52,10 +52,10 @@ def refresh_pins(
     Raises:
         CorpusError: if a file of the user's own cannot be read.
     """
-    given, fresh = sections["download"], compose.pin_all(sections)
+    fresh = compose.pin_all(sections)
     download = fresh["download"]
-    assert isinstance(given, DownloadParams)
     assert isinstance(download, DownloadParams)
+    of_files = [*_changed_files(_pins(sections), _pins(fresh))]
     corpora: dict[str, Corpus] = {}
     of_corpora: list[str] = []
     for name, corpus in download.corpora.items():
@@ -68,7 +68,7 @@ def refresh_pins(
     fresh["download"] = download.model_copy(
         update={"corpora": corpora, "vectors": vectors, "initial_model": initial_model}
     )
-    return fresh, [*_changed_files(given, download), *of_corpora, *of_vectors, *of_model]
+    return fresh, [*of_files, *of_corpora, *of_vectors, *of_model]
 
 
 def main() -> None:
@@ -79,9 +79,19 @@ def main() -> None:
         Console().print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _changed_files(given: DownloadParams, fresh: DownloadParams) -> Iterator[str]:
-    before = given.pins()
-    for name, digest in fresh.pins().items():
+def _pins(sections: Mapping[str, Config]) -> dict[str, str]:
+    """Return the digests of the user's own files in all sections, by path."""
+    owners = (sections["download"], sections["export"])
+    return {
+        path: digest
+        for owner in owners
+        if isinstance(owner, DownloadParams | ExportParams)
+        for path, digest in owner.pins().items()
+    }
+
+
+def _changed_files(before: Mapping[str, str], fresh: Mapping[str, str]) -> Iterator[str]:
+    for name, digest in fresh.items():
         if digest != before[name]:
             yield f"{name} {'changed' if before[name] else 'had no pin and got one'}"
 

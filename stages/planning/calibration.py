@@ -117,7 +117,9 @@ def calibrate(
         for sentences in sorted({min(whole[stage], size) for size in SENTENCES}):
             counts = {"test": sentences, "validation": 0 if stage == "evaluate" else compared}
             write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, counts)
-            changes = {"export.engine_sentences": sentences, "evaluate.behaviour.lines": 0}
+            changes: dict[str, Any] = {"export.engine_sentences": sentences}
+            changes |= {"evaluate.behaviour.lines": 0}
+            changes |= {"export.glossary": None}  # no scratch project has it
             samples[stage].append(run_sample(scratch, stage, sentences, changes))
     again = settings["evaluate"]["behaviour"]["lines"] + min(
         pairs["validation"], CONFIDENCE_SENTENCES

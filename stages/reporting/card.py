@@ -37,7 +37,7 @@ print(Translator.load("FOLDER").translate(["..."]))
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
 {monolingual}| training | {steps:,} updates, {epochs}, {tokens:,} target tokens; best at {best:,} |
-{start}{tags}{scores}
+{start}{tags}{terms}{scores}
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
@@ -84,7 +84,8 @@ def render_card(
     Args:
         download: settings of the text.
         record: of the training, as the train stage writes it.
-        measured: metrics of the stages ``download``, ``shard`` and ``evaluate``.
+        measured: metrics of the stages ``download``, ``shard`` and ``evaluate``; of ``export``, the
+            number of ``glossary_terms``, where a glossary is sealed with the model.
         commit: the code of the model.
         date: of that commit.
         packages: the most important ones and their versions.
@@ -128,6 +129,7 @@ def render_card(
         start=start_row(record.get("initial_model", {})),
         monolingual=monolingual_row(measured["download"].get("monolingual", {})),
         tags=tag_row(scores, measured["download"].get("corpora", {})),
+        terms=glossary_row(measured.get("export", {}).get("glossary_terms", 0)),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
         behaviour="\n".join(tabulate_behaviour(scores["behaviour"])),
@@ -181,6 +183,12 @@ def tag_row(scores: Mapping[str, Any], corpora: Mapping[str, Any]) -> str:
         lines = sum(untagged["tags"].values())
         row += f"; {lines:,} test sentences have theirs, without which: {', '.join(plain)}"
     return f"| tags | {row} |\n"
+
+
+def glossary_row(terms: int) -> str:
+    """Return the row of the card's table for the glossary, if there is one."""
+    told = f"{terms:,}, translated as `glossary.tsv` says; scores are without it"
+    return f"| terms of its glossary | {told} |\n" if terms else ""
 
 
 def describe_novel(scores: dict[str, Any]) -> str:

@@ -27,6 +27,19 @@ def test_terms_are_used_and_what_is_lost_is_named(bundle, terms, monkeypatch):
     assert result.stdout == "das manor, Tee\tkept\n"
 
 
+def test_one_that_is_given_is_added_to_the_models_own_and_wins(bundle, terms, monkeypatch):
+    own = Glossary({"Haus": ("hut",), "rotes Haus": ("red hut",), "Hund": ("hound",)}, ("de", "en"))
+    sealed = replace(
+        scripted_translator(lambda text: text.replace("Haus", "house").replace("Hund", "dog")),
+        glossaries=(own,),
+    )
+    monkeypatch.setattr(options.Translator, "load", lambda *_, **__: sealed)
+    line = "das Haus, rotes Haus, Hund"
+    assert run("translate", "--model", bundle, line).stdout == "das hut, red hut, hound\n"
+    given = run("translate", "--model", bundle, "--glossary", terms, line)
+    assert given.stdout == "das manor, rotes manor, hound\n"
+
+
 def test_a_model_of_unknown_languages_takes_no_glossary(bundle, terms):
     assert "languages" in refuse("translate", "--model", bundle, "--glossary", terms, "x")
 

@@ -1,9 +1,12 @@
 """Glossaries of requests and of the operator."""
 
+from dataclasses import replace
+
 import pytest
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.serve import load_with_glossary
+from nmt_core.literals.glossary import Glossary
 from nmt_core.server.asked import MOST_GLOSSARY_LINES, read_glossary
 from nmt_core.server.models import LanguagePair
 from nmt_core.translation.translator import Translator
@@ -27,6 +30,17 @@ async def test_a_request_has_terms_of_its_own():
     assert own["translatedText"] == form["translatedText"] == "das manor"
     assert kept["translatedText"] == "das Haus"
     assert own["checks"] == []
+
+
+@in_a_loop
+async def test_terms_of_a_request_are_added_to_those_sealed_with_the_model():
+    own = Glossary({"Haus": ("hut",), "das": ("that",)}, DE_EN)
+    scripted = scripted_translator(lambda text: text.replace("Haus", "house"))
+    async with client_of(serve_stand_in(replace(scripted, glossaries=(own,)))) as client:
+        plain = (await client.post("/translate", json=ASKED)).json()
+        asked = (await client.post("/translate", json=ASKED | {"glossary": "Haus\tmanor"})).json()
+    assert plain["translatedText"] == "that hut"
+    assert asked["translatedText"] == "that manor"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from nmt_core.data.settings import AugmentationConfig
 from stages import download, paths
 from stages.configure import compose, presets
 from stages.configure.__main__ import main
+from stages.configure.refresh import refresh_pins
 from stages.configure.sections import build_all, check_all
 from stages.params import SECTIONS
 from stages.runtime.params_file import ParamsLoader
@@ -333,6 +334,29 @@ def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
             workers=WorkersConfig(),
         )
     assert not (project / "corpus").exists()
+
+
+def test_a_glossary_is_read_and_pinned(project, monkeypatch):
+    """So that a wrong line costs a second and not a night, and a change exports anew."""
+    terms = project / "terms.tsv"
+    terms.write_text("Eule\towl\n")
+    before = run(monkeypatch, "data=files", "export.glossary=terms.tsv")
+    terms.write_text("Eule\towl\nUhu\n")
+    fresh, said = refresh_pins(check_all())
+    after = run(monkeypatch)
+
+    assert said == ["terms.tsv changed"]
+    assert fresh["export"].model_dump(mode="json") == after["export"]
+    assert len(before["export"]["glossary_sha256"]) == 64
+    assert before["export"] != after["export"]
+    assert {name for name in after if after[name] != before[name]} == {"export"}
+    terms.write_text("Eule\towl\nEule\tUhu\n")
+    with pytest.raises(ConfigError, match=r"terms\.tsv, line 2: 'Eule' stands in line 1"):
+        run(monkeypatch)
+    terms.unlink()
+    with pytest.raises(ConfigError, match="the glossary cannot be read"):
+        run(monkeypatch)
+    assert run(monkeypatch, "export.glossary=null")["export"]["glossary_sha256"] == ""
 
 
 def test_missing_text_is_named(project, monkeypatch):

@@ -97,6 +97,7 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     assert lines == (10,) * 2 * len(DATA_STAGES) + (8, 10, 3)
     assert [one.get("export.engine_sentences") for one in changes[-3:]] == [8, 10, 3]
     assert {one.get("evaluate.behaviour.lines") for one in changes[-3:]} == {0}
+    assert changes[-1]["export.glossary"] is None  # the user's file is not there
     shared = {"processes": found.processes, "dask": None}
     assert settings[0]["workers"] == shared | {"chunk_lines": 3}
     assert settings[-1] == SETTINGS | {"workers": shared | {"chunk_lines": 7}}

@@ -14,7 +14,7 @@ from nmt_core.translation.behaviour import Behaviour, ProbeShare
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.reporting import summary
-from stages.reporting.card import describe_literals, render_card, tag_row
+from stages.reporting.card import describe_literals, glossary_row, render_card, tag_row
 from tests.support import run_pages
 from tests.support.tiny import judge_by_score
 
@@ -73,7 +73,7 @@ EUROPARL = {"kind": "europarl"}
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 
 
-def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", **scores):
+def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", terms=0, **scores):
     settings = {
         "languages": {"source": source, "target": "en"},
         "corpora": {corpus["kind"]: corpus},
@@ -86,11 +86,19 @@ def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", **scores):
             "download": {"near_duplicates": near or {}, "corpus": describe_corpora(download)},
             "evaluate": SCORES | scores,
             "shard": SHARDS,
+            **({"export": {"glossary_terms": terms}} if terms else {}),
         },
         commit="c0ffee",
         date="2026-11-22",
         packages="CPython 3.11.7, torch 2.13.0",
     )
+
+
+def test_a_card_tells_of_a_glossary_that_is_sealed():
+    assert glossary_row(0) == ""
+    assert "glossary" not in card()
+    told = "1,200, translated as `glossary.tsv` says; scores are without it"
+    assert f"\n| terms of its glossary | {told} |\n" in card(terms=1200)
 
 
 def parts(text):

@@ -1,0 +1,78 @@
+"""A glossary that is sealed with a model."""
+
+from dataclasses import replace
+
+import pytest
+
+from nmt_core.base import files
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.seal import read_manifest
+from nmt_core.text.languages import Languages
+from nmt_core.translation.translator import Translator
+from stages import export
+from stages.params import EvaluateParams, ExportParams
+from stages.runtime.trained import TrainedInputs
+from tests.support.tiny import LINES, MODEL, tiny_translator
+
+DE_EN = Languages(source="de", target="en")
+
+
+def write_terms(folder, text, **settings):
+    path = folder / "terms.tsv"
+    path.write_text(text)
+    return ExportParams(engines=(), golden_sentences=2, glossary=path, **settings)
+
+
+def seal(folder, params, monkeypatch):
+    """Return an export of a model that has learnt nothing, and its metrics."""
+    translator = replace(tiny_translator(), languages=DE_EN)
+    monkeypatch.setattr(export, "load_trained", lambda *_: translator)
+    for split in ("test", "validation"):
+        for side in ("source", "target"):
+            files.write_lines(folder / f"{split}.{side}", [line for line in LINES if line])
+    files.write_json(folder / "model.json", MODEL.model_dump(mode="json"))
+    metrics = export.run(
+        params,
+        EvaluateParams(),
+        TrainedInputs(trained=folder, corpus=folder),
+        languages=DE_EN,
+        papers=export.Papers("# A tiny model\n", {"bomFormat": "CycloneDX"}),
+        confidence=None,
+        export=folder / "export",
+    )
+    return folder / "export", metrics
+
+
+def test_a_glossary_is_sealed_and_used(tmp_path, monkeypatch):
+    params = write_terms(tmp_path, "# ours\n # too\nHaus\tmanor\tmansion\n\nTee\n/[A-Z]{3}/\n")
+    bundle, metrics = seal(tmp_path, params, monkeypatch)
+    [glossary] = Translator.load(bundle).glossaries
+
+    assert metrics["glossary_terms"] == 3
+    assert glossary.languages == DE_EN.codes
+    terms = {"Haus": ("manor", "mansion"), "Tee": (), "/[A-Z]{3}/": ()}
+    assert glossary.translations == terms
+    (bundle / "glossary.tsv").write_text("Haus\thovel\n")
+    with pytest.raises(BundleError, match=r"glossary\.tsv"):
+        Translator.load(bundle)
+
+
+def test_without_one_nothing_is_sealed(tmp_path, monkeypatch):
+    bundle, metrics = seal(tmp_path, ExportParams(engines=(), golden_sentences=2), monkeypatch)
+    assert metrics["glossary_terms"] == 0
+    assert "glossary.tsv" not in read_manifest(bundle)
+
+
+def test_a_glossary_is_the_one_that_was_pinned(tmp_path):
+    params = write_terms(tmp_path, "Haus\tmanor\n").pinned()
+    [found] = export.read_glossary(params, DE_EN)
+    assert found.translations == {"Haus": ("manor",)}
+    write_terms(tmp_path, "Haus\thovel\n")
+    with pytest.raises(ConfigError, match=r"terms\.tsv changed since params\.yaml was written"):
+        export.read_glossary(params, DE_EN)
+
+
+def test_a_contradiction_is_named_by_its_line(tmp_path):
+    params = write_terms(tmp_path, "Haus\tmanor\nHaus\thovel\n")
+    with pytest.raises(ConfigError, match=r"terms\.tsv, line 2: 'Haus' stands in line 1"):
+        export.read_glossary(params, DE_EN)
