@@ -126,6 +126,12 @@ FORMATS = Registry(
             "nmt_core.documents.android_strings:read_android_strings",
             binary=True,
         ),
+        "apple": Format(
+            (".strings",),
+            "text/plain",
+            "nmt_core.documents.apple_strings:read_apple_strings",
+            binary=True,
+        ),
         "yaml": Format(
             (".yaml", ".yml"),
             "application/yaml",

@@ -13,11 +13,14 @@ from nmt_core.literals.names import Pattern, Placeholder
 
 
 class _OtherPlaceholder(Pattern):
-    """Fields of messages alone: ``$t(key)``, ``%%``, ``%,d``, ``%s`` before a letter, ``#``."""
+    """Fields of messages alone.
+
+    ``$t(key)``, ``%%``, ``%,d``, ``%#@days@``, ``%s`` before a letter, and ``#``.
+    """
 
     guard = regex.compile("[$%#]")
     pattern = regex.compile(
-        r"\$t\([^()\p{Cc}]{0,100}\)|%%|(?<![\p{Nd}%])%(?:\d+\$)?[sd@]"
+        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?[sd@]"
         r"|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
     )
 
