@@ -1,7 +1,7 @@
 """``nmt translate`` of documents: files, or all of standard input."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,22 +51,40 @@ def translate_documents(
     if memory:
         recall = recall_lines(documents.translate_lines, open_approved(memory, translator))
         documents = replace(documents, translate_lines=recall)
+    left: dict[str, int] = {}
     for name in arguments:
         path = Path(name)
         out = output or _name_translation(path, translator)
-        files.translate_file(path, out, documents, kind)
+        left[name] = files.translate_file(path, out, documents, kind)
         typer.echo(out, err=True)
     if not arguments:
         stream = open_standard_input()
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
         data = stream.read(files.MOST_DOCUMENT_BYTES + 1)
-        written = files.translate_document(data, kind or "text", documents)
+        written, left["standard input"] = files.translate_document(data, kind or "text", documents)
         if output:
             files.write_document(output, written)
         else:
             sys.stdout.buffer.write(written)
             sys.stdout.buffer.flush()
+    if any(left.values()):
+        typer.echo(describe_left(left), err=True)
+
+
+def describe_left(left: Mapping[str, int]) -> str:
+    """Say in a sentence how many messages stay as they are.
+
+    Args:
+        left: how many, by the name of their file.
+    """
+    told = (
+        f"{count:,} message{'s' * (count > 1)} of {name}" for name, count in left.items() if count
+    )
+    return (
+        f"left as they are, for a plural or select stands amid their text or beside quoted syntax: "
+        f"{', '.join(told)}; translate them by hand"
+    )
 
 
 def recall_lines(translate: Translate, find: Approved) -> Translate:

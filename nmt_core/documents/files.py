@@ -1,11 +1,13 @@
 """Translate files of documents, and name the translations."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.documents.units import count_left
 
 MOST_DOCUMENT_BYTES = 2**25
 """Bytes of a document; a longer one must be translated in parts."""
@@ -21,8 +23,18 @@ def name_translation(path: Path, target: str) -> Path:
     return path.with_name(f"{path.stem}.{target}{path.suffix}")
 
 
-def translate_document(data: bytes, kind: str, translator: DocumentTranslator) -> bytes:
-    """Return a document translated.
+class TranslatedDocument(NamedTuple):
+    """A document, translated."""
+
+    data: bytes
+    left: int
+    """Messages that stay as they are, for the choices in them are not read."""
+
+
+def translate_document(
+    data: bytes, kind: str, translator: DocumentTranslator
+) -> TranslatedDocument:
+    """Translate a document.
 
     Args:
         data: the document.
@@ -37,7 +49,8 @@ def translate_document(data: bytes, kind: str, translator: DocumentTranslator) -
             f"this document has {len(data):,} bytes, more than "
             f"{MOST_DOCUMENT_BYTES:,}; cut it in parts"
         )
-    return translator.translate(FORMATS.load(kind).read(data, translator.codes))
+    document = FORMATS.load(kind).read(data, translator.codes)
+    return TranslatedDocument(translator.translate(document), count_left(document))
 
 
 def write_document(path: Path, data: bytes) -> None:
@@ -63,8 +76,11 @@ def refuse_present(path: Path) -> None:
 
 def translate_file(
     path: Path, out: Path, translator: DocumentTranslator, kind: str | None = None
-) -> None:
+) -> int:
     """Translate a file into another one, which appears whole or not at all.
+
+    Returns:
+        How many messages stay as they are, for the choices in them are not read.
 
     Args:
         path: the file.
@@ -83,4 +99,5 @@ def translate_file(
         translated = translate_document(path.read_bytes(), kind, translator)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
-    write_document(out, translated)
+    write_document(out, translated.data)
+    return translated.left

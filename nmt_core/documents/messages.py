@@ -28,11 +28,18 @@ DEEPEST_CHOICE = 10
 """Choices within each other that are translated."""
 
 
+class LeftMessage(TextDocument):
+    """A message that stays as it is, for the choice in it is not read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__([text])
+
+
 def read_message(text: str) -> TextDocument:
     """Read a message.
 
     Of one that is a choice by ICU, the branches are translated; one that has a choice amid its
-    text, or quotes syntax in it, has no passages, so it stays as it is.
+    text, or quotes syntax in it, is a :class:`LeftMessage`.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
@@ -41,7 +48,7 @@ def read_message(text: str) -> TextDocument:
     if BRANCHING.search(text):
         choice = _read_choice(text, 0, 1)
         if choice is None or choice[1] < len(text):
-            return TextDocument([text])
+            return LeftMessage(text)
         return TextDocument(make_parts(choice[0], _escape_branch))
     return read_html(text) if TAG.search(text) else read_plain_text(text)
 

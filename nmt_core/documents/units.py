@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.messages import LeftMessage
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
 from nmt_core.documents.placeholders import BRACES, keep_placeholders
@@ -61,6 +62,13 @@ class UnitFile:
         """The passages to translate."""
         return [passage for passages in self._passages for passage in passages]
 
+    @property
+    def left(self) -> int:
+        """How many messages stay as they are, for the choices in them are not read."""
+        return sum(
+            any(isinstance(text, LeftMessage) for text in unit.texts) for unit in self._units
+        )
+
     def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
         """Return the file with translations of its passages, none of which is doubtful."""
         return self.write_reviewed(translations, ())
@@ -101,6 +109,11 @@ class UnitFile:
             texts = [text.write([next(following) for _ in text.passages]) for text in unit.texts]
             is_doubtful = kept != given or any(number in doubtful for number in numbers)
             yield unit.write(UnitTranslation(texts, is_doubtful))
+
+
+def count_left(document: object) -> int:
+    """Return how many messages of a document stay as they are; 0 if it is no file of units."""
+    return document.left if isinstance(document, UnitFile) else 0
 
 
 def check_language(found: str, expected: str, side: str) -> None:

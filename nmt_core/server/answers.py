@@ -38,6 +38,15 @@ class TranslatedText(NamedTuple):
     """Approved translations of sentences like its own."""
 
 
+class TranslatedFile(NamedTuple):
+    """A file with its translation."""
+
+    key: str
+    """By which it is fetched."""
+    left: int
+    """Messages that stay as they are, for the choices in them are not read."""
+
+
 def gather_answer(
     asked: TranslateRequest, done: Sequence[TranslatedText], *, remembers: bool = False
 ) -> bytes:

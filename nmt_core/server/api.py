@@ -169,8 +169,9 @@ async def post_file(request: Request) -> Response:
     file = take_file(fields, "file")
     asked = read_fields(FileRequest, fields)
     user, service = admit(request, asked.api_key), service_of(request)
-    key = await unless_gone(request, service.translate_file(user, asked, *file))
-    return render_json(FileAnswer(translatedFileUrl=str(request.url_for("download", key=key))))
+    done = await unless_gone(request, service.translate_file(user, asked, *file))
+    address = str(request.url_for("download", key=done.key))
+    return render_json(FileAnswer(translatedFileUrl=address, left=done.left or None))
 
 
 @router.get("/download_file/{key}", response_model=None, name="download")

@@ -9,6 +9,7 @@ from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS
 from nmt_core.server.answers import (
     AUTO,
+    TranslatedFile,
     TranslatedText,
     describe_sentence,
     find_confidence,
@@ -207,8 +208,8 @@ class Service:
 
     async def translate_file(
         self, user: User, asked: FileRequest, name: str, content: bytes
-    ) -> str:
-        """Translate a file, and return the key by which it is fetched.
+    ) -> TranslatedFile:
+        """Translate a file, and keep it until it is fetched.
 
         Raises:
             RequestError: if it is refused, or fails.
@@ -220,18 +221,20 @@ class Service:
 
     async def _translate_file(
         self, user: User, asked: FileRequest, kind: str, name: str, content: bytes
-    ) -> str:
+    ) -> TranslatedFile:
         sheet, mime_type = Manuscript(kind, content), FORMATS.load(kind).mime_type
         source = asked.source
         if source == AUTO:
             source = (await self._detect(user, sheet, asked.target)).language
         if source == asked.target and self.models.knows(source):
-            return self.downloads.keep(name, mime_type, content)
+            key = self.downloads.keep(name, mime_type, content)
+            return TranslatedFile(key, 0)
         model = self.models.find(source, asked.target)
         search = SearchRequest(model, tag=find_tag(asked.tag, model))
-        _, _, [translated] = await self._translate_sheet(user, search, sheet)
+        sent, _, [translated] = await self._translate_sheet(user, search, sheet)
         translation_name = name_translation(Path(Path(name).name), asked.target).name
-        return self.downloads.keep(translation_name, mime_type, translated)
+        key = self.downloads.keep(translation_name, mime_type, translated)
+        return TranslatedFile(key, sent.left)
 
     async def suggest(self, user: User, asked: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns.

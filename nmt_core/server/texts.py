@@ -4,7 +4,7 @@ All of this may run in a worker process: see ``processes.py``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from nmt_core.base.errors import DocumentError
@@ -14,6 +14,7 @@ from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
 from nmt_core.documents.translator import SourceSide
+from nmt_core.documents.units import count_left
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """Readers of texts, by format."""
@@ -73,6 +74,8 @@ class Sent:
     document: Document[Any] | None = None
     plan: Plan | None = None
     """Of the document; both are left behind where another process has read it."""
+    left: int = 0
+    """Messages of the document that stay as they are, for the choices in them are not read."""
 
     def leave_out(self, done: Sequence[bool]) -> "Sent":
         """Return the lines that are not done."""
@@ -118,7 +121,8 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
-    return Sent(plan.lines, plan.marked, tokens, cut.review_below, document, plan)
+    left = count_left(document)
+    return Sent(plan.lines, plan.marked, tokens, cut.review_below, document, plan, left)
 
 
 def count_token_costs(side: SourceSide, lines: Sequence[str], most: int) -> list[int]:
@@ -135,8 +139,7 @@ def too_long(size: str, cut: CutSettings) -> DocumentError:
 
 def prepare_apart(manuscript: Manuscript, cut: CutSettings) -> Sent:
     """Run ``prepare`` in a worker process, without returning the document."""
-    sent = prepare(manuscript, cut)
-    return Sent(sent.lines, sent.marked, sent.tokens, sent.review_below)
+    return replace(prepare(manuscript, cut), document=None, plan=None)
 
 
 def write_apart(

@@ -99,9 +99,8 @@ from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, wri
     read = b"00:01 Good morning.\n00:05 Rain.\n"
 
     assert find_format("Film.CAP") == "captions"
-    assert translate_document(read, "captions", Echo(str.upper).translator) == (
-        b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
-    )
+    translated = translate_document(read, "captions", Echo(str.upper).translator)
+    assert translated.data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
 
 
 def test_a_format_of_parallel_text(offer, tmp_path):

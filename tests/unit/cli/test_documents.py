@@ -63,6 +63,21 @@ def test_files_are_translated_beside_themselves(bundle, tmp_path):
     assert "is there already" in refuse(bundle, tmp_path / "a.txt")
 
 
+def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
+    left = '"a {n, plural, one {b} other {c}}"'
+    names = [tmp_path / f"{name}.json" for name in "abc"]
+    for path, held in zip(names, (f"[{left}, {left}]", "[]", left), strict=True):
+        path.write_text(held)
+
+    told = run(bundle, *names).stderr.splitlines()
+    piped = run(bundle, "--format", "json", data=left.encode())
+
+    assert [line.endswith(".en.json") for line in told] == [True] * 3 + [False]
+    assert f"syntax: 2 messages of {names[0]}, 1 message of {names[2]}; translate" in told[3]
+    assert (piped.stdout, ": 1 message of standard input;" in piped.stderr) == (left, True)
+    assert run(bundle, "--format", "json", data=b"[]").stderr == ""
+
+
 def test_an_output_may_be_named(bundle, tmp_path):
     (tmp_path / "a.txt").write_text("Der Hund.\n")
 

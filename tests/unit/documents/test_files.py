@@ -24,7 +24,22 @@ def test_text_must_be_utf8(kind):
 def test_a_byte_order_mark_stays():
     data = "\ufeffÄ b\r\n".encode()
 
-    assert translate_document(data, "text", SHOUT) == "\ufeffÄ B\r\n".encode()
+    assert translate_document(data, "text", SHOUT) == ("\ufeffÄ B\r\n".encode(), 0)
+
+
+def test_messages_that_stay_as_they_are_are_counted():
+    choice = "{n, plural, one {a file} other {files}}"
+    po = f'#, fuzzy\nmsgid "{choice}"\nmsgid_plural "a {choice}"\nmsgstr[0] ""\n\n'
+    po += f'msgid "b {choice}"\nmsgstr "done"\n'
+    for kind, data, left in (
+        ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
+        ("json", f'["{choice}", ["{choice} d", "{{n}}"], "{choice}\'{{"]', 2),
+        ("po", po, 1),
+        ("yaml", f"en:\n  a: '{choice} d'\n", 1),
+        ("apple", f'a = "{choice}";\nb = "b {choice}";', 1),
+        ("text", f"a {choice}", 0),
+    ):
+        assert translate_document(data.encode(), kind, SHOUT).left == left, kind
 
 
 def test_too_long_a_document_is_refused(monkeypatch):
@@ -49,8 +64,7 @@ def test_a_file_is_translated_to_another(tmp_path):
     source, out = tmp_path / "letter.md", tmp_path / "letter.en.md"
     source.write_text("# One *two*\n")
 
-    translate_file(source, out, SHOUT)
-
+    assert translate_file(source, out, SHOUT) == 0
     assert out.read_text() == "# ONE *TWO*\n"
     assert source.read_text() == "# One *two*\n"
 

@@ -162,13 +162,15 @@ async def test_a_file_that_nobody_knows_is_not_found():
 
 @in_a_loop
 async def test_units_say_what_a_person_must_look_at():
-    """The stand-in is not confident of questions."""
+    """The stand-in is not confident of questions; a choice amid other text stays as it is."""
     text = 'msgid "das ist {N}"\nmsgstr ""\n\nmsgid "ist es das?"\nmsgstr ""\n'
+    left = 'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n'
     for settings, marks in (({}, "#, fuzzy\n"), ({"review_below": 0.1}, "")):
-        _, found = await send("a.po", text.encode(), serve_stand_in(**settings))
+        answer, found = await send("a.po", (text + left).encode(), serve_stand_in(**settings))
+        assert answer.json()["left"] == 1
         assert found.content.decode() == (
             'msgid "das ist {N}"\nmsgstr "DAS IST {N}"\n\n'
-            f'{marks}msgid "ist es das?"\nmsgstr "IST ES DAS?"\n'
+            f'{marks}msgid "ist es das?"\nmsgstr "IST ES DAS?"\n{left}'
         )
 
 
