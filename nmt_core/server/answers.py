@@ -43,6 +43,8 @@ class TranslatedFile(NamedTuple):
 
     key: str
     """By which it is fetched."""
+    memory: int | None
+    """Sentences that the memory translated; None without a memory."""
     left: int
     """Messages that stay as they are, for the choices in them are not read."""
 

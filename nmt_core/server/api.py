@@ -171,7 +171,9 @@ async def post_file(request: Request) -> Response:
     user, service = admit(request, asked.api_key), service_of(request)
     done = await unless_gone(request, service.translate_file(user, asked, *file))
     address = str(request.url_for("download", key=done.key))
-    return render_json(FileAnswer(translatedFileUrl=address, left=done.left or None))
+    return render_json(
+        FileAnswer(translatedFileUrl=address, memory=done.memory, left=done.left or None)
+    )
 
 
 @router.get("/download_file/{key}", response_model=None, name="download")

@@ -83,6 +83,8 @@ class FileAnswer(Body):
 
     translatedFileUrl: str  # noqa: N815 - LibreTranslate's
     """Its address, for ten minutes."""
+    memory: int | Absent = None
+    """How many of its sentences the memory translated; absent where there is none."""
     left: int | Absent = None
     """How many of its messages stay as they are, for a plural or select stands amid their text, or
     beside quoted syntax; absent if none does."""

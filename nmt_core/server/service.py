@@ -228,13 +228,14 @@ class Service:
             source = (await self._detect(user, sheet, asked.target)).language
         if source == asked.target and self.models.knows(source):
             key = self.downloads.keep(name, mime_type, content)
-            return TranslatedFile(key, 0)
+            return TranslatedFile(key, 0 if self.memory.is_there else None, 0)
         model = self.models.find(source, asked.target)
         search = SearchRequest(model, tag=find_tag(asked.tag, model))
-        sent, _, [translated] = await self._translate_sheet(user, search, sheet)
+        sent, translations, [translated] = await self._translate_sheet(user, search, sheet)
         translation_name = name_translation(Path(Path(name).name), asked.target).name
         key = self.downloads.keep(translation_name, mime_type, translated)
-        return TranslatedFile(key, sent.left)
+        remembered = sum(best.origin == "memory" for best, *_ in translations)
+        return TranslatedFile(key, remembered if self.memory.is_there else None, sent.left)
 
     async def suggest(self, user: User, asked: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns.

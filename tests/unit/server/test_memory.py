@@ -121,8 +121,11 @@ async def test_each_user_is_served_their_own(memory, tmp_path):
 @in_a_loop
 async def test_files_are_translated_by_the_memory_too(memory):
     async with client_of(serve_stand_in(memory=memory.path)) as client:
-        files = {"file": ("a.txt", b"Ein Haus. Ein Hund.\n")}
+        files = {"file": ("a.txt", b"Ein Haus. Ein Hund. Ein Haus.\n")}
         sent = await client.post("/translate_file", files=files, data=ASKED)
         text = (await client.get(sent.json()["translatedFileUrl"])).text
+        files = {"file": ("a.txt", b"This is a sentence about the houses.")}
+        same = await client.post("/translate_file", files=files, data=ASKED | {"source": "en"})
 
-    assert "One house <b>! EIN HUND.\n" == text
+    assert "One house <b>! EIN HUND. One house <b>!\n" == text
+    assert (2, 0) == (sent.json()["memory"], same.json()["memory"])
