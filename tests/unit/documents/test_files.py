@@ -29,7 +29,7 @@ def test_a_byte_order_mark_stays():
 
 def test_messages_that_stay_as_they_are_are_counted():
     choice = "{n, plural, one {a file} other {files}}"
-    po = f'#, fuzzy\nmsgid "{choice}"\nmsgid_plural "a {choice}"\nmsgstr[0] ""\n\n'
+    po = f'#, fuzzy\nmsgid "x {choice}"\nmsgid_plural "a {choice}"\nmsgstr[0] ""\n\n'
     po += f'msgid "b {choice}"\nmsgstr "done"\n'
     for kind, data, left in (
         ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
