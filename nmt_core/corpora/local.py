@@ -21,7 +21,8 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
-from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
+from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import TextFiles, require_pinned
@@ -128,6 +129,8 @@ class FilesCorpus(Corpus):
 
 def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:
     """Yield the targets of pairs, as bytes or as text."""
+    if are_paired_by_id(paths):
+        return (target for source, target in read_verses(*paths).rows if source and target)
     if len(paths) > 1:
         return (line or b"" for line in read_raw_lines(paths[-1]))
     with explain_damage(paths[0]):

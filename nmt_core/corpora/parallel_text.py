@@ -29,8 +29,9 @@ from nmt_core.base.raw_lines import (
     require_regular_file,
 )
 from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
-from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.text.languages import Languages
 
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
@@ -189,6 +190,10 @@ def _cut(
     paths: tuple[Path, ...], lines: int, languages: Languages | None, scratch: Path
 ) -> Iterator[PairRows]:
     columns, place = [], RowPlace()
+    if are_paired_by_id(paths):
+        units = read_verses(*map(require_regular_file, paths))
+        spans = cut(_write_rows(units, scratch), lines)
+        return (PairRows((span,), paths[:1], units.place) for span in spans)
     for path in paths:
         with explain_damage(path):
             plain = require_regular_file(path)

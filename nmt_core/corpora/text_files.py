@@ -15,6 +15,7 @@ from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
+    are_paired_by_id,
     holds_both_sides,
     may_hold_both_sides,
 )
@@ -38,8 +39,8 @@ class TextFiles(Config):
     such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
 
     target: Path | None = None
-    """Line N translates line N of ``source``; left out if ``source`` holds both sides, with a ``*``
-    if that has one."""
+    """Line N translates line N of ``source``, or, of two .tsv, the line with the same id before its
+    tab; left out if ``source`` holds both sides, with a ``*`` if that has one."""
 
     sha256: str = ""
     """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
@@ -51,7 +52,7 @@ class TextFiles(Config):
             raise ValueError(
                 f"target is missing; {self.source} {NO_FORMAT.format(advise_suffixes())}"
             )
-        for path in self.paths:
+        for path in () if are_paired_by_id(self.paths) else self.paths:
             if self.target is not None and holds_both_sides(path):
                 raise ValueError(f"{path} holds both sides; name it as source, and no target")
         stars = [str(path).count(STAR) for path in self.paths]
