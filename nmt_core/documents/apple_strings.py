@@ -5,13 +5,14 @@ https://developer.apple.com/library/archive/documentation/Cocoa/Conceptual/Loadi
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.documents.messages import read_message
-from nmt_core.documents.placeholders import BRACES, find_placeholders
+from nmt_core.documents.pieces import TextDocument
+from nmt_core.documents.placeholders import BRACES, find_placeholders, has_words
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.documents.xml_pieces import UTF16
 
@@ -87,20 +88,30 @@ def _read_parts(text: str) -> Iterator[str | Unit]:
 
 def _make_unit(raw: str, *, is_key: bool) -> Unit:
     quote = raw[0] if raw[0] in "\"'" else ""
-    text = _unescape(raw[1:-1]) if quote else raw
-    has_fields = any("%" in field.text for field in find_placeholders(text))
+    is_ascii = raw.isascii() and "\\U" in raw
 
-    def write(translation: UnitTranslation) -> str:
-        is_ascii = raw.isascii() and "\\U" in raw
-        written = _quote(translation.texts[0], quote or '"', is_ascii=is_ascii)
+    def write(text: str) -> str:
+        written = _quote(text, quote or '"', is_ascii=is_ascii)
         return f" = {written}" if is_key else written
 
-    return Unit(
-        "" if is_key else raw,
-        [read_message(text)],
-        write,
-        signs=BRACES + "%" if has_fields else BRACES,
-    )
+    return read_value("" if is_key else raw, _unescape(raw[1:-1]) if quote else raw, write)
+
+
+def read_value(raw: str, text: str, write: Callable[[str], str]) -> Unit:
+    """Read a value; one of fields alone stays as it is, and fields allow no other per cent signs.
+
+    Args:
+        raw: the part of the file.
+        text: what it says.
+        write: returns what to write of a translation.
+    """
+    has_fields = any("%" in field.text for field in find_placeholders(text))
+    document = read_message(text) if has_words(text) else TextDocument([text])
+
+    def write_translation(translation: UnitTranslation) -> str:
+        return write(translation.texts[0])
+
+    return Unit(raw, [document], write_translation, signs=BRACES + "%" if has_fields else BRACES)
 
 
 def _unescape(text: str) -> str:

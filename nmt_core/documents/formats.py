@@ -126,10 +126,16 @@ FORMATS = Registry(
             "nmt_core.documents.android_strings:read_android_strings",
             binary=True,
         ),
-        "apple": Format(
+        "strings": Format(
             (".strings",),
             "text/plain",
             "nmt_core.documents.apple_strings:read_apple_strings",
+            binary=True,
+        ),
+        "stringsdict": Format(
+            (".stringsdict",),
+            "application/xml",
+            "nmt_core.documents.apple_plurals:read_apple_plurals",
             binary=True,
         ),
         "yaml": Format(

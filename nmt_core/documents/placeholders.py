@@ -15,12 +15,12 @@ from nmt_core.literals.names import Pattern, Placeholder
 class _OtherPlaceholder(Pattern):
     """Fields of messages alone.
 
-    ``$t(key)``, ``%%``, ``%,d``, ``%#@days@``, ``%s`` before a letter, and ``#``.
+    ``$t(key)``, ``%%``, ``%,d``, ``%#@days@``, ``%s`` or ``%lu`` before a letter, and ``#``.
     """
 
     guard = regex.compile("[$%#]")
     pattern = regex.compile(
-        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?[sd@]"
+        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?(?:[s@]|l{0,2}d|l{1,2}u)"
         r"|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
     )
 
@@ -37,6 +37,11 @@ SPACES = regex.compile(r"\s")
 def find_placeholders(text: str) -> list[Literal]:
     """Return the placeholders of a text, in order; none overlap."""
     return find_literals(text, "", KINDS)
+
+
+def has_words(text: str) -> bool:
+    """Tell whether letters stand outside of the placeholders of a text."""
+    return any(map(str.isalpha, "".join(_cut(text)[::2])))
 
 
 def keep_placeholders(

@@ -19,7 +19,7 @@ key.bare = Cancel ;
 "empty" = "";
 """
 BITS = [*("Hi", "%@", "%1$lu", "%#@n@", r"\"", r"\n", r"\\", "é", "😀", r"\Ud83d\Ude00", r"\U00fc")]
-BITS += [*("\n", "\t", "{n}", "<b>x</b>", "100%", "//", "/* x */", ";", "=", "'", r"\351", r"\0")]
+BITS += [*("\n", "\t", "{n}", "<b>x</b>", "100% ", "//", "/* x */", ";", "=", "'", r"\351", r"\0")]
 GAPS = [" ", "", "\n", "\r\n", "/* c; */", '// d "\n', "\t"]
 FIELD = re.compile(r"%@|%1\$lu|%#@n@|\{n\}|</?b>")
 
@@ -111,6 +111,11 @@ def test_signs_of_the_syntax_are_escaped(answered, written):
 def test_what_is_escaped_is_written_so():
     data = rb'"a" = "\U00e4 b";'
     assert answer(read_apple_strings(data), "ü 😀") == rb'"a" = "\U00fc \Ud83d\Ude00";'
+
+
+def test_a_value_of_fields_alone_stays():
+    data = b'a = "%lu {n}"; b = "%#@days@";'
+    assert answer(read_apple_strings(data), "so many") == data
 
 
 def test_a_stray_percent_sign_is_dropped_where_fields_are():

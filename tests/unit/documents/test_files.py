@@ -36,7 +36,7 @@ def test_messages_that_stay_as_they_are_are_counted():
         ("json", f'["{choice}", ["{choice} d", "{{n}}"], "{choice}\'{{"]', 2),
         ("po", po, 1),
         ("yaml", f"en:\n  a: '{choice} d'\n", 1),
-        ("apple", f'a = "{choice}";\nb = "b {choice}";', 1),
+        ("strings", f'a = "{choice}";\nb = "b {choice}";', 1),
         ("text", f"a {choice}", 0),
     ):
         assert translate_document(data.encode(), kind, SHOUT).left == left, kind
