@@ -40,10 +40,11 @@ from stages.learning.lesson import (
     write_lesson,
 )
 from stages.learning.settings import LearningConfig
-from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
+from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
+from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
 BEFORE = paths.DOWNLOADS / "params.before_learning.yaml"

@@ -26,7 +26,7 @@ from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
-from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
+from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import Exported, read_exported
 from stages.registry.promotion import (
     Contest,
@@ -37,6 +37,7 @@ from stages.registry.promotion import (
     run_contest,
 )
 from stages.registry.registry import Registry, file_lock
+from stages.registry.settings import PromotionParams
 from stages.registry.versions import ChampionMovedError, RegistryAwayError
 
 OutcomeT = TypeVar("OutcomeT")

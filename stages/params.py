@@ -20,7 +20,6 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
-from nmt_core.evaluation.statistics.settings import SliceBounds
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.fetch.settings import Checksum, HttpConfig
@@ -33,6 +32,7 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.settings import ModelPart, OptimizerConfig, TrainingConfig, WorldConfig
 from stages import paths
+from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
 CorpusName = Annotated[str, AfterValidator(check_name)]
@@ -190,6 +190,11 @@ class TrainParams(Config):
     """What to start from ``download.initial_model``, where there is one: the others start from
     chance. The output is one of the embeddings."""
 
+    initial_share: float = Field(0.0, ge=0, lt=1)
+    """Share of the initial model in the finished one, whose weights are then the average of both
+    (Wortsman et al. 2022): it unlearns less of what that model knew, and has most of what it learnt
+    since. Validations before the end are of the weights as they were trained."""
+
     mixture: MixtureConfig = MixtureConfig()
     """The shares of several corpora, and when which of them are read."""
 
@@ -331,20 +336,6 @@ class ExportParams(Config):
         """Return the same with the present digest of the glossary, which was read before."""
         digest = files.sha256(self.glossary) if self.glossary else ""
         return self.model_copy(update={"glossary_sha256": digest})
-
-
-class PromotionParams(Config):
-    """What a challenger may not lose, whatever it gains elsewhere."""
-
-    slices: SliceBounds = Field({})
-    """Points of the gate's first metric that a challenger may lose in each of these slices of the
-    test set: ``{numbers: 1.0, negation: 1.0}``. Who is proved to lose more is rejected, who seems
-    to is held. None by default, for a slice of few sentences seems to lose by chance and would hold
-    what is better; ``reports/index.html`` shows sentences and interval of each."""
-
-    glossary: Path | None = None
-    """A glossary as ``nmt translate --glossary`` reads it; the sentences that have a term of it are
-    the slice ``glossary``."""
 
 
 SECTIONS: dict[str, type[Config]] = {

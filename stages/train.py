@@ -44,7 +44,12 @@ from nmt_core.text.side import Side
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
-from nmt_core.training.initial import describe_taken, load_initial_model, start_from
+from nmt_core.training.initial import (
+    average_with,
+    describe_taken,
+    load_initial_model,
+    start_from,
+)
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
@@ -127,7 +132,10 @@ def run(
             world=world,
             accumulate=params.compute.accumulate,
         )
-        return model, trainer.fit()
+        progress = trainer.fit()
+    if initial and params.initial_share:
+        average_with(initial, model, known, params.initial_parts, params.initial_share)
+    return model, progress
 
 
 def build_objective(

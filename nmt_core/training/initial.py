@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 import torch
@@ -111,18 +112,11 @@ def start_from(
         ConfigError: if the two models are not alike in what is taken.
     """
     check_alike(initial, config, parts)
-    known = (initial.source, initial.target)
-    rows = [_match(new, old) for new, old in zip(vocabularies, known, strict=True)]
     with torch.no_grad():
-        for name, weight in own_tensors(model).items():
-            if find_part(name) not in parts or name not in initial.tensors:
-                continue
-            if is_of_words(name):
-                new, old = rows[0 if name.startswith("source") else 1]
-                weight[new] = initial.tensors[name][old]
-            else:
-                weight.copy_(initial.tensors[name])
-    taken = [len(new) if "embeddings" in parts else 0 for new, _ in rows]
+        for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
+            weight[rows] = values
+    known = _match_both(vocabularies, initial)
+    taken = [len(new) if "embeddings" in parts else 0 for new, _ in known]
     return Taken(
         parts=sorted(parts),
         source_tokens=taken[0],
@@ -130,6 +124,50 @@ def start_from(
         target_tokens=taken[1],
         new_target_tokens=len(vocabularies[1]) - taken[1],
     )
+
+
+@torch.no_grad()
+def average_with(
+    initial: InitialModel,
+    model: Seq2Seq[Any, Any],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    parts: Collection[ModelPart],
+    share: float,
+) -> None:
+    """Average the weights of a model with those that it started from, in place.
+
+    A model between the two, ``share * initial + (1 - share) * trained``, keeps most of what the
+    initial model knew and has most of what was learnt since (Wortsman et al. 2022, "Robust
+    fine-tuning of zero-shot models", section 3). What it did not start from stays as it is.
+
+    Args:
+        initial: what it started from.
+        model: trained since.
+        vocabularies: of its source and of its target.
+        parts: that it took.
+        share: of the initial model, from 0 to 1.
+    """
+    for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
+        if weight.is_floating_point():  # others count batches
+            weight[rows] = torch.lerp(weight[rows], values.to(weight), share)
+
+
+def pair_weights(
+    initial: InitialModel,
+    model: Seq2Seq[Any, Any],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    parts: Collection[ModelPart],
+) -> Iterator[tuple[Tensor, EllipsisType | list[int], Tensor]]:
+    """Yield the weights of a model, the rows of each that another has, and their values there."""
+    known = _match_both(vocabularies, initial)
+    for name, weight in own_tensors(model).items():
+        if find_part(name) not in parts or name not in initial.tensors:
+            continue
+        if is_of_words(name):
+            new, old = known[0 if name.startswith("source") else 1]
+            yield weight, new, initial.tensors[name][old]
+        else:
+            yield weight, ..., initial.tensors[name]
 
 
 def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[ModelPart]) -> None:
@@ -187,6 +225,13 @@ def _load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
         Vocabulary.load(folder / "vocabulary/source.txt"),
         Vocabulary.load(folder / "vocabulary/target.txt"),
     )
+
+
+def _match_both(
+    vocabularies: tuple[Vocabulary, Vocabulary], initial: InitialModel
+) -> list[tuple[list[int], list[int]]]:
+    both = zip(vocabularies, (initial.source, initial.target), strict=True)
+    return [_match(new, old) for new, old in both]
 
 
 def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:

@@ -83,6 +83,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
     asked = {
         "tokenize.kind": tokenize.kind == "initial_model",
         "vocabulary.words": vocabulary.words == "initial_model",
+        "train.initial_share": train.initial_share > 0,
     }
     if download.initial_model.kind == "none":
         for name in (name for name, does in asked.items() if does):

@@ -11,10 +11,11 @@ from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
-from stages.params import EvaluateParams, PromotionParams
+from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest, render_verdict, run_contest, translate_by_both
 from stages.registry.registry import Registry
+from stages.registry.settings import PromotionParams
 from stages.reporting.markdown import quote_text, render_pipe_table
 from stages.tracking.tracker import open_tracker
 

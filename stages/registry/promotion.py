@@ -32,9 +32,10 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import EvaluateParams, PromotionParams
+from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.registry import Registry
+from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, Version
 from stages.reporting.contest_page import compare_sentences, render_contest_page
 from stages.reporting.judged import JudgedSentence

@@ -21,6 +21,7 @@ from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.fetch.initial_model import copy_initial_model
 from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.models.weights import own_tensors
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
@@ -333,6 +334,24 @@ def test_training_may_start_from_an_export(project, tmp_path):
     for folder in ("tokenized", "vocabulary"):
         for path in (project.folder / folder).iterdir():
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_finished_model_may_be_the_average_with_the_initial_one(project, tmp_path):
+    """Also where it is finished a second time, from its last checkpoint."""
+    copy_initial_model(project.export, tmp_path)
+    short = {"budget": Budget(steps=2), "schedule": WarmupDecay(learning_rate=0.01)}
+
+    def train(share):
+        params = project.settings["train"].model_copy(update={**short, "initial_share": share})
+        checkpoints = f"share-{share}"
+        model, _ = train_on(project, checkpoints=checkpoints, params=params, initial_model=tmp_path)
+        return own_tensors(model)
+
+    initial, learnt = load_file(tmp_path / "model.safetensors"), train(0.0)
+    for half in (train(0.5), train(0.5)):
+        for name, weight in half.items():
+            torch.testing.assert_close(weight, (initial[name] + learnt[name]) / 2)
+        assert any(not torch.equal(half[name], learnt[name]) for name in half)
 
 
 def without_learning(project, *, places=None, **changes):

@@ -8,12 +8,14 @@ from nmt_core.base.config import _tags, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.configure.sections import build_all, check_all
-from stages.params import SECTIONS, PromotionParams, TrainParams, load
+from stages.params import SECTIONS, TrainParams, load
+from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 
 WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
-TRAINED = {"kind": "train", "dimensions": 256}
+WIDTH = WRITTEN["train"]["model"]["width"]
+TRAINED = {"kind": "train", "dimensions": WIDTH}
 GIVEN = {"kind": "vectors"}
 FILES = {"kind": "files", "train": {"source": "train.en", "target": "train.ja"}}
 
@@ -54,7 +56,7 @@ def problems(**values):
             "token",
             "train.batching.kind must be one of 'tokens'",
         ),
-        ("train__model__heads", 3, "train.model: width 256 does not split over 3 heads"),
+        ("train__model__heads", 3, f"train.model: width {WIDTH} does not split over 3 heads"),
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
         ("train__training__select_by", "los", "train: training.select_by 'los' is not a metric"),
@@ -173,7 +175,7 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
         (UNTIED | {"embeddings__vectors": TRAINED}, []),
         (
             UNTIED | {"embeddings__vectors": TRAINED | {"dimensions": 8}},
-            ["embeddings.vectors.dimensions is 8 but train.model.width is 256"],
+            [f"embeddings.vectors.dimensions is 8 but train.model.width is {WIDTH}"],
         ),
         (DROPPED, []),
         (UNIGRAM | {"tokenize__subwords__model_type": "unigram"}, []),

@@ -7,7 +7,14 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
-from nmt_core.training.initial import InitialModel, describe_taken, find_part, start_from
+from nmt_core.training.initial import (
+    InitialModel,
+    average_with,
+    describe_taken,
+    find_part,
+    is_of_words,
+    start_from,
+)
 from tests.support.presets import PRESETS, VARIANTS, tiny_config
 
 ALL = ["embeddings", "encoder", "decoder"]
@@ -56,6 +63,31 @@ def test_with_the_same_tokens_it_is_the_same_model(name):
     )
     assert (taken.source_tokens, taken.new_target_tokens) == (len(KNOWN), 0)
     assert len(list(describe_taken(taken))) == 1
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share):
+    """New tokens, and parts that it did not start from, stay as they were trained."""
+    _, initial = finished(name)
+    vocabulary = Vocabulary([*SPECIALS, "new", *reversed(WORDS)])
+    model = fresh(name, len(vocabulary), seed=7)
+    trained = {key: tensor.clone() for key, tensor in own_tensors(model).items()}
+    old = [*range(len(SPECIALS)), *range(len(KNOWN) - 1, len(SPECIALS) - 1, -1)]
+    known = [number for number in range(len(vocabulary)) if number != len(SPECIALS)]
+    parts = ["embeddings", "encoder"]
+
+    average_with(initial, model, (vocabulary, vocabulary), parts, share)
+
+    for key, tensor in own_tensors(model).items():
+        expected = trained[key].clone()
+        if tensor.is_floating_point() and find_part(key) in parts:
+            if is_of_words(key):
+                mixed = share * initial.tensors[key][old] + (1 - share) * expected[known]
+                expected[known] = mixed
+            else:
+                expected = share * initial.tensors[key] + (1 - share) * expected
+        torch.testing.assert_close(tensor, expected)
 
 
 @pytest.mark.parametrize("name", NAMES)

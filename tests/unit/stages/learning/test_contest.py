@@ -11,10 +11,11 @@ from nmt_core.text.languages import Languages
 from stages.learning import contest
 from stages.learning.contest import decide_both, list_guards, render_learned, run_learning_contest
 from stages.learning.lesson import WrittenLesson
-from stages.params import EvaluateParams, PromotionParams
+from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest
+from stages.registry.settings import PromotionParams
 
 DE_EN = Languages(source="de", target="en")
 GATE = GateConfig(resamples=200, trials=200, significance=0.05)

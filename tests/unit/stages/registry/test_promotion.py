@@ -13,7 +13,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from nmt_core.text.languages import Languages
-from stages.params import BehaviourParams, EvaluateParams, PromotionParams
+from stages.params import BehaviourParams, EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
@@ -27,6 +27,7 @@ from stages.registry.promotion import (
     run_contest,
     translate_test_set,
 )
+from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, RegistryError, Version
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
