@@ -95,10 +95,10 @@ repro: $(READY) ## Run what is out of date, from text to exported model [DATA= M
 	python -m flows.repro
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= TIME= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines if asked [NODES=2 BY=slurm|kubernetes DATA= MODEL= TRAIN= START= TIME= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
-	python -m flows.train
+	python -m flows.train $(if $(NODES),--nodes $(NODES)) $(if $(BY),--by $(BY))
 	@python -m stages.reporting.summary
 
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]

@@ -126,6 +126,16 @@ def _reproduce(stage: str, shared: bool, log: Callable[[str], None]) -> None:  #
         raise _remote_is_away("repro --pull", lines) from None
 
 
+def commit(stage: str, *, log: Callable[[str], None]) -> None:
+    """Have DVC take what lies here for what a stage has made, which has run without it.
+
+    Raises:
+        StageFailed: if an output is missing.
+    """
+    again = f"repeat it with: dvc commit --force {stage}"
+    _dvc(["commit", "--force", stage], log, what=f"dvc commit of {stage!r}", again=again)
+
+
 def pull(*, log: Callable[[str], None]) -> None:
     """Take everything that dvc.lock names from DVC's remote.
 

@@ -31,6 +31,8 @@ from prefect.states import Cancelling
 from flows import clone, dvc_program
 from flows.artifacts import call_run
 from flows.clone import Order
+from flows.nodes.job import NodesConfig
+from flows.nodes.ways import STAGE, check_nodes, train_on_nodes
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
@@ -64,11 +66,14 @@ async def server_was_away(_task: object, _run: object, state: State[None]) -> bo
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=server_was_away,
 )
-def reproduce(stage: str, *, shared: bool, done: bool) -> None:
+def reproduce(stage: str, *, shared: bool, done: bool, nodes: NodesConfig | None = None) -> None:
     """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
     say = get_run_logger().info
-    if done:
+    if done or (nodes and dvc_program.count_done([stage])):
         say(f"Stage {stage!r} didn't change, skipping")
+    elif nodes:
+        train_on_nodes(nodes, say)
+        dvc_program.commit(stage, log=say)
     else:
         dvc_program.reproduce(stage, shared=shared, log=say)
 
@@ -95,6 +100,7 @@ def hold_up_to_date(
     revision: str | None = None,
     renew: bool = False,
     across_pools: bool = False,
+    nodes: NodesConfig | None = None,
 ) -> Iterator[None]:
     """Hold this clone with everything up to date in it, up to and including a stage.
 
@@ -105,17 +111,19 @@ def hold_up_to_date(
         revision: the commit to work on.
         renew: look for new text, on this machine and where it was fetched from.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
+        nodes: the machines that train; this one alone if there are none.
 
     Raises:
         NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
     """
     say = get_run_logger().info
+    check_nodes(nodes, across_pools=across_pools)
     if not across_pools:
         with clone.hold_clone(say):
             if settings is not None or revision or renew:
                 clone.prepare_clone(revision, settings or [], renew=renew, say=say)
             introduce()
-            run_stages(plan_stages(until), shared=False)
+            run_stages(plan_stages(until), shared=False, nodes=nodes)
             yield
         return
     with clone.hold_clone(say):
@@ -143,14 +151,17 @@ def introduce() -> None:
     call_run(" ".join(filter(None, words)))
 
 
-def run_stages(stages: Sequence[str], *, shared: bool) -> None:
+def run_stages(stages: Sequence[str], *, shared: bool, nodes: NodesConfig | None = None) -> None:
     """Bring stages up to date, one after another, a task each.
 
     DVC is asked of all at once first: where it has nothing to do, every question takes a second.
     """
     done = 0 if shared else dvc_program.count_done(stages)
     for number, stage in enumerate(stages):
-        reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=number < done)
+        there = nodes if stage == STAGE else None
+        reproduce.with_options(task_run_name=stage)(
+            stage, shared=shared, done=number < done, nodes=there
+        )
 
 
 def plan_stages(until: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Bring every stage up to date, in order, to a trained, evaluated and exported model.
 
-Usage: python -m flows.train [--until STAGE]
+Usage: python -m flows.train [--until STAGE] [--nodes COUNT --by slurm|kubernetes]
 
 Works without a server, and reports to the one that ``make server`` runs, or that
 PREFECT_API_URL names, if there is one. Without one, Prefect starts a server of its own, but not
@@ -15,6 +15,8 @@ from prefect import flow
 from flows import dvc_program
 from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.nodes.job import NodesConfig
+from flows.nodes.ways import check_nodes, read_nodes
 from flows.pipeline import hold_up_to_date, plan_stages
 
 
@@ -24,6 +26,7 @@ def train(
     settings: list[str] | None = None,
     revision: str | None = None,
     across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    nodes: NodesConfig | None = None,
 ) -> None:
     """Train, evaluate and export a model; stages that are up to date are skipped.
 
@@ -35,8 +38,12 @@ def train(
             Null takes the worker's clone as it lies.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
+        nodes: Machines that train one model, in the folder of this clone, which they share: how
+            many, and whether Slurm or Kubernetes starts them. Null trains here.
     """
-    with hold_up_to_date(until, settings=settings, revision=revision, across_pools=across_pools):
+    with hold_up_to_date(
+        until, settings=settings, revision=revision, across_pools=across_pools, nodes=nodes
+    ):
         publish()
 
 
@@ -44,15 +51,22 @@ def main(
     until: Annotated[
         str, typer.Option(metavar="STAGE", help="Last stage to bring up to date.")
     ] = "export",
+    nodes: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Machines that train one model.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="slurm|kubernetes", help="Who starts them.")
+    ] = None,
 ) -> None:
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with report_errors():
+        check_nodes(asked := read_nodes(nodes, by))
         stages = plan_stages(until)  # before a server is started
         if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
         leave_nothing_behind()
-        train(until)
+        train(until, nodes=asked)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,23 @@
-"""One model trained by two processes that are stopped, killed and hung, by the command itself."""
+"""One model trained by two processes that are stopped, killed and hung, by the command itself.
+
+At last they are those of two nodes, one of which dies.
+"""
 
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psutil
 import pytest
 
+from flows.nodes import job, slurm
+from flows.nodes.job import NodesConfig
+from nmt_core.training.settings import WorldConfig
+from tests.support import slurm as stand_in
 from tests.support.pipeline import list_data_stages
-from tests.support.projects import SMALL, TRANSFORMER, Untracked, copy_project, overrides
+from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Untracked, copy_project, overrides
 
 pytestmark = [
     pytest.mark.slow,
@@ -66,6 +75,27 @@ def disturb(copy, step, disturbance, meanwhile=lambda: None):
     return End(code, copy.log, alive, sorted(copy.checkpoints()))
 
 
+@contextmanager
+def lose_node(copy, step):
+    """Train on two nodes of Slurm, of which one dies at a step; what is done here, is meanwhile."""
+    programs, state = copy.folder.parent / "bin", copy.folder.parent / "state"
+    stand_in.install(programs)
+    state.mkdir()
+    path = f"{programs}:{copy.environment['PATH']}"
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor() as threads:
+        patch.chdir(copy.folder)
+        patch.setattr(job, "TEMPLATES", PROJECT / "infra/nodes")
+        for name, value in (copy.environment | {"PATH": path, "STAND_IN": str(state)}).items():
+            patch.setenv(name, value)
+        world = WorldConfig(processes=1, timeout_seconds=TIMEOUT_SECONDS)
+        asked = job.make_job(NodesConfig(count=2, by="slurm"), world)
+        running = threads.submit(slurm.run_job, asked, print)
+        copy.trained_to(step)
+        stand_in.kill_node(state, 1)
+        yield
+        running.result()
+
+
 @pytest.fixture(scope="module")
 def story(prepared, tmp_path_factory):
     """What happens to trainings, and what comes of one left in peace."""
@@ -79,9 +109,8 @@ def story(prepared, tmp_path_factory):
         ends["stopped"] = disturb(disturbed, 41, lambda program, _: program.terminate())
         ends["orphaned"] = disturb(disturbed, 65, lambda program, _: program.kill())
         ends["killed"] = disturb(disturbed, 100, lambda _, ranks: ranks[1].kill())
-        with disturbed.start(TRAIN) as again:
+        with lose_node(disturbed, 121):
             peaceful.run(TRAIN)
-        assert again.wait() == 0
 
     ends["hung"] = disturb(hung, 41, lambda _, ranks: ranks[1].suspend(), meanwhile)
     return ends, disturbed, peaceful
@@ -128,6 +157,15 @@ def test_whatever_happened_the_bytes_are_the_same(story):
     assert disturbed.model == peaceful.model
     for name in ("reports/learning_curve.csv", "metrics/train.json"):
         assert (disturbed.folder / name).read_bytes() == (peaceful.folder / name).read_bytes()
+
+
+def test_a_node_that_dies_is_one_interruption_more(story):
+    """Training goes on by itself, from the checkpoint, and nobody types anything."""
+    _, disturbed, _ = story
+    [log] = disturbed.folder.glob("runs/nodes/*.log")
+
+    assert log.read_text().count("continuing from step") == 2
+    assert "continuing from step 120\n" in log.read_text()
 
 
 def test_only_one_process_speaks(story):

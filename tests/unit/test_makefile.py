@@ -70,3 +70,12 @@ def test_a_word_switches_the_weekly_retraining(given, passed):
     ]
 
     assert " ".join(last.split()) == f"python -m flows.deploy{passed}"
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"), [((), ""), (("NODES=2", "BY=slurm"), " --nodes 2 --by slurm")]
+)
+def test_a_flow_is_told_who_trains(given, passed):
+    lines = make(PROJECT, "--dry-run", "--no-print-directory", "flow", *given).stdout.splitlines()
+
+    assert f"python -m flows.train{passed}" in [" ".join(line.split()) for line in lines]

@@ -14,11 +14,13 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 
 from flows import dvc_program, pipeline
 from flows.clone import Order
+from flows.nodes.job import NodesConfig
 from flows.pipeline import Part, PartFailed, delegate, list_parts
 from nmt_core.base.errors import ConfigError
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
 POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
+NODES = NodesConfig(count=2, by="slurm")
 
 
 @pytest.fixture
@@ -51,7 +53,9 @@ def noted(monkeypatch):
             "get_run_logger": lambda: logging.getLogger("test"),
             "introduce": lambda: note("introduce"),
             "plan_stages": lambda until: STAGES[: STAGES.index(until) + 1],
-            "run_stages": lambda stages, *, shared: note("run", *stages[-1:], *["shared"] * shared),
+            "run_stages": lambda stages, *, shared, nodes=None: note(
+                "run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes)
+            ),
             "delegate": lambda part, given: note(
                 part.pool, part.stages[-1], given.revision, returns=f"lock of {part.stages[-1]}"
             ),
@@ -95,6 +99,24 @@ def test_all_is_taken_as_it_lies_unless_something_else_is_asked_for(noted, asked
         noted.append("all is there")
 
     assert noted == ["hold", *prepared, "introduce", "run train", "all is there", "leave"]
+
+
+def test_several_machines_train_in_the_clone_that_is_held(noted, monkeypatch):
+    """And in no other: what a pool's worker works in is not theirs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "check_nodes", lambda *_, across_pools: noted.append("check"))
+        with pipeline.hold_up_to_date("train", nodes=NODES):
+            noted.append("all is there")
+
+    assert noted == [
+        "check",
+        *("hold", "introduce", "run train nodes", "all is there", "leave"),
+    ]
+    with (
+        pytest.raises(ConfigError, match="a clone of its own; leave out one of the two"),
+        pipeline.hold_up_to_date("train", nodes=NODES, across_pools=True),
+    ):
+        pytest.fail("it is refused")
 
 
 def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
@@ -259,6 +281,36 @@ def test_dvc_is_asked_for_a_stage_unless_it_has_said_that_it_is_done(monkeypatch
     pipeline.reproduce.fn("train", shared=True, done=done)
 
     assert ([] if done else [("train", True)]) == asked
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_what_several_machines_have_trained_dvc_takes_for_its_own(monkeypatch, done):
+    """They train only where DVC would, though what came before was made anew."""
+    asked = []
+    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
+    monkeypatch.setattr(pipeline, "train_on_nodes", lambda nodes, say: asked.append(nodes))
+    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
+    monkeypatch.setattr(dvc_program, "commit", lambda stage, **_: asked.append(stage))
+    pipeline.reproduce.fn("train", shared=False, done=False, nodes=NODES)
+
+    assert ([] if done else [NODES, "train"]) == asked
+
+
+def test_only_training_is_done_by_several_machines(monkeypatch):
+    asked = []
+
+    class Task:
+        def with_options(self, *, task_run_name):
+            return lambda stage, *, shared, done, nodes: asked.append((stage, done, nodes))
+
+    monkeypatch.setattr(pipeline, "reproduce", Task())
+    monkeypatch.setattr(dvc_program, "count_done", lambda stages: 2)
+    pipeline.run_stages(STAGES, shared=False, nodes=NODES)
+
+    assert asked == [
+        (stage, number < 2, NODES if stage == "train" else None)
+        for number, stage in enumerate(STAGES)
+    ]
 
 
 @pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])

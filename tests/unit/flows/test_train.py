@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from flows import dvc_program, train
+from flows.nodes.job import NodesConfig
 from nmt_core.base.errors import ConfigError
 
 
@@ -21,12 +22,17 @@ def test_what_the_stages_left_is_shown_while_the_clone_is_held(monkeypatch):
 
     monkeypatch.setattr(train, "hold_up_to_date", hold_up_to_date)
     monkeypatch.setattr(train, "publish", lambda: noted.append("published"))
-    train.train.fn("shard", ["a=b"], "v1", True)
+    nodes = NodesConfig(count=2, by="slurm")
+    train.train.fn("shard", ["a=b"], "v1", True, nodes)
     train.train.fn()
 
-    given = ("shard", {"settings": ["a=b"], "revision": "v1", "across_pools": True})
-    none = ("export", {"settings": None, "revision": None, "across_pools": False})
-    assert noted == [one for asked in (given, none) for one in (asked, "published", "let go")]
+    given = {"settings": ["a=b"], "revision": "v1", "across_pools": True, "nodes": nodes}
+    none = {"settings": None, "revision": None, "across_pools": False, "nodes": None}
+    assert noted == [
+        one
+        for asked in (("shard", given), ("export", none))
+        for one in (asked, "published", "let go")
+    ]
 
 
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
@@ -39,7 +45,7 @@ def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(
         "plan_stages": lambda until: ["download", until],
         "check_server": lambda: server,
         "leave_nothing_behind": lambda: noted.append("leave nothing"),
-        "train": noted.append,
+        "train": lambda until, *, nodes: noted.append(f"{until} {nodes}"),
     }.items():
         monkeypatch.setattr(train, name, value)
     monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
@@ -49,7 +55,7 @@ def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(
 
     idle = done == 2 and server is None
     assert ran.exit_code == 0
-    assert noted == ([] if idle else ["leave nothing", "shard"])
+    assert noted == ([] if idle else ["leave nothing", "shard None"])
     assert ran.stdout == ("All stages are up to date.\n" if idle else "")
 
 
@@ -63,3 +69,27 @@ def test_a_wrong_stage_is_told_in_a_sentence(monkeypatch):
     ran = CliRunner().invoke(app, ["--until", "trian"])
 
     assert (ran.exit_code, ran.stderr) == (1, "error: 'trian' is not a stage\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--nodes", "0", "--by", "slurm"], "nodes.count"),
+        (["--nodes", "2", "--by", "pbs"], "nodes.by"),
+        (["--nodes", "2"], "--nodes alone is half of a question"),
+        (["--by", "slurm"], "--by alone is half of a question"),
+        (["--nodes", "2", "--by", "slurm"], "sbatch is not installed here"),
+        (["--nodes", "2", "--by", "kubernetes"], "kubectl is not installed here"),
+    ],
+)
+def test_nodes_that_cannot_be_are_told_before_anything_is_done(monkeypatch, options, told):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(train, "plan_stages", lambda _: pytest.fail("it is too late"))
+    app = typer.Typer()
+    app.command()(train.main)
+    ran = CliRunner().invoke(app, options)
+
+    assert ran.exit_code == 1
+    assert ran.stderr.startswith("error: ")
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1

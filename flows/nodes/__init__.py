@@ -1,0 +1,1 @@
+"""Training on several machines: what is asked of Slurm and of Kubernetes."""
