@@ -24,6 +24,7 @@ from rich.console import Console
 from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.nodes.job import NodesConfig
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
@@ -127,6 +128,7 @@ def retrain(
     test_set: Judged = "same",
     gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
     across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    nodes: NodesConfig | None = None,
 ) -> Contest:
     """Train on the current text, and promote the model if tests show that it is better.
 
@@ -140,9 +142,16 @@ def retrain(
         gate: How much evidence a promotion takes.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
+        nodes: Machines that train one model, in the folder of this clone, which they share: how
+            many, and whether Slurm or Kubernetes starts them. Null trains here.
     """
     with hold_up_to_date(
-        "export", settings=settings, revision=revision, renew=True, across_pools=across_pools
+        "export",
+        settings=settings,
+        revision=revision,
+        renew=True,
+        across_pools=across_pools,
+        nodes=nodes,
     ):
         publish()
         who = f"flow run {flow_run.get_name()}"

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows import retrain
+from flows.nodes.job import NodesConfig
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
@@ -134,9 +135,11 @@ def flow(monkeypatch):
 
 
 def test_a_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(flow):
-    assert retrain.retrain.fn(settings=["train.seed=2"], revision="v1", across_pools=True)
+    nodes = NodesConfig(count=2, by="slurm")
+    assert retrain.retrain.fn(["train.seed=2"], "v1", across_pools=True, nodes=nodes)
 
     told = {"settings": ["train.seed=2"], "revision": "v1", "renew": True, "across_pools": True}
+    told |= {"nodes": nodes}
     assert flow[:4] == [
         ("up to date", "export", told),
         "published",
@@ -151,7 +154,8 @@ def test_a_retraining_by_hand_takes_the_clone_as_it_lies(flow):
     retrain.retrain.fn(test_set="current", gate=GATE)
 
     [(_, _, told), _, (_, test_set, gate, *_), *_] = flow
-    assert told == {"settings": None, "revision": None, "renew": True, "across_pools": False}
+    none = dict.fromkeys(("settings", "revision", "nodes"))
+    assert told == {"renew": True, "across_pools": False, **none}
     assert (test_set, gate) == ("current", GATE)
 
 
