@@ -218,6 +218,7 @@ def compose_learning(
     }
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
+    train["initial_share"] = config.champion_share
     train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
     # the gate judges; a validation of the old text would take what has learnt least
     train["training"] |= {"validate_every": 1_000_000, "patience": None}
