@@ -31,18 +31,19 @@ class LearningConfig(Config):
     distance: float = Field(0.2, ge=0, le=0.4)
     """Edits per word up to which what is learnt is too near to what is tested on."""
 
-    share: float = Field(0.4, gt=0, lt=1)
-    """Share of the corrections among what is read; the rest is the text of before."""
+    share: float = Field(0.15, gt=0, lt=1)
+    """Share of the corrections among what is read; the rest is the text of before. More of them
+    costs the text of before more than it gives (docs/results.md)."""
 
     passes: float = Field(10.0, gt=0)
     """How often each correction is read."""
 
-    learning_rate: float = Field(0.001, gt=0)
+    learning_rate: float = Field(0.0005, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
-    champion_share: float = Field(0.5, ge=0, lt=1)
+    champion_share: float = Field(0.4, ge=0, lt=1)
     """Share of the champion in what is learnt, by ``train.initial_share``: the average of both has
-    most of the corrections, and the text of before costs it next to nothing (docs/results.md)."""
+    most of the corrections, and costs the text of before next to nothing."""
 
     screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
     """Filters of what nobody has approved: signals are learnt from the text of before, thresholds

@@ -170,8 +170,8 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert taught / (taught + 3000) == pytest.approx(0.25)
     assert [*read] == [*before["download"]["corpora"]]
     assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
-    assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.001)
-    assert train.initial_share == 0.5
+    assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.0005)
+    assert train.initial_share == 0.4
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
