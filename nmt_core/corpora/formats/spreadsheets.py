@@ -40,14 +40,7 @@ def _read_rows(path: Path) -> Iterator[list[str]]:
         shutil.copyfileobj(packed, file)
         _check(file, path)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                book = openpyxl.load_workbook(
-                    file, read_only=True, data_only=True, keep_links=False
-                )
-                sheet = book.worksheets[0]
-                sheet.reset_dimensions()  # they may be wrong
-                yield from _read_sheet(sheet, path)
+            yield from _silence(_read_sheet(openpyxl, file, path))
         except WRONG as error:
             told = str(error).partition("\n")[0]
             raise CorpusError(
@@ -56,7 +49,24 @@ def _read_rows(path: Path) -> Iterator[list[str]]:
             ) from None
 
 
-def _read_sheet(sheet: Any, path: Path) -> Iterator[list[str]]:
+def _silence(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Pass rows on without warnings of openpyxl: a generator may not hold their filters itself.
+
+    Who stops reading would leave them as they are, until they are collected amid another's reading.
+    """
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = next(rows, None)
+        if row is None:
+            return
+        yield row
+
+
+def _read_sheet(openpyxl: Any, file: IO[bytes], path: Path) -> Iterator[list[str]]:
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # they may be wrong
     names = _show(next(sheet.iter_rows(max_row=1, max_col=MOST_COLUMNS + 1), ()))
     while names and not names[-1]:
         names.pop()

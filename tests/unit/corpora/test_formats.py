@@ -4,6 +4,7 @@ import inspect
 import io
 import re
 import sys
+import warnings
 import zipfile
 
 import openpyxl
@@ -549,3 +550,15 @@ def test_settings_name_every_format():
     suffixes = [suffix for name in PAIR_FORMATS for suffix in PAIR_FORMATS.load(name).suffixes]
 
     assert [] == [each for each in [*suffixes, *compression.COMPRESSED] if each not in described]
+
+
+def test_who_stops_reading_a_workbook_leaves_warnings_as_they_were(tmp_path):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(WRITERS["xlsx"](PAIRS))
+    before = [*warnings.filters]
+    first, second = (open_units(path, GERMAN).rows for _ in range(2))
+    next(first)
+    next(second)
+    assert warnings.filters == before
+    first.close()
+    assert warnings.filters == before
