@@ -87,11 +87,11 @@ def synthesize_and_train(
         except BaseException:
             clone.put_params(before)
             raise
+        clone.put_params(params)
+        say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)
         create_markdown_artifact(
             render_synthesis(written), key="synthesis", description="What the teacher has made"
         )
-        say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)
-        clone.put_params(params)
         run_stages(plan_stages("export"), shared=False)
         publish()
     return written
