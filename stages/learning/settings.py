@@ -41,9 +41,10 @@ class LearningConfig(Config):
     learning_rate: float = Field(0.0005, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
-    champion_share: float = Field(0.4, ge=0, lt=1)
-    """Share of the champion in what is learnt, by ``train.initial_share``: the average of both has
-    most of the corrections, and costs the text of before next to nothing."""
+    champion_share: float = Field(0.0, ge=0, lt=1)
+    """Share of the champion in what is learnt, by ``train.initial_share``: 0.4 has most of what is
+    learnt of another kind of text, and costs the text of before next to nothing, but next to
+    nothing is left of words that the champion has never read (docs/results.md)."""
 
     screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
     """Filters of what nobody has approved: signals are learnt from the text of before, thresholds

@@ -155,7 +155,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     corpus, sound = text
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
     give(journal, sound[:100])
-    learning = config(journal, share=0.25, passes=40)
+    learning = config(journal, share=0.25, passes=40, champion_share=0.3)
     lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
     before = yaml.safe_load(Path("params.yaml").read_text())
     values = compose_learning(
@@ -171,7 +171,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert [*read] == [*before["download"]["corpora"]]
     assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
     assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.0005)
-    assert train.initial_share == 0.4
+    assert train.initial_share == 0.3
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
