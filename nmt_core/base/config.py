@@ -9,7 +9,9 @@ import ast
 import inspect
 import json
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -37,6 +39,9 @@ BRIEF_CHARACTERS = 200
 
 OF_KEY = "[key]"
 """Stands in the place of a problem that is in a key, behind it."""
+
+PARSES, PAUSE_SECONDS = 20, 0.05
+"""Attempts to parse a source while other threads do, and the time between two."""
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 
@@ -126,8 +131,7 @@ def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
     for base in reversed(kind.__mro__):
         if not issubclass(base, Config):
             continue
-        [described] = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(described, ast.ClassDef)
+        described = _parse_class(base)
         for setting, text in pairwise(described.body):
             match setting, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
@@ -135,6 +139,25 @@ def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
                 ):
                     docstrings[name] = str(words)
     return docstrings
+
+
+def _parse_class(kind: type) -> ast.ClassDef:
+    """Return the source of a class as a tree.
+
+    CPython 3.11 counts how deep all threads parse together, and fails where another one does, as
+    Prefect's do (python/cpython#106905).
+    """
+    for _ in range(PARSES - 1):
+        with suppress(SystemError):
+            return _parse_source(kind)
+        time.sleep(PAUSE_SECONDS)
+    return _parse_source(kind)
+
+
+def _parse_source(kind: type) -> ast.ClassDef:
+    [described] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(described, ast.ClassDef)
+    return described
 
 
 def shorten(value: object) -> str:

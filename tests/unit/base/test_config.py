@@ -5,9 +5,11 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, model_validator
 
+from nmt_core.base import config
 from nmt_core.base.config import Config, OpenUnion, build
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.registry import Registry
+from nmt_core.training.settings import WorldConfig
 
 
 class Adam(Config):
@@ -150,3 +152,23 @@ def test_an_open_union_is_read_and_written_as_a_closed_one():
     assert one.model_dump() == other.model_dump()
     assert Open(inner=one.inner) == one
     assert isinstance(Open().inner, Linear)
+
+
+@pytest.mark.parametrize("failures", [0, 1, 19, 20])
+def test_docstrings_are_read_while_other_threads_parse(monkeypatch, failures):
+    """CPython 3.11 then raises SystemError, of what is sound."""
+    parse, left = config.ast.parse, [SystemError("recursion depth mismatch")] * failures
+
+    def fail_first(*arguments, **named):
+        if left:
+            raise left.pop()
+        return parse(*arguments, **named)
+
+    monkeypatch.setattr(config.ast, "parse", fail_first)
+    monkeypatch.setattr(config, "PAUSE_SECONDS", 0)
+    read = config.read_docstrings.__wrapped__
+    if failures == config.PARSES:
+        with pytest.raises(SystemError, match="mismatch"):
+            read(config.Config)
+        return
+    assert read(WorldConfig)["threads"].startswith("Processor threads")
