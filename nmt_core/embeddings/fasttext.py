@@ -24,8 +24,13 @@ from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
-ZEROED_MEMORY = {"MALLOC_PERTURB_": "255", "MALLOC_MMAP_THRESHOLD_": "65536"}
-"""Makes glibc hand out memory filled with zeros (the complement of 255).
+ZEROED_MEMORY = {
+    "MALLOC_PERTURB_": "255",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+}
+"""Makes glibc hand out memory filled with zeros (the complement of 255), also the small blocks that
+it would cache.
 
 With one thread fastText gives random values to the first tenth of its matrix only and trains the
 rest from whatever the memory held (facebookresearch/fastText#1061), so that vectors differ from run
