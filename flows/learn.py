@@ -24,8 +24,8 @@ from nmt_core.base import files
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
+from stages.configure.made_corpus import count_weighted_pairs
 from stages.configure.sections import build_all
-from stages.configure.weights import count_weighted_pairs
 from stages.learning.contest import (
     Learned,
     record_learned,

@@ -28,8 +28,8 @@ from nmt_core.corpora.replay import read_texts
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
+from stages.configure.made_corpus import count_weighted_pairs
 from stages.configure.sections import build_all
-from stages.configure.weights import count_weighted_pairs
 from stages.params import DownloadParams, load
 from stages.runtime.params_file import read
 from stages.synthesis.composition import compose_synthesis, leave_out
@@ -66,7 +66,8 @@ def synthesize_and_train(
         introduce()
         config = keep_teacher(synthesis)
         before = paths.PARAMS.read_text(encoding="utf-8")
-        values = leave_out(read(paths.PARAMS), config)
+        present = read(paths.PARAMS)
+        values = leave_out(present, config)
 
         def compose(kept: int, pairs: float) -> dict[str, Config]:
             composed = compose_synthesis(values, config, kept=kept, pairs=pairs, student=student)
@@ -75,7 +76,7 @@ def synthesize_and_train(
 
         compose(kept=1, pairs=1.0)  # what is wrong is told before hours of translating
         try:
-            if values != read(paths.PARAMS):
+            if values != present:
                 clone.put_params(render_params(build_all(values, source=str(paths.PARAMS))))
             run_stages(plan_stages("download"), shared=False)
             written = translate_text(config, load(DownloadParams, "download").languages)

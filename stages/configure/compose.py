@@ -4,7 +4,7 @@ import copy
 import io
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -160,6 +160,19 @@ def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
             overlay(known, value)
         else:
             values[name] = value
+
+
+def overlay_group(
+    values: dict[str, Any], group: str, names: Sequence[str], *, conf: Path = paths.CONF
+) -> None:
+    """Set what files of a group hold among other settings, one file after another.
+
+    Whatever the files start from must be among them.
+    """
+    for name in names:
+        chosen = yaml.safe_load((conf / group / f"{name}.yaml").read_text(encoding="utf-8"))
+        chosen.pop("defaults", None)
+        overlay(values, chosen)
 
 
 def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:

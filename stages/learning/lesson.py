@@ -9,8 +9,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
@@ -26,8 +24,8 @@ from nmt_core.memory.store import TranslationMemory
 from nmt_core.text.languages import Languages
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
-from stages.configure.compose import overlay
-from stages.configure.weights import find_weight
+from stages.configure.compose import overlay_group
+from stages.configure.made_corpus import describe_made_corpus
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
 
@@ -203,19 +201,12 @@ def compose_learning(
             f"another name"
         )
     composed = copy.deepcopy(dict(values))
-    for name in LIKE:
-        start = yaml.safe_load((paths.CONF / "start" / f"{name}.yaml").read_text(encoding="utf-8"))
-        start.pop("defaults", None)
-        overlay(composed, start)
+    overlay_group(composed, "start", LIKE)
     download, train = composed["download"], composed["train"]
     download["initial_model"]["sha256"] = champion
-    download["corpora"][CORPUS] = {
-        "kind": "files",
-        "train": {side: str(folder / f"learnt.{side}") for side in paths.SIDES},
-        "licence": "own",
-        "train_only": True,
-        "weight": find_weight(config.share, pairs=lesson.learnt, others=pairs),
-    }
+    download["corpora"][CORPUS] = describe_made_corpus(
+        folder / "learnt", share=config.share, pairs=lesson.learnt, others=pairs, licence="own"
+    )
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
     train["initial_share"] = config.champion_share

@@ -4,12 +4,9 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from nmt_core.base.errors import ConfigError
-from stages import paths
-from stages.configure.compose import overlay
-from stages.configure.weights import find_weight
+from stages.configure.compose import overlay_group
+from stages.configure.made_corpus import describe_made_corpus
 from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
@@ -50,18 +47,13 @@ def compose_synthesis(
         )
     composed = leave_out(values, config)
     if student:
-        for name in STUDENT:
-            path = paths.CONF / "model" / f"{name}.yaml"
-            preset = yaml.safe_load(path.read_text(encoding="utf-8"))
-            preset.pop("defaults", None)
-            overlay(composed, preset)
-    folder = config.folder / "pairs"
-    composed["download"]["corpora"][config.corpus] = {
-        "kind": "files",
-        "train": {side: str(folder / f"train.{side}") for side in paths.SIDES},
-        "licence": config.licence,
-        "train_only": True,
-        "weight": find_weight(config.share, pairs=kept, others=pairs),
-        "tag": BACKTRANSLATED if config.backward else "",
-    }
+        overlay_group(composed, "model", STUDENT)
+    composed["download"]["corpora"][config.corpus] = describe_made_corpus(
+        config.folder / "pairs/train",
+        share=config.share,
+        pairs=kept,
+        others=pairs,
+        licence=config.licence,
+        tag=BACKTRANSLATED if config.backward else "",
+    )
     return composed
