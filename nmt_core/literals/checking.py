@@ -43,7 +43,23 @@ def check_literals(
         languages: codes of both languages.
         kinds: what to look for.
     """
-    wanted = find_literals(source, languages[0], kinds)
+    return check_found(find_literals(source, languages[0], kinds), translation, languages, kinds)
+
+
+def check_found(
+    wanted: Sequence[Literal],
+    translation: str,
+    languages: tuple[str, str],
+    kinds: Sequence[LiteralKind] = KINDS,
+) -> list[Breach]:
+    """Return what is wrong with a translation of a line whose literals are known.
+
+    Args:
+        wanted: the literals that :func:`find_literals` finds in the line.
+        translation: see :func:`check_literals`, as all others.
+        languages: codes of both languages.
+        kinds: what to look for.
+    """
     if not wanted:
         return []
     foreign = {one.text for one in wanted if not one.kind.is_form_of(one.text, languages[0])}

@@ -31,8 +31,9 @@ def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS
     """
     found: list[tuple[LiteralSpan, LiteralKind]] = []
     for kind in kinds:
-        places = [*kind.find(line, language)]
-        found += [(place, kind) for place in _keep_free(places, [place for place, _ in found])]
+        if places := [*kind.find(line, language)]:
+            free = _keep_free(places, [place for place, _ in found])
+            found += [(place, kind) for place in free]
     found.sort(key=lambda entry: entry[0].start)
     return [
         Literal(kind, place.start, place.end, line[place.start : place.end], place.unit)

@@ -100,7 +100,8 @@ class Code(LiteralKind):
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
         del language
-        for run in _RUN.finditer(line) if DIGIT.search(line) else ():
+        runs = _RUN.finditer(line) if DIGIT.search(line) else ()
+        for run in (run for run in runs if DIGIT.search(line, *run.span())):
             parts = [(match.span(), match[0]) for match in _PART.finditer(line, *run.span())]
             parts = [*_trim(parts)]
             texts = [text for _, text in parts]

@@ -39,6 +39,8 @@ _UNIT = (
 )
 _UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
 _UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
+_SEPARATOR = regex.compile(r"\D")
+_SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 LONGEST_UNIT = 8
 """Characters beside a number in which its unit is looked for."""
 
@@ -90,6 +92,8 @@ def list_formats(own: NumberFormat) -> list[NumberFormat]:
 
 def to_ascii(text: str) -> str:
     """Return a number in ASCII digits, with a plain minus."""
+    if text.isascii():
+        return text
     digits = (
         str(unicodedata.digit(sign)) if unicodedata.category(sign) == "Nd" else sign
         for sign in text.translate(ARABIC)
@@ -105,12 +109,14 @@ def parse_number(digits: str, own: NumberFormat) -> Decimal | None:
 
 def parse_as(digits: str, form: NumberFormat) -> Decimal | None:
     """Return the value of a number in a format, or None if it is not of that format."""
+    if digits.isdecimal():
+        return Decimal(digits).normalize()
     whole, mark, decimals = digits.partition(form.decimal)
     if mark and not decimals.isdecimal():
         return None
     sign = "-" if whole.startswith("-") else ""
-    groups = regex.split(r"\D", whole.lstrip("+-"))
-    separators = set(regex.findall(r"\D", whole.lstrip("+-")))
+    groups = _SEPARATOR.split(whole.lstrip("+-"))
+    separators = set(_SEPARATOR.findall(whole.lstrip("+-")))
     allowed = {form.group, *APOSTROPHES, *SPACES}
     if len(separators) > 1 or not separators <= allowed or not is_grouped(groups):
         return None
@@ -119,8 +125,9 @@ def parse_as(digits: str, form: NumberFormat) -> Decimal | None:
 
 def is_grouped(groups: list[str]) -> bool:
     """Tell whether digits stand in threes, or as in India: the last three, twos before them."""
-    sizes = " ".join(str(len(group)) for group in groups)
-    return len(groups) == 1 or regex.fullmatch("[123]( 3)+|[12]( 2)* 3", sizes) is not None
+    if len(groups) == 1:
+        return True
+    return _SIZES.fullmatch(" ".join(str(len(group)) for group in groups)) is not None
 
 
 def find_unit(line: str, start: int, end: int) -> str:

@@ -14,11 +14,10 @@ def find_loop(words: Sequence[str]) -> Sequence[str]:
     if len(words) - len({*words}) < LOOP_TIMES - 1:
         return ()
     for size in range(1, LOOP_WORDS + 1):
-        for first in range(len(words) - LOOP_TIMES * size + 1):
-            run = words[first : first + size]
-            if all(
-                words[first + time * size : first + (time + 1) * size] == run
-                for time in range(1, LOOP_TIMES)
-            ):
-                return run
+        equal = 0  # words in a row that are those so many places later
+        for place in range(len(words) - size):
+            equal = equal + 1 if words[place] == words[place + size] else 0
+            if equal == (LOOP_TIMES - 1) * size:
+                first = place + 1 - equal
+                return words[first : first + size]
     return ()

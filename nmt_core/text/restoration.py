@@ -6,7 +6,7 @@ al. 2003) and restoring of diacritics bring back the word that it has learnt.
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, Self
 
@@ -137,11 +137,6 @@ def capitalize(word: str) -> str:
     return word[:1].upper() + word[1:]
 
 
-def list_words(line: str) -> Iterator[str]:
-    """Yield the words of letters in a line."""
-    return (match[0] for match in _WORD.finditer(line))
-
-
 OddCase = Literal["upper", "lower", "title"]
 
 
@@ -151,7 +146,7 @@ def find_odd_case(line: str) -> OddCase | None:
     A line is in capitals, or has one at the beginning of every word, if at most one word in ten is
     otherwise, such as a unit or an article; it is in lower case if all of it is.
     """
-    words = [letters for word in line.split() if (letters := "".join(list_words(word)))]
+    words = [letters for word in line.split() if (letters := "".join(_WORD.findall(word)))]
     if len(words) < FEWEST_WORDS:
         return None
     others = len(words) // ONE_IN

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from nmt_core.decoding.settings import SearchConfig
-from nmt_core.literals.checking import check_literals
+from nmt_core.literals.checking import check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
@@ -39,6 +39,8 @@ class ProtectedLine(NamedTuple):
 
     line: str
     """The line as it was given."""
+    literals: Sequence[Literal]
+    """What has to come through."""
     text: Tokenized
     """The line with symbols, in the ordinary case."""
     masked: Masked
@@ -115,7 +117,7 @@ class Protector:
             warn_of_loss()
         if wanting and most:
             flawed = {n for n in wanting if any(map(is_flaw, best[n].breaches))}
-            self._try_again({n: given[n] for n in wanting}, flawed, translate, most, known)
+            self._try_again({n: given[n] for n in wanting}, flawed, translate, n_best, most, known)
         return [
             put_first(choose_kept(candidates), several)
             for candidates, several in zip(known, found, strict=True)
@@ -126,25 +128,41 @@ class Protector:
         lines: Mapping[int, ProtectedLine],
         flawed: Collection[int],
         translate: SearchTexts,
+        n_best: int,
         most: int,
         known: Sequence[list[Translation]],
     ) -> None:
         """Add other translations of lines to those that are known, more changed ones later.
 
+        Where one is sound, no more are looked for.
+
         Args:
             lines: what to translate again, by number, as it was read at first.
             flawed: the numbers of those whose translation as a whole is wrong.
             translate: see :meth:`translate`.
+            n_best: translations of each that were looked at.
             most: see :meth:`translate`.
             known: translations of all lines.
         """
-        asked = [(number, way) for number, line in lines.items() for way in self._list_ways(line)]
         mended: list[tuple[int, Translation]] = []
-        for changes in ({}, WITHOUT_LOOPS):
-            chosen = [(number, way) for number, way in asked if not changes or number in flawed]
-            texts = [way.text for _, way in chosen]
+        masked = {number: self._mask_all(line) for number, line in lines.items()}
+        changed = {n: way for n, way in masked.items() if way.text.line != lines[n].text.line}
+        plain = {n: line for n, line in lines.items() if most > n_best or n not in changed}
+        rounds: list[tuple[Mapping[str, int], Mapping[int, ProtectedLine]]] = [
+            ({}, plain),
+            ({}, changed),
+            (WITHOUT_LOOPS, lines),
+            (WITHOUT_LOOPS, changed),
+        ]
+        for changes, ways in rounds:
+            chosen = {
+                number: way
+                for number, way in ways.items()
+                if choose_kept(known[number]).breaches and (not changes or number in flawed)
+            }
+            texts = [way.text for way in chosen.values()]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []
-            for (number, way), several in zip(chosen, made, strict=True):
+            for (number, way), several in zip(chosen.items(), made, strict=True):
                 known[number].extend(self.finish(way, each) for each in several)
                 repaired = several[0]._replace(text=repair(several[0].text, way.masked))
                 mended.append((number, self.finish(way, repaired)))
@@ -161,15 +179,14 @@ class Protector:
         text = substitute_terms(translation.text, forms, self.usual)
         if text == translation.text:
             return []
-        lost = check_literals(given.line, text, self.languages.codes, self.kinds)
+        lost = check_found(given.literals, text, self.languages.codes, self.kinds)
         flaws = filter(is_flaw, translation.breaches)
         return [translation._replace(text=text, breaches=(*lost, *flaws))]
 
-    def _list_ways(self, plain: ProtectedLine) -> list[ProtectedLine]:
-        """Return a line with symbols for names, and with symbols for all if that is another."""
+    def _mask_all(self, plain: ProtectedLine) -> ProtectedLine:
+        """Return a line with symbols for all of its literals."""
         found = self.protect(plain.line, symbols_for_all=True)
-        masked = found._replace(text=replace(found.text, tag=plain.text.tag))
-        return [plain] if plain.text.line == masked.text.line else [plain, masked]
+        return found._replace(text=replace(found.text, tag=plain.text.tag))
 
     def _finish(
         self, given: Sequence[ProtectedLine], found: Sequence[Sequence[Translation]]
@@ -187,10 +204,10 @@ class Protector:
             symbols_for_all: put symbols in the place of numbers and translated terms, too.
         """
         text = line.line if isinstance(line, Tokenized) else line
-        literals = find_literals(text, self.languages.source, self.kinds) if self.symbols else []
-        first = [one for one in literals if one.kind.is_masked_first]
-        plain = mask(text, first)
-        masked = mask(text, literals) if symbols_for_all else plain
+        literals = find_literals(text, self.languages.source, self.kinds)
+        replaced = literals if self.symbols else []
+        plain = mask(text, [one for one in replaced if one.kind.is_masked_first])
+        masked = mask(text, replaced) if symbols_for_all else plain
         restorer = self.restorer
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
         read = masked.line
@@ -202,19 +219,22 @@ class Protector:
             tokenized = line
         else:
             tokenized = replace(self.source.tokenize(read), tag=line.tag)
-        return ProtectedLine(text, tokenized, masked, in_capitals=odd == "upper")
+        return ProtectedLine(text, literals, tokenized, masked, in_capitals=odd == "upper")
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
         written = translation.text.upper() if given.in_capitals else translation.text
         codes, capitals = self.languages.codes, given.in_capitals
         text = restore(written, given.masked, codes, in_capitals=capitals)
-        tokens = (self._write(token, given.masked.literals) for token in translation.tokens)
+        literals = given.masked.literals
+        tokens = translation.tokens
+        if literals:
+            tokens = tuple(self._write(token, literals) for token in tokens)
         read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
-        breaches = [*check_literals(given.line, text, codes, self.kinds), *flaws]
-        return translation._replace(text=text, tokens=tuple(tokens), breaches=tuple(breaches))
+        breaches = [*check_found(given.literals, text, codes, self.kinds), *flaws]
+        return translation._replace(text=text, tokens=tokens, breaches=tuple(breaches))
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:
         literal = literals.get(token)
