@@ -9,11 +9,15 @@ Writes: models/export/, metrics/export.json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
+from nmt_core.alignment.settings import ShortlistConfig
+from nmt_core.alignment.shortlist import Shortlist, learn_shortlist
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.corpora.replay import TrainedText, read_texts
@@ -24,7 +28,9 @@ from nmt_core.text.languages import Languages
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import count_cores
+from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
@@ -67,9 +73,12 @@ def run(
             translator=translator,
             model_config=read_model_config(model_config),
             folder=Path(scratch),
-            text=read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
-            language=languages.target,
+            text=ParityText(
+                *read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
+                languages.target,
+            ),
             threads=evaluation.threads or count_cores(),
+            shortlist=learn_from_training(params.shortlist, inputs, translator),
         )
         write_bundle(
             export,
@@ -87,6 +96,21 @@ def run(
         "glossary_terms": count_terms(glossaries),
         "engines": prepared.reports,
     }
+
+
+def learn_from_training(
+    settings: ShortlistConfig | None, inputs: TrainedInputs, translator: Translator
+) -> Shortlist | None:
+    """Return the shortlist of a model, learnt from pairs all over its training text."""
+    if settings is None:
+        return None
+    source, target = translator.source, translator.target
+    lines = (files.read_lines(inputs.corpus / f"train.{side}") for side in paths.SIDES)
+    count = files.read_json(inputs.corpus / "corpus.json")["pairs"]["train"]
+    chosen = islice(zip(*lines, strict=True), 0, None, -(-count // settings.pairs))
+    pairs = [(np.array(source.ids(one)), np.array(target.ids(other))) for one, other in chosen]
+    tokens = source.vocabulary.tokens, target.vocabulary.tokens
+    return learn_shortlist(pairs, tokens, settings)
 
 
 def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary, ...]:

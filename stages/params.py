@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
+from nmt_core.alignment.settings import ShortlistConfig
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
@@ -317,6 +318,10 @@ class ExportParams(Config):
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""
+
+    shortlist: ShortlistConfig | None = ShortlistConfig()
+    """The tokens that beam search by CTranslate2 looks at, learnt from training text, so that it is
+    faster; null looks at all. It is left out where an engine translates less well with it."""
 
     glossary: Path | None = None
     """A glossary as ``nmt translate --glossary`` reads it, sealed with the model: its terms are

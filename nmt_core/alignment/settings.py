@@ -1,4 +1,4 @@
-"""Settings of learning an aligner, and of its decisions."""
+"""Settings of learning aligners and shortlists, and of their decisions."""
 
 from pydantic import Field
 
@@ -32,3 +32,14 @@ class AlignerConfig(Config):
     """Positions up to which the HMM tells jumps apart."""
     threshold: float = Field(0.3, gt=0, lt=1)
     """From which geometric mean of both directions' probabilities two words are linked."""
+
+
+class ShortlistConfig(Config):
+    """How many tokens a shortlist holds, and from how much text it is learnt."""
+
+    translations: int = Field(20, ge=1, le=1000)
+    """Target tokens for each token of the source: those that it is linked with most often."""
+    frequent: int = Field(50, ge=0, le=10_000)
+    """Target tokens for any source: those that are most frequent."""
+    pairs: int = Field(200_000, ge=1, le=10_000_000)
+    """Training pairs to learn from."""

@@ -13,8 +13,10 @@ from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 
+from nmt_core.alignment.shortlist import Shortlist
+from nmt_core.base import files
 from nmt_core.engines.engine import InexpressibleError
-from nmt_core.engines.settings import Precision
+from nmt_core.engines.settings import SHORTLIST, Precision
 from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
@@ -155,6 +157,7 @@ def write_ctranslate2(
     config: Seq2SeqConfig,
     vocabularies: tuple[Vocabulary, Vocabulary],
     positions: int,
+    shortlist: Shortlist | None = None,
 ) -> None:
     """Write a Transformer as CTranslate2 reads it.
 
@@ -165,6 +168,7 @@ def write_ctranslate2(
         config: its shape.
         vocabularies: of the source and the target.
         positions: the greatest number on either side, in tokens.
+        shortlist: what translations may consist of; None for any tokens.
 
     Raises:
         InexpressibleError: if it cannot be written so.
@@ -189,3 +193,20 @@ def write_ctranslate2(
     spec.optimize(quantization="int8" if precision == "int8" else None)
     folder.mkdir(parents=True)
     spec.save(str(folder))
+    if shortlist:
+        write_shortlist(folder / SHORTLIST, shortlist, *vocabularies)
+
+
+def write_shortlist(
+    path: Path, shortlist: Shortlist, source: Vocabulary, target: Vocabulary
+) -> None:
+    """Write a shortlist as CTranslate2 reads it: a source token, a tab, and target tokens.
+
+    The first line, for any source, has no source token.
+    """
+    lists = [("", shortlist.always)]
+    lists += [(source.tokens[one], many) for one, many in sorted(shortlist.translations.items())]
+    files.write_lines(
+        path,
+        (f"{token}\t{' '.join(target.tokens[number] for number in many)}" for token, many in lists),
+    )

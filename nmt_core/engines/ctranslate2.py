@@ -2,7 +2,9 @@
 
 Its beam search ranks hypotheses as ours does and differs in when it stops: a sentence is done when
 ``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022), where ours proves that
-none can still become better. This file imports no torch.
+none can still become better. Sentences are searched one by one where a batch would mix them up:
+CTranslate2 lets each have the shortlists of all, and the attention of another's first token. This
+file imports no torch.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,18 +16,22 @@ import ctranslate2
 import numpy as np
 from typing_extensions import override
 
-from nmt_core.base import files
+from nmt_core.base import config, files
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
+from nmt_core.engines.settings import SCORES, SHORTLIST, ScoreShift
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
 PATIENCE = 1.4
 """Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses
 0.2 BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
+
+MOST_HYPOTHESES = 80
+"""Hypotheses that are searched together; more are slower, as their probabilities fill caches."""
 
 END = SPECIALS[EOS]
 
@@ -67,6 +73,10 @@ class CTranslate2Engine(PlainEngine):
     source: Vocabulary
     target: Vocabulary
     name: str
+    has_shortlist: bool = False
+    """Whether beam search looks at a part of the target's tokens."""
+    score_shift: float = 0.0
+    """How much higher scores are where it does, for those few share the probability of all."""
 
     @property
     @override
@@ -105,15 +115,18 @@ class CTranslate2Engine(PlainEngine):
         own limit is searched once more by itself, so that no neighbour decides on its translation.
         """
         lengths = {row: len(task.source) for row, task in enumerate(tasks)}
-        batches = batches_by_length(lengths, max_tokens=batch_tokens, max_rows=MOST_ROWS)
+        mixed = self._is_short(search) or (attention and search.beam_size > 1)
+        most = 1 if mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
+        batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most)]
         by_row = dict(self._run(tasks, batches, search, attention=attention))
         beyond = [
             row
             for row, task in enumerate(tasks)
             if any(not each.ended or len(each.tokens) > task.limit for each in by_row[row])
         ]
-        alone = ([row] for row in beyond)
-        by_row |= dict(self._run(tasks, alone, search, attention=attention))
+        alone = {row for row, *others in batches if not others}
+        again = ([row] for row in beyond if row not in alone)
+        by_row |= dict(self._run(tasks, again, search, attention=attention))
         ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
         for row, candidates in zip(
             beyond, self._score([tasks[row] for row in beyond], ended), strict=True
@@ -124,6 +137,10 @@ class CTranslate2Engine(PlainEngine):
             ]
             by_row[row] = sorted(rescored, key=lambda each: -each.score)
         return [by_row[row] for row in range(len(tasks))]
+
+    def _is_short(self, search: BeamConfig) -> bool:
+        """Tell whether a search looks at a shortlist: the greedy one is as fast in batches."""
+        return self.has_shortlist and search.beam_size > 1
 
     def _run(
         self,
@@ -152,6 +169,7 @@ class CTranslate2Engine(PlainEngine):
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",
                     suppress_sequences=[[self.target.tokens[number]] for number in never],
+                    use_vmap=self._is_short(search),
                     return_end_token=True,
                     return_scores=True,
                     return_attention=attention,
@@ -164,7 +182,9 @@ class CTranslate2Engine(PlainEngine):
                 with explain_failure(self.name, RuntimeError, ValueError):
                     result = waiting.result()
                 looks = result.attention or [[] for _ in result.scores]
-                columns = zip(result.hypotheses, result.scores, looks, strict=True)
+                shift = self.score_shift if self._is_short(search) else 0.0
+                scores = (score - shift for score in result.scores)
+                columns = zip(result.hypotheses, scores, looks, strict=True)
                 yield row, [TokenHypothesis(*column) for column in columns]
 
     def _score(
@@ -235,6 +255,22 @@ def check_vocabulary_files(folder: Path, source: Vocabulary, target: Vocabulary)
             )
 
 
+def check_shortlist(path: Path, source: Vocabulary, target: Vocabulary) -> None:
+    """Refuse a shortlist with tokens that are not those of the bundle.
+
+    Raises:
+        BundleError: naming the file and the token.
+    """
+    with explain_unreadable(path):
+        lines = [line.partition("\t") for line in files.read_lines(path)]
+    named = {ours for ours, _, _ in lines}, {one for *_, many in lines for one in many.split(" ")}
+    for tokens, vocabulary in zip(named, (source, target), strict=True):
+        for token in sorted(tokens - {*vocabulary.tokens, ""}):
+            raise BundleError(
+                f"{path} names {token!r}, which is no token of the bundle; export the model again"
+            )
+
+
 def load_ctranslate2(
     folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
 ) -> CTranslate2Engine:
@@ -256,6 +292,8 @@ def load_ctranslate2(
     if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
         raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
     check_vocabulary_files(folder, source, target)
+    if has_shortlist := (folder / SHORTLIST).exists():
+        check_shortlist(folder / SHORTLIST, source, target)
     with explain_unreadable(folder):
         program = ctranslate2.Translator(
             str(folder),
@@ -264,4 +302,8 @@ def load_ctranslate2(
             inter_threads=threads,
             intra_threads=1,
         )
-    return CTranslate2Engine(program, source, target, name)
+    shift = 0.0
+    if (path := folder / SCORES).exists():
+        with explain_unreadable(path, ConfigError):
+            shift = config.build(ScoreShift, files.read_json(path), at="scores").shift
+    return CTranslate2Engine(program, source, target, name, has_shortlist, shift)

@@ -17,7 +17,7 @@ class Program(NamedTuple):
 
         COPYING = Program("copying", loader="copying:load", writer="copying:write")
 
-        def write(folder, precision, *, model, config, vocabularies, positions):
+        def write(folder, precision, *, config, **_):
             if config.architecture != "rnn":
                 raise InexpressibleError("it is not recurrent")
             folder.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,16 @@ SEED = 1
 """Draws them."""
 
 
+class ParityText(NamedTuple):
+    """Text that no training has seen."""
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    """Their translations."""
+    language: str
+    """Of the latter, a code such as en."""
+
+
 class Parity(Config):
     """An engine's translations compared with those of PyTorch."""
 
@@ -47,40 +58,40 @@ class Parity(Config):
     """Lower end of the difference's 95 % interval, by paired bootstrap resampling (Koehn 2004)."""
     high: float
     """Upper end."""
+    score_shift: float = 0.0
+    """How much higher the scores are of sentences that come out alike, in the mean."""
 
 
-def measure_parity(
-    translator: Translator,
-    engine: Engine,
-    sources: Sequence[str],
-    references: Sequence[str],
-    *,
-    language: str,
-) -> Parity:
+def measure_parity(translator: Translator, engine: Engine, text: ParityText) -> Parity:
     """Let an engine and PyTorch translate the same text.
 
     Args:
         translator: searches by PyTorch.
         engine: searches the same model.
-        sources: text to translate.
-        references: its translations.
-        language: of those, a code such as en.
+        text: what to translate.
     """
     greedily = translator.config.beam.model_copy(
         update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
     )
     greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    written = [_translate(replace(each, config=greedy), sources) for each in both]
-    beams = [_translate(each, sources) for each in both]
-    metric = load_metric("bleu", language)
+    written = [_translate(replace(each, config=greedy), text.sources) for each in both]
+    beams = [_translate(each, text.sources) for each in both]
+    metric = load_metric("bleu", text.language)
     assert isinstance(metric, Bleu)
-    counts = [metric.counts([best.text for best in beam], references, sources) for beam in beams]
+    counts = [
+        metric.counts([best.text for best in beam], text.references, text.sources) for beam in beams
+    ]
     bleu, bleu_torch = metric.score_of_sums(np.stack([count.sum(axis=0) for count in counts]))
     test = run_paired_test(metric.score_of_sums, *counts, resamples=RESAMPLES, trials=1, seed=SEED)
+    shifts = [
+        one.score - other.score
+        for one, other in zip(*beams, strict=True)
+        if one.ids and one.ids == other.ids
+    ]
     low, high = np.percentile(test.drawn, [2.5, 97.5])
     return Parity(
-        sentences=len(sources),
+        sentences=len(text.sources),
         equal_greedy=_share_equal(*written),
         equal=_share_equal(*beams),
         bleu=float(bleu),
@@ -88,6 +99,7 @@ def measure_parity(
         difference=test.seen,
         low=float(low),
         high=float(high),
+        score_shift=float(np.mean(shifts)) if shifts else 0.0,
     )
 
 

@@ -1,17 +1,20 @@
 """The model written for faster programs, as far as they can express it and translate as well."""
 
 import logging
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
+from nmt_core.alignment.shortlist import Shortlist
+from nmt_core.base import files
 from nmt_core.engines.engine import Engine, InexpressibleError
 from nmt_core.engines.registered import PROGRAMS, name_engine
-from nmt_core.engines.settings import Precision
+from nmt_core.engines.settings import SCORES, SHORTLIST, Precision, ScoreShift
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.translation.loading import load_engine
-from nmt_core.translation.parity import Parity, explain_disparity, measure_parity
+from nmt_core.translation.parity import Parity, ParityText, explain_disparity, measure_parity
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -46,28 +49,28 @@ def prepare_engines(
     translator: Translator,
     model_config: Seq2SeqConfig,
     folder: Path,
-    text: tuple[Sequence[str], Sequence[str]],
-    language: str,
+    text: ParityText,
     threads: int,
+    shortlist: Shortlist | None = None,
 ) -> Prepared:
     """Write a model for a faster engine, and check that it translates as PyTorch does.
 
-    Where int8 loses too much, float32 is tried in its place.
+    Where a shortlist loses too much, none is tried in its place; where int8 does, float32.
 
     Args:
         precisions: of the engines to write.
         translator: searches by PyTorch.
         model_config: settings that the model was built from.
         folder: where to write.
-        text: source sentences and their translations, which training has not seen.
-        language: of the latter.
+        text: what all translate.
         threads: of the processor.
+        shortlist: for engines that know what it is; None for none.
     """
     prepared = Prepared([], {})
-    waiting = list(precisions)
-    for precision in waiting:
+    waiting = [(precision, shortlist) for precision in precisions]
+    for precision, asked in waiting:
         try:
-            name = _write(precision, translator, model_config, folder)
+            name = _write(precision, translator, model_config, folder, asked)
         except InexpressibleError as error:
             name, reason = error.args
             prepared.reports[name] = _leave_out(name, reason)
@@ -82,13 +85,22 @@ def prepare_engines(
         if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
             prepared.reports[name] = _leave_out(name, f"it cannot search as configured ({refused})")
             continue
-        parity = measure_parity(translator, engine, *text, language=language)
-        prepared.reports[name] = parity.model_dump(mode="json")
-        if failure := explain_disparity(precision, parity):
+        parity = measure_parity(translator, engine, text)
+        short = (folder / name / SHORTLIST).exists()
+        prepared.reports[name] = parity.model_dump(mode="json") | {"shortlist": short}
+        failure = explain_disparity(precision, parity)
+        if failure and short:
+            _log.warning("%s has no shortlist, for with one %s", name, failure)
+            shutil.rmtree(folder / name)
+            waiting.append((precision, None))
+        elif failure:
             prepared.reports[name] |= _leave_out(name, failure)
-            if EXACT not in waiting:
-                waiting.append(EXACT)
+            if all(precision != EXACT for precision, _ in waiting):
+                waiting.append((EXACT, shortlist))
         else:
+            if short:
+                shift = ScoreShift(shift=parity.score_shift)
+                files.write_json(folder / name / SCORES, shift.model_dump())
             prepared.engines.append(AddedEngine(name, folder / name, engine, parity))
     return prepared
 
@@ -99,7 +111,11 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
 
 
 def _write(
-    precision: Precision, translator: Translator, config: Seq2SeqConfig, folder: Path
+    precision: Precision,
+    translator: Translator,
+    config: Seq2SeqConfig,
+    folder: Path,
+    shortlist: Shortlist | None,
 ) -> str:
     """Write a model for the fastest program that can express it; return the names of the engines.
 
@@ -118,6 +134,7 @@ def _write(
                 config=config,
                 vocabularies=(translator.source.vocabulary, translator.target.vocabulary),
                 positions=max(translator.config.max_source_tokens + 1, beam.max_length),
+                shortlist=shortlist,
             )
         except InexpressibleError as error:
             refusals[name] = f"{program}: {error}"

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from nmt_core.base import packages
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
+from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from tests.support.projects import PROJECT
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
@@ -85,8 +86,7 @@ def export_with_engine(folder, model):
         translator=translator,
         model_config=model,
         folder=folder / "scratch",
-        text=(LINES, LINES),
-        language="en",
+        text=ParityText(LINES, LINES, "en"),
         threads=1,
     )
     return export(folder / "export", translator=translator, model=model, engines=prepared.engines)

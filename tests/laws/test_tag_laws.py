@@ -22,6 +22,7 @@ from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
 from nmt_core.text.words import Words
 from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
@@ -153,8 +154,7 @@ def bundle(tmp_path_factory):
         translator=translator,
         model_config=MODEL,
         folder=folder,
-        text=(LINES, LINES),
-        language="en",
+        text=ParityText(LINES, LINES, "en"),
         threads=1,
     )
     return export(folder / "export", translator=translator, engines=prepared.engines)

@@ -26,6 +26,7 @@ from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
+from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from stages.download import describe_corpora
 from stages.params import DownloadParams
@@ -133,8 +134,7 @@ from nmt_core.engines.registered import Program
             translator=tiny_translator(model=model),
             model_config=model,
             folder=tmp_path / name,
-            text=(LINES, LINES),
-            language="en",
+            text=ParityText(LINES, LINES, "en"),
             threads=1,
         ).reports["copying_int8"]
         for name, model in models.items()

@@ -66,7 +66,7 @@ def make_certain(model, config, likely):
     )
 
 
-def pair(folder, shape, *, seed=0, precision="float32", likely=EOS):
+def pair(folder, shape, *, seed=0, precision="float32", likely=EOS, shortlist=None):
     """Return PyTorch's engine and CTranslate2's over the same weights."""
     config = TransformerConfig(**SMALL | shape)
     source, target = (WORDS, WORDS) if config.tie == "all" else (WORDS, MORE)
@@ -80,6 +80,7 @@ def pair(folder, shape, *, seed=0, precision="float32", likely=EOS):
         config=config,
         vocabularies=(source, target),
         positions=80,
+        shortlist=shortlist,
     )
     other = load_ctranslate2(
         folder / precision, source, target, name=precision, device="cpu", threads=1
@@ -155,6 +156,26 @@ def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
             == (len(mine.tokens) + 1, mine.attention.shape[1])
         )
         assert np.allclose(mine.attention, its.attention, atol=1e-4)
+
+
+def test_attention_of_beam_search_is_that_of_the_sentence_itself(default):
+    """CTranslate2 has that of a neighbour for the first token of some in a batch."""
+    torch_engine, engine = default
+    asked = requests(20)
+    wanted = {"batch_tokens": 10_000, "probabilities": False, "attention": True}
+    found = [best for [best] in engine.search(asked, BeamConfig(beam_size=4), **wanted)]
+    free = [
+        len(best.tokens) + 1 < 2 * len(one.source) for one, best in zip(asked, found, strict=True)
+    ]
+    looks = torch_engine.attend([one.source for one in asked], [best.tokens for best in found])
+
+    assert sum(free) > 5
+    for best, look, ended in zip(found, looks, free, strict=True):
+        assert np.allclose(
+            best.attention[: -1 if not ended else None],
+            look[: -1 if not ended else None],
+            atol=1e-4,
+        )
 
 
 @settings(max_examples=10)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import nmt_core
+from nmt_core.alignment.shortlist import Shortlist
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Engine
@@ -18,8 +19,9 @@ from nmt_core.models.rnn import Rnn
 from nmt_core.models.settings import RnnConfig, TransformerConfig
 from nmt_core.text.languages import Languages
 from nmt_core.text.vocabulary import UNK
-from nmt_core.translation import loading, parity
+from nmt_core.translation import loading, parity, prepared
 from nmt_core.translation.golden import check_golden
+from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
@@ -40,15 +42,15 @@ def bundle(tmp_path_factory):
     )
 
 
-def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None):
+def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None, shortlist=None):
     return prepare_engines(
         precisions,
         translator=translator or tiny_translator(),
         model_config=model,
         folder=folder,
-        text=(LINES * 3, LINES * 3),
-        language="en",
+        text=ParityText(LINES * 3, LINES * 3, "en"),
         threads=1,
+        shortlist=shortlist,
     )
 
 
@@ -207,6 +209,74 @@ def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch
     assert found.reports["ctranslate2_int8"]["left_out"] == "it is bad"
 
 
+def test_a_shortlist_lifts_no_score_of_an_export(tmp_path, monkeypatch):
+    measure = prepared.measure_parity
+    monkeypatch.setattr(
+        prepared,
+        "measure_parity",
+        lambda *those: measure(*those).model_copy(update={"score_shift": 0.125}),
+    )
+    translator = tiny_translator()
+    found = prepare(tmp_path / "scratch", BOTH[1:], shortlist=Shortlist([UNK + 1, UNK + 2], {}))
+    folder = export(tmp_path / "export", translator=translator, engines=found.engines)
+
+    assert found.reports[NAMES[1]]["shortlist"]
+    assert Translator.load(folder).engine.score_shift == 0.125
+    assert found.engines[0].engine.score_shift == 0.0
+
+
+def test_parity_tells_how_much_higher_scores_are():
+    """In the mean of what comes out alike."""
+    translator = tiny_translator()
+    shifted = Shifted(translator.engine)
+    told = parity.measure_parity(translator, shifted, ParityText(LINES, LINES, "en"))
+    same = parity.measure_parity(translator, translator.engine, ParityText(LINES, LINES, "en"))
+
+    assert told.equal < 1
+    assert told.score_shift == pytest.approx(0.5)
+    assert same.score_shift == 0
+
+
+@dataclass
+class Shifted:
+    """Adds to the score of every translation, and is wrong about the first, by far."""
+
+    engine: Engine
+    name = "shifted"
+
+    def explain_refusal(self, search, *, prefixes):
+        return self.engine.explain_refusal(search, prefixes=prefixes)
+
+    def search(self, requests, search, **how):
+        found = self.engine.search(requests, search, **how)
+        raised = [[one._replace(score=one.score + 0.5) for one in several] for several in found]
+        wrong = raised[0][0]._replace(score=9.0, tokens=(UNK + 1,) * 3)
+        return [[wrong], *raised[1:]]
+
+
+def test_a_shortlist_that_loses_too_much_is_left_out(tmp_path, monkeypatch, caplog):
+    judged = iter(["it is bad", None])
+    monkeypatch.setattr("nmt_core.translation.prepared.explain_disparity", lambda *_: next(judged))
+    found = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
+    [engine] = found.engines
+
+    assert "ctranslate2_int8 has no shortlist, for with one it is bad" in caplog.text
+    assert not found.reports[engine.name]["shortlist"]
+    assert not engine.engine.has_shortlist
+    assert engine.parity.bleu == pytest.approx(engine.parity.bleu_torch, abs=5)
+
+
+def test_what_knows_no_shortlist_is_written_without(tmp_path):
+    model = RnnConfig(width=16, hidden_width=16)
+    shortlist = Shortlist([UNK + 1], {})
+    found = prepare(
+        tmp_path, model=model, translator=tiny_translator(model=model), shortlist=shortlist
+    )
+
+    assert not any(report["shortlist"] for report in found.reports.values())
+    assert len(found.engines) == len(BOTH)
+
+
 def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, monkeypatch, caplog):
     """Here for an operator that ONNX does not have."""
     project = Rnn.project
@@ -259,7 +329,7 @@ def test_parity_tells_good_engines_from_bad(tmp_path):
     mine = tiny_translator()
     other = prepare(tmp_path, ("float32",), translator=tiny_translator(seed=3))
     [engine] = other.engines
-    measured = parity.measure_parity(mine, engine.engine, LINES * 3, LINES * 3, language="en")
+    measured = parity.measure_parity(mine, engine.engine, ParityText(LINES * 3, LINES * 3, "en"))
 
     assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
     assert other.reports["ctranslate2_float32"]["equal_greedy"] == 1.0
@@ -286,7 +356,7 @@ class Misled:
 def test_parity_is_measured_greedily_and_as_configured():
     translator = tiny_translator()
     misled = Misled(translator.engine)
-    measured = parity.measure_parity(translator, misled, LINES, LINES, language="en")
+    measured = parity.measure_parity(translator, misled, ParityText(LINES, LINES, "en"))
     greedy, configured = misled.asked
 
     assert (measured.equal_greedy, measured.equal) == (1.0, 1 - 1 / len(LINES))
@@ -300,7 +370,7 @@ def test_the_interval_holds_95_of_100_drawn_differences(monkeypatch):
         parity, "run_paired_test", lambda *_, **__: SimpleNamespace(seen=1.0, drawn=drawn)
     )
     translator = tiny_translator()
-    measured = parity.measure_parity(translator, translator.engine, LINES, LINES, language="en")
+    measured = parity.measure_parity(translator, translator.engine, ParityText(LINES, LINES, "en"))
 
     assert (measured.low, measured.high) == (25, 975)
 
