@@ -6,6 +6,7 @@ without the signs around it, in lower case, or one such sign.
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
@@ -13,6 +14,9 @@ ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")
 """The same where it was cut off before."""
+
+REMEMBERED = 2**16
+"""Words that stay cut, since most of a text is the same few."""
 
 
 class Pieces(NamedTuple):
@@ -39,16 +43,17 @@ def find_core(word: str) -> tuple[int, int]:
     return begin, end
 
 
-def cut_word(word: str) -> list[str]:
+@lru_cache(REMEMBERED)
+def cut_word(word: str) -> tuple[str, ...]:
     """Return the pieces of a word; put together, they spell it."""
     if CUT_ELISION.fullmatch(word):
-        return [word]
+        return (word,)
     begin, end = find_core(word)
     inner = word[begin:end]
     ending = ENDING.search(inner)
     edge = ending.start() if ending else len(inner)
     middle = [piece for piece in (inner[:edge], inner[edge:]) if piece]
-    return [*word[:begin], *middle, *word[end:]]
+    return (*word[:begin], *middle, *word[end:])
 
 
 def cut_line(line: str, letters: int | None = None) -> Pieces:

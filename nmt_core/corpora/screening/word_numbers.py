@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from nmt_core.alignment.words import cut_word, is_sign
+from nmt_core.alignment.words import REMEMBERED, cut_word, is_sign
 from nmt_core.corpora.near_duplicates import UNSPACED
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, flatten_lines
 
@@ -60,15 +61,16 @@ class WordNumbers:
         return numbers
 
 
-def cut_stems(word: str) -> list[str]:
+@lru_cache(REMEMBERED)
+def cut_stems(word: str) -> tuple[str, ...]:
     """Return the pieces of a word without signs, as stems in lower case."""
     spaced = _UNSPACED.sub(r" \g<0> ", word)
     pieces = [piece for part in spaced.split() for piece in cut_word(part)]
-    return [
+    return tuple(
         piece.casefold()[:STEM_LETTERS]
         for piece in pieces
         if not (len(piece) == 1 and is_sign(piece))
-    ]
+    )
 
 
 def measure_repetition(lines: FlatLines) -> Array:

@@ -40,7 +40,7 @@ def test_signs_and_endings_are_apart_and_inner_signs_are_not():
         *("er", "sagt", ":", "„", "die", "non-food-kulturen", ",", "6,2", "%", '"', ";"),
         *("the", "commission", "'s"),
     ] == cut_line(line).spelt
-    assert ["'s"] == cut_word("'s")
+    assert ("'s",) == cut_word("'s")
 
 
 def test_likeness_is_the_longest_common_subsequence_over_the_longer_word():
