@@ -15,6 +15,9 @@ from stages import paths
 CODE = ("nmt_core", "stages")
 """Folders of code."""
 
+STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Fields of syntax trees that hold statements, or what holds them; expressions hold none."""
+
 
 def compute_fingerprint(
     settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
@@ -73,11 +76,14 @@ def hash_code(path: Path) -> str:
 def parse_code(source: bytes) -> ast.Module:
     """Return the syntax tree without docstrings and other strings that nothing is done with."""
     tree = ast.parse(source)
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        for name in STATEMENTS:
             if isinstance(block := getattr(node, name, None), list) and block:
                 code = [statement for statement in block if not is_bare_string(statement)]
                 setattr(node, name, code or [ast.Pass()])
+                waiting += code
     return tree
 
 
