@@ -23,6 +23,7 @@ from tests.support.projects import (
     STEPS,
     VALIDATE_EVERY,
     Copy,
+    Untracked,
     begin,
     overrides,
 )
@@ -143,7 +144,7 @@ def test_a_student_learns_what_a_teacher_wrote(finished, tmp_path):
 @pytest.fixture(scope="module")
 def killed(prepared, tmp_path_factory):
     """The power fails between two checkpoints, of dvc as of training."""
-    copy = prepared.copy(tmp_path_factory.mktemp("killed") / "project")
+    copy = prepared.untracked(tmp_path_factory.mktemp("killed") / "project")
     process = copy.start("dvc repro")
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
     os.killpg(process.pid, signal.SIGKILL)
@@ -166,10 +167,10 @@ def test_a_killed_training_ends_in_the_same_bytes(killed, finished):
 
 def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path):
     """The second waits, and goes on where the first one says that it has saved."""
-    copy = prepared.copy(tmp_path / "project")
+    copy = prepared.untracked(tmp_path / "project")
     first = copy.start(MAKE_REPRO)
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
-    second = Copy(copy.folder, copy.shared, log_name="second.txt")
+    second = Untracked(copy.folder, copy.shared, log_name="second.txt")
     process = second.start(MAKE_REPRO)
     assert wait_for(lambda: second.log, seconds=60)
     assert f"another run works in {copy.folder}; this one begins when it has ended\n" == second.log
