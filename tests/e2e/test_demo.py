@@ -20,6 +20,9 @@ UNMEASURED = (
 )
 """Settings that change no weight: the last model of the demo is its best one."""
 
+ALONE = "train.compute.threads=1 evaluate.threads=1"
+"""Two threads that share processors with other tests take half as much of them again."""
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes, more on a busy machine
 
 
@@ -28,7 +31,8 @@ def demo(tmp_path_factory):
     """The folder in which every stage has run; what is measured beside the score is left out."""
     begun = begin(tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared"))
     copy = begun.untracked(tmp_path_factory.mktemp("demo") / "project")
-    return copy.run(f"python -m stages.configure data=demo {UNMEASURED}").run("dvc repro").folder
+    copy.run(f"python -m stages.configure data=demo {UNMEASURED} {ALONE}")
+    return copy.run("dvc repro").folder
 
 
 def test_its_score_is_the_one_that_readme_shows(demo):
