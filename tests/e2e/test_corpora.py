@@ -11,7 +11,8 @@ from tests.support.projects import begin
 pytestmark = pytest.mark.slow
 
 SETTINGS = (
-    "train.budget.steps=20 train.training.validate_every=10 evaluate.behaviour.lines=0 "
+    "train.budget.steps=20 train.training.validate_every=10 export.engines=[] "
+    "evaluate.behaviour.lines=0 evaluate.pictures=0 "
     "download.corpora.memory={name:my/memory.tmx,licence:own,weight:1.0} "
     "download.corpora.agency={name:my/agency.xlsx,licence:own} "
     "download.corpora.opus={name:my/Books.zip,licence:cc-by-4.0}"
@@ -32,7 +33,8 @@ def write_memory(path, count):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    copy = begin(tmp_path_factory.mktemp("corpora") / "project", tmp_path_factory.mktemp("shared"))
+    begun = begin(tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared"))
+    copy = begun.untracked(tmp_path_factory.mktemp("corpora") / "project")
     texts = copy.folder / "my"
     texts.mkdir()
     write_memory(texts / "memory.tmx", 30)

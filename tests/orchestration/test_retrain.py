@@ -160,7 +160,7 @@ def until(claim):
     end = time.monotonic() + SECONDS
     while not claim():
         assert time.monotonic() < end
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def text():

@@ -4,6 +4,7 @@ import pytest
 
 from nmt_core.base import files
 from tests.support.pipeline import list_stages
+from tests.support.projects import Untracked
 
 OUTPUTS = ("data", "metrics", "models", "reports")
 
@@ -21,7 +22,8 @@ def digests(clone):
 @pytest.fixture(scope="module")
 def ways(fleet):
     """The three, one after another; only the last two clones share a remote."""
-    by_hand = fleet.clone("by-hand").run("dvc repro")
+    begun = fleet.clone("by-hand")
+    by_hand = Untracked(begun.folder, begun.shared).run("dvc repro")
     flow = fleet.clone("flow").run("python -m flows.train")
     cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
     for clone in (cpu, gpu):

@@ -163,7 +163,7 @@ class Fleet:
                 pytest.fail(
                     f"{state['name']} instead of {names}: {state['message']}\n{self.said(run)}"
                 )
-            time.sleep(0.2)
+            time.sleep(0.5)
         return state["name"], time.monotonic() - began
 
     def said(self, run):
