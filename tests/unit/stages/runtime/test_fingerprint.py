@@ -131,6 +131,21 @@ def test_what_code_does_makes_another_training_and_words_and_spaces_do_not(
     assert (before == key()) is same
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "class C:\n async def f():\n  {}",
+        "while f():\n {0}\nelse:\n {0}",
+        "try:\n {0}\nexcept E:\n {0}\nelse:\n {0}\nfinally:\n {0}",
+        "match f():\n case 1:\n  {}",
+    ],
+)
+def test_words_count_in_no_block(block):
+    spoken, silent = (block.format(code).encode() for code in ("'It runs.'; run()", "run()"))
+
+    assert ast.dump(parse_code(spoken)) == ast.dump(parse_code(silent))
+
+
 def test_what_is_no_python_counts_byte_by_byte(key, tmp_path):
     found = set()
     for text in ("def", "def ", "\0"):
