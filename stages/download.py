@@ -73,6 +73,8 @@ NOTICES = {
         "pairs with entities of HTML, such as &quot;: {:,}; a model learns to write them; replace "
         "them in the text, as html.unescape of Python does"
     ),
+    "unknown_date": "pairs of an unknown date, which are all learnt from: {:,}",
+    "unknown_speaker": "pairs of an unknown speaker, which are all learnt from: {:,}",
 }
 """What is said of a text that was read, by the name of its count."""
 

@@ -47,10 +47,12 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
         raise ValueError(
             "every one of corpora is train_only, which leaves nothing to validate and test on"
         )
-    if split.sessions and len(sources) > 1:
+    if (split.sessions or split.by == "date") and len(sources) > 1:
+        which = "names the sessions" if split.sessions else "by date holds out the last days"
         raise ValueError(
-            f"split.sessions names the sessions of one corpus, but {' and '.join(sources)} may "
-            f"give validation and test; set train_only: true in all but one"
+            f"split{'.sessions' if split.sessions else ''} {which} of one corpus, but "
+            f"{' and '.join(sources)} may give validation and test; set train_only: true in all "
+            f"but one"
         )
     if len(corpora) > 1:
         _check_licences(corpora)
@@ -128,7 +130,7 @@ def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
     if "test" not in list_split_off(corpora):
         rules = _list_rules(parallel)
         return rules.pop() if len(rules) == 1 else GIVEN
-    if split.sessions or any(corpus.train_only for corpus in parallel):
+    if split.sessions or split.by != "pair" or any(corpus.train_only for corpus in parallel):
         return GIVEN  # what is tested on may stand in another corpus, or in what only teaches
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"
 

@@ -29,17 +29,20 @@ from nmt_core.base.raw_lines import (
     require_regular_file,
 )
 from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
+from nmt_core.corpora.formats.chapters import is_markup
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.text.languages import Languages
 
-Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
+Problem = Literal[
+    "invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long", "markup"
+]
 
 DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
 """Signs of a file of another kind."""
 
-UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
+UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long", "markup")
 """Problems of ordinary corpora, whose pairs teach nothing."""
 
 
@@ -93,7 +96,8 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, which are no pairs, and pairs with entities of HTML, which stay as they are."""
+    """Header rows, which are no pairs, and pairs with entities of HTML or of an unknown date or
+    speaker, which stay."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -268,6 +272,12 @@ def _pair(
         if not _VISIBLE.search(line):
             raise _BadLineError(
                 "empty_side", f"{at} is empty; fill or remove the pair, or set on_bad_line to drop"
+            )
+        if is_markup(line):
+            raise _BadLineError(
+                "markup",
+                f"{at} is markup of EuroParl and no sentence: {line[:40]!r}; remove the pair, or "
+                f"set on_bad_line to drop",
             )
     return Pair(*lines)
 

@@ -18,6 +18,7 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, load_cached, run_in_order
 from nmt_core.corpora.filters import FilterConfig, find_fault
+from nmt_core.corpora.grouping import group_rows
 from nmt_core.corpora.parallel_text import (
     CorpusReading,
     Pair,
@@ -92,9 +93,11 @@ class Sieve:
         return [self.name, *self.split_off]
 
     def find_home(self, pair: Pair, rank: int) -> Home:
-        """Return where a pair of a session of this rank belongs."""
+        """Return where a pair belongs whose session has this rank, or whose split this place."""
         if not self.split_off:
             return self.name
+        if self.rules.split.by != "pair":
+            return SPLITS[rank]
         if self.rules.split.sessions:
             return self.name if rank == NOT_HELD_OUT else ASIDE
         drawn = split_of(pair.source, self.rules.split)
@@ -107,7 +110,7 @@ class SiftJob(PairRows):
 
     sieve: Sieve
     ranks: Ranks | None
-    """Of the sessions of the pairs, where these decide."""
+    """Of the sessions of the pairs, or places of their splits, where these decide."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,11 @@ def sift_corpus(
     """
     sifted = SiftedCorpus(folder, readings={name: CorpusReading() for name in texts})
     staged: dict[Home, StagedPairs] = {name: StagedPairs(folder, name) for name in SPLITS}
-    jobs = list(_jobs(texts, scratch, rules, workers.chunk_lines))
+    jobs: list[SiftJob] = []
+    for split, text in texts.items():
+        rows = cut_rows(text, workers.chunk_lines, scratch=scratch)
+        sieve = Sieve(split, text.drop, rules)
+        jobs += _make_jobs(text, rows, sieve, sifted.readings[split], name)
     screen = learn_screen_of(jobs, rules, scratch / "screen", name)
     jobs = [replace(job, sieve=replace(job.sieve, screen=screen)) for job in jobs]
     if any(ASIDE in job.sieve.homes for job in jobs):
@@ -270,22 +277,22 @@ def learn_screen_of(
     return folder
 
 
-def _jobs(
-    texts: Mapping[Split, Text],
-    scratch: Path,
-    rules: SiftRules,
-    lines: int,
+def _make_jobs(
+    text: Text, cut: Sequence[PairRows], sieve: Sieve, reading: CorpusReading, name: str
 ) -> Iterator[SiftJob]:
-    for name, text in texts.items():
-        sieve = Sieve(name, text.drop, rules)
-        cut = cut_rows(text, lines, scratch=scratch)
-        ends = np.cumsum([rows.spans[0].lines for rows in cut])
-        ranks: Sequence[Ranks | None] = [None] * len(cut)
-        sessions = rules.split.sessions
-        if sieve.split_off and sessions and cut:
-            ranks = np.split(rank_sessions(sessions, int(ends[-1])), ends[:-1])
-        for rows, of_rows in zip(cut, ranks, strict=True):
-            yield SiftJob(rows.spans, rows.names, rows.place, sieve, of_rows)
+    ends = np.cumsum([rows.spans[0].lines for rows in cut])
+    ranks: Sequence[Ranks | None] = [None] * len(cut)
+    split = sieve.rules.split
+    if sieve.split_off and cut:
+        if split.sessions:
+            ranks = np.split(rank_sessions(split.sessions, int(ends[-1])), ends[:-1])
+        elif split.by != "pair":
+            places, unknown = group_rows(text, int(ends[-1]), split, sieve.split_off, name)
+            ranks = np.split(places, ends[:-1])
+            if unknown:
+                reading.noticed[f"unknown_{split.by}"] += unknown
+    for rows, of_rows in zip(cut, ranks, strict=True):
+        yield SiftJob(rows.spans, rows.names, rows.place, sieve, of_rows)
 
 
 def _take_sessions(

@@ -12,6 +12,7 @@ from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_fil
 from nmt_core.corpora.filters import make_comparison_key
 
 Split = Literal["train", "validation", "test"]
+SplitUnit = Literal["pair", "document", "date", "speaker"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Rate = Annotated[float, Field(gt=0, lt=10_000)]
 
@@ -64,12 +65,18 @@ class SplitConfig(Config):
     """Splits of a corpus that has no validation or test set.
 
     A keyed hash of the source sentence decides alone, so a pair stays where it is when others are
-    added or removed, and a sentence with several translations lies in one split; or the sessions
-    that text comes from decide, such as the days of a parliament.
+    added or removed, and a sentence with several translations lies in one split; or where text is
+    from decides: whole documents, the newest days, or sessions, such as those of a parliament.
     """
 
+    by: SplitUnit = "pair"
+    """What stays whole, where the format of the text says where a pair is from: document and
+    speaker, drawn by the hash until there are enough pairs, or date, the newest of which are test.
+    What has no date or speaker is train; what has no document is of one named after its file."""
+
     validation_per_10000: Rate = 10.0
-    """Sentences in 10,000 that go to validation; 10 make about 1,900 of EuroParl's 1.9 million."""
+    """Sentences in 10,000 that go to validation, or some more that documents stay whole; 10 make
+    about 1,900 of EuroParl's 1.9 million."""
 
     test_per_10000: Rate = 10.0
     """Sentences in 10,000 that go to test."""
@@ -104,6 +111,8 @@ class SplitConfig(Config):
     def _check(self) -> "SplitConfig":
         if self.validation_per_10000 + self.test_per_10000 >= PER:
             raise ValueError("validation_per_10000 and test_per_10000 leave nothing to train on")
+        if self.sessions and self.by != "pair":
+            raise ValueError(f"sessions and by: {self.by} exclude each other; set one of them")
         if len(self.salt.encode()) > MAX_SALT_BYTES:
             raise ValueError(f"salt is longer than {MAX_SALT_BYTES} bytes")
         return self

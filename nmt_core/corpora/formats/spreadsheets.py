@@ -6,6 +6,7 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,7 +31,7 @@ ValueError."""
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
     """Read the first sheet of a workbook."""
-    return read_table(_read_rows(path), path, languages)
+    return read_table(partial(_read_rows, path), path, languages)
 
 
 def _read_rows(path: Path) -> Iterator[list[str]]:

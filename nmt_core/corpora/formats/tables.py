@@ -6,15 +6,15 @@ with a header, quote as RFC 4180 says.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
 from nmt_core.base.utf8 import UTF16, looks_like_utf16
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 
@@ -33,7 +33,7 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
     """Read a .tsv: plain, or with a header row."""
     first = next(_read_plain(path), [])
     if find_columns(first, languages) is not None:
-        return read_table(_parse(path, "\t"), path, languages)
+        return read_table(partial(_parse, path, "\t"), path, languages)
     return PairedUnits(_read_plain(path), RowPlace(), plain=True)
 
 
@@ -43,27 +43,31 @@ def read_csv(path: Path, languages: Languages) -> PairedUnits:
     fit = [each for each in DELIMITERS if find_columns(_cut(first, each), languages) is not None]
     pairs = [each for each in DELIMITERS if len(_cut(first, each)) == SIDES]
     most = max(DELIMITERS, key=first.count)
-    return read_table(_parse(path, [*fit, *pairs, most][0]), path, languages)
+    return read_table(partial(_parse, path, [*fit, *pairs, most][0]), path, languages)
 
 
-def read_table(rows: Iterator[Sequence[str]], path: Path, languages: Languages) -> PairedUnits:
+def read_table(
+    read_rows: Callable[[], Iterator[Sequence[str]]], path: Path, languages: Languages
+) -> PairedUnits:
     """Take the columns of source and target out of a table.
 
     Args:
-        rows: of cells, a header first or, if there are two columns, none.
+        read_rows: reads rows of cells, a header first or, if there are two columns, none.
         path: of their file.
         languages: of source and target.
 
     Raises:
         CorpusError: if nothing says which columns are meant.
     """
+    rows = read_rows()
     header = next(rows, ("", ""))
     if len(header) > MOST_COLUMNS:
         raise CorpusError(f"{path} row 1 has more than {MOST_COLUMNS:,} columns; keep two of them")
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
-        return PairedUnits(picked, RowPlace("row", 1, len(header)))
+        place = RowPlace("row", 1, len(header))
+        return PairedUnits(picked, place, metadata=partial(_read_metadata, read_rows))
     if len(header) != SIDES:
         cells = ", ".join(repr(cell[:20]) for cell in header[:10])
         raise CorpusError(
@@ -115,6 +119,17 @@ def _pick(row: Sequence[str], columns: tuple[int, int], width: int) -> Sequence[
         return row[: width + 1]
     source, target = (row[column] if column < len(row) else "" for column in columns)
     return source, target
+
+
+def _read_metadata(read_rows: Callable[[], Iterator[Sequence[str]]]) -> Iterator[Metadata]:
+    rows = read_rows()
+    columns: dict[str, int] = {}
+    for column, cell in enumerate(next(rows, ())):
+        if field := find_field(cell):
+            columns.setdefault(field, column)
+    for row in rows:
+        there = {field: row[at].strip() for field, at in columns.items() if at < len(row)}
+        yield Metadata(**there)
 
 
 def _cut(line: str, delimiter: str) -> list[str]:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from nmt_core.corpora.formats.codes import MOST_CODES, pick_pair, refuse_languages
-from nmt_core.corpora.formats.markup import XML_LANG, iterate_elements, join_text
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.markup import XML_LANG, Element, iterate_elements, join_text
+from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.languages import Languages
 
 KEPT = ("hi",)
@@ -22,10 +22,17 @@ NOTHING = ("", "")
 def read_tmx(path: Path, languages: Languages) -> PairedUnits:
     """Read the units of a translation memory; one that lacks a language is empty.
 
+    A property such as x-document or x-speaker says where a unit is from; its date is one, too, or
+    that of its making.
+
     Raises:
         CorpusError: at its end, if no unit has both languages.
     """
-    return PairedUnits(_read_units(path, languages), RowPlace("unit"))
+    return PairedUnits(
+        _read_units(path, languages),
+        RowPlace("unit"),
+        metadata=lambda: map(_describe, iterate_elements(path, ["tu"])),
+    )
 
 
 def _read_units(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
@@ -46,3 +53,12 @@ def _read_units(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
             yield source, target
     if not found:
         raise refuse_languages(path, seen, languages)
+
+
+def _describe(unit: Element) -> Metadata:
+    found: dict[str, str] = {}
+    for prop in unit.iter("{*}prop"):
+        if field := find_field(prop.get("type", "")):
+            found.setdefault(field, (prop.text or "").strip())
+    made = (each.get("creationdate") for each in (unit, *unit.findall("{*}tuv")))
+    return Metadata(**{"date": next(filter(None, made), ""), **found})

@@ -1,7 +1,18 @@
 """PairedUnits of parallel text: what a reader of any format gives."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+FieldName = Literal["document", "date", "speaker"]
+
+FIELDS: dict[str, FieldName] = {
+    **dict.fromkeys(["document", "documentid", "documentname", "doc", "docid"], "document"),
+    **dict.fromkeys(["file", "filename"], "document"),
+    **dict.fromkeys(["date", "day"], "date"),
+    **dict.fromkeys(["speaker", "speakername"], "speaker"),
+}
+"""Names by which formats have a field, in small letters alone."""
 
 
 class RowPlace(NamedTuple):
@@ -18,6 +29,14 @@ class RowPlace(NamedTuple):
         return f"{self.noun} {number + self.before}"
 
 
+class Metadata(NamedTuple):
+    """Where a unit is from, as its file has it; a field is empty where nothing is known."""
+
+    document: str = ""
+    date: str = ""
+    speaker: str = ""
+
+
 class PairedUnits(NamedTuple):
     """PairedUnits of a file, in their order."""
 
@@ -27,3 +46,10 @@ class PairedUnits(NamedTuple):
     place: RowPlace = RowPlace("unit")
     plain: bool = False
     """Whether the file holds a row a line, source, tab, target, and nothing else."""
+    metadata: Callable[[], Iterator[Metadata]] | None = None
+    """Reads the file again for where each unit is from; None if the format does not say it."""
+
+
+def find_field(name: str) -> FieldName | None:
+    """Return the field that a column or a property of this name holds, such as x-document."""
+    return FIELDS.get(re.sub("[^a-z]", "", name.casefold().removeprefix("x-")))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nmt_core.corpora.formats.codes import MOST_CODES, pick_pair, refuse_languages
 from nmt_core.corpora.formats.markup import Element, iterate_elements, join_text
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 
@@ -24,12 +24,15 @@ UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adap
 def read_xliff(path: Path, languages: Languages) -> PairedUnits:
     """Read the segments of a file, in whichever direction it was translated.
 
-    One that is not translated yet, or of other languages, is empty.
+    One that is not translated yet, or of other languages, is empty. Its document is its file, or
+    the outermost group in it.
 
     Raises:
         CorpusError: at its end, if no segment has both languages.
     """
-    return PairedUnits(_read_segments(path, languages), RowPlace("segment"))
+    return PairedUnits(
+        _read_segments(path, languages), RowPlace("segment"), metadata=lambda: _describe(path)
+    )
 
 
 def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
@@ -45,6 +48,15 @@ def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]
             yield ("", "") if pair is None else (sides[pair[0]], sides[pair[1]])
     if not found:
         raise refuse_languages(path, seen, languages)
+
+
+def _describe(path: Path) -> Iterator[Metadata]:
+    for unit in iterate_elements(path, ["trans-unit", "segment"]):
+        file = next(unit.iterancestors("{*}file"), unit)
+        groups = [group.get("resname") or group.get("name") or group.get("id", "")
+                  for group in unit.iterancestors("{*}group")]  # fmt: skip
+        names = [file.get("original") or file.get("id", ""), *groups[-1:]]
+        yield from [Metadata("/".join(names), file.get("date", ""))] * len(_find_sides(unit))
 
 
 def _find_codes(unit: Element, languages: Languages) -> tuple[str, str]:

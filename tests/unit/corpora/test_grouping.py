@@ -1,0 +1,387 @@
+"""Splits by documents, days and speakers: laws, and where each format says where a pair is from."""
+
+import datetime as dt
+import gzip
+import io
+import re
+from collections import Counter
+from itertools import chain, pairwise
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from nmt_core.base import files
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.formats.units import Metadata, find_field
+from nmt_core.corpora.grouping import find_day, split_groups
+from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
+from nmt_core.text.languages import Languages
+from stages import download
+from stages.params import DownloadParams
+from tests.support.formats import WRITERS, table, zipped
+
+GERMAN = Languages(source="de", target="en")
+HELD_OUT = ("test", "validation")
+FIELDS = ("document", "date", "speaker")
+TMX = """<tmx version="1.4"><header/><body>
+<tu creationdate="20020125T210600Z"><prop type="x-Document">a.doc</prop>
+<tuv xml:lang="de"><seg>eins</seg></tuv><tuv xml:lang="en"><seg>one</seg></tuv></tu>
+<tu><tuv xml:lang="de" creationdate="20030126T000000Z"><prop type="speaker"> Eva </prop><seg>zwei
+</seg></tuv><tuv xml:lang="en"><seg>two</seg></tuv></tu>
+<tu creationdate="20020125T210600Z"><prop type="date">2001-02-03</prop><prop type="x-doc">b</prop>
+<prop type="filename">c</prop><tuv xml:lang="fr"><seg>trois</seg></tuv></tu></body></tmx>"""
+XLIFF = """<xliff version="1.2"><file original="a.html" date="2001-04-25T00:00:00Z"
+source-language="de" target-language="en"><body><trans-unit id="1"><source>eins</source>
+<target>one</target></trans-unit><group resname="menu"><group id="inner"><trans-unit id="2">
+<source>zwei drei</source><seg-source><mrk mtype="seg" mid="1">zwei</mrk>
+<mrk mtype="seg" mid="2">drei</mrk></seg-source><target><mrk mtype="seg" mid="1">two</mrk>
+<mrk mtype="seg" mid="2">three</mrk></target></trans-unit></group></group></body></file></xliff>"""
+XLIFF2 = """<xliff version="2.1" srcLang="de" trgLang="en"
+xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f1"><group id="g"><unit id="u">
+<segment><source>eins</source><target>one</target></segment>
+<segment><source>zwei</source><target>two</target></segment></unit></group></file></xliff>"""
+TABLE = [
+    ["Speaker", "de", "Document ID", "en", "date"],
+    ["Eva", "eins", "a", "one", "2001-02-03"],
+    ["Adam", "zwei", "b", "two"],
+    [],
+]
+OF_TABLE = [("a", "2001-02-03", "Eva"), ("b", "", "Adam"), ("", "", "")]
+
+
+DATED = [TABLE[0], [*TABLE[1][:-1], dt.datetime(2001, 2, 3)], TABLE[2]]  # noqa: DTZ001 - as a cell
+
+
+def workbook(rows):
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+OPUS = zipped(
+    **{
+        "B.de-en.de": b"eins\nzwei\n",
+        "B.de-en.en": b"one\ntwo\n",
+        "B.de-en.ids": b"de/ep-00-01-17.xml.gz\ten/x.xml.gz\t1\t1\n"
+        b"de/b.xml.gz\ten/b.xml.gz\t2\t2\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        (
+            "a.tmx",
+            TMX.encode(),
+            [
+                ("a.doc", "20020125T210600Z", ""),
+                ("", "20030126T000000Z", "Eva"),
+                ("b", "2001-02-03", ""),
+            ],
+        ),
+        (
+            "a.xlf",
+            XLIFF.encode(),
+            [("a.html", "2001-04-25T00:00:00Z", "")]
+            + [("a.html/menu", "2001-04-25T00:00:00Z", "")] * 2,
+        ),
+        ("a.xliff", XLIFF2.encode(), [("f1/g", "", "")] * 2),
+        ("a.csv", table(TABLE), OF_TABLE),
+        ("a.tsv.gz", gzip.compress(table(TABLE, delimiter="\t")), OF_TABLE),
+        ("a.xlsx", workbook(DATED), [("a", "2001-02-03 00:00:00", "Eva"), ("b", "", "Adam")]),
+        ("a.zip", OPUS, [("de/ep-00-01-17.xml.gz", "", ""), ("de/b.xml.gz", "", "")]),
+    ],
+)
+def test_a_format_says_where_a_unit_is_from(tmp_path, name, content, expected):
+    path = tmp_path / name
+    path.write_bytes(content)
+    units = open_units(path, GERMAN)
+
+    assert [Metadata(*fields) for fields in expected] == list(units.metadata())
+    assert len([*units.rows]) == len(expected)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@given(pairs=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1))
+@limits(max_examples=5)
+def test_every_unit_has_its_metadata(tmp_path_factory, ending, pairs):
+    path = tmp_path_factory.mktemp("units") / f"a.{ending}"
+    path.write_bytes(WRITERS[ending](pairs))
+    units = open_units(path, GERMAN)
+
+    assert (units.metadata is None) == (ending == "po")
+    assert units.metadata is None or len([*units.metadata()]) == len([*units.rows]) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("x-document", "document"),
+        ("File Name", "document"),
+        ("DATE", "date"),
+        ("speaker_name", "speaker"),
+        ("documents", None),
+        ("", None),
+    ],
+)
+def test_fields_are_found_by_their_names(name, field):
+    assert find_field(name) == field
+
+
+@given(day=st.dates(dt.date(1970, 1, 1), dt.date(2069, 12, 31)))
+def test_a_day_is_found_in_every_form(day):
+    forms = [
+        "%Y-%m-%d",
+        "%Y%m%dT000000Z",
+        "news %Y-%m-%d 12:30",
+        "en/ep-%y-%m-%d.xml",
+        "99/%Y%m%d.de",
+    ]
+    assert {find_day(f"{day:{form}}") for form in forms} == {day.isoformat()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "25.1.2002",
+        "2002-13-01",
+        "2001-02-29",
+        "120020125",
+        "2002-0125",
+        "step-00-01-170",
+        "2002",
+    ],
+)
+def test_what_is_no_day_is_none(text):
+    assert not find_day(text)
+
+
+@given(
+    counts=st.dictionaries(st.dates().map(str), st.integers(1, 50), min_size=3, max_size=12),
+    unnamed=st.integers(0, 40),
+    by=st.sampled_from(FIELDS),
+    rates=st.tuples(st.floats(1, 2400), st.floats(1, 2400)),
+    wanted=st.sampled_from([HELD_OUT, ("test",), ("validation",)]),
+)
+def test_no_more_groups_are_held_out_than_needed(counts, unnamed, by, rates, wanted):
+    """Each split is the shortest beginning of an order that holds enough; dates fall in a row."""
+    config = SplitConfig(by=by, test_per_10000=rates[0], validation_per_10000=rates[1])
+    counts = Counter(counts) + Counter({"": unnamed})
+    try:
+        splits = split_groups(counts, config, wanted, "own")
+    except CorpusError as error:
+        assert re.search("pairs would be held out|too few for", str(error))  # noqa: PT017 - or none
+        return
+
+    held = {split: [one for one in counts if splits[one] == split] for split in SPLITS}
+    assert splits == split_groups(Counter(dict(reversed(counts.items()))), config, wanted, "own")
+    assert all(bool(held[split]) == (split in wanted) for split in HELD_OUT)
+    assert "" not in [*held["test"], *held["validation"]]
+    assert sum(counts[one] for split in wanted for one in held[split]) <= counts.total() / 2
+    for split, rate in zip(HELD_OUT, rates, strict=True):
+        sizes = [counts[one] for one in held[split]]
+        enough = max(1, counts.total() * rate / PER)
+        assert not sizes or sum(sizes) >= enough > sum(sizes) - max(sizes)
+    if by == "date":
+        order = [held[split] for split in ("train", "validation", "test")]
+        days = [[day for day in some if day] for some in order if any(some)]
+        assert all(max(older) < min(newer) for older, newer in pairwise(days))
+
+
+def test_the_size_of_one_split_does_not_touch_the_other():
+    counts = Counter({f"talk {number}": 10 for number in range(100)})
+    few, many = (
+        split_groups(counts, SplitConfig(by="document", test_per_10000=rate), HELD_OUT, "own")
+        for rate in (100.0, 4000.0)
+    )
+
+    assert [one for one in counts if few[one] == "validation"] == [
+        one for one in counts if many[one] == "validation"
+    ]
+    assert {one for one in counts if few[one] == "test"} < {
+        one for one in counts if many[one] == "test"
+    }
+    salted = SplitConfig(by="document", test_per_10000=4000.0, salt="another")
+    assert split_groups(counts, salted, HELD_OUT, "own") != many
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write files of one corpus, and run the stage; return its measures and the pairs of splits."""
+
+    def run(texts, chunk_lines=3, target=None, **split):
+        for name, content in texts.items():
+            (tmp_path / name).write_bytes(content)
+        names = [*texts]
+        source = names[0] if len(names) == 1 or target else f"*{names[0][-4:]}"
+        train = {"source": str(tmp_path / source)} | (
+            {"target": str(tmp_path / target)} if target else {}
+        )
+        values = {
+            "languages": {"source": "de", "target": "en"},
+            "corpora": {"own": {"kind": "files", "train": train}},
+            "split": {"test_per_10000": 1500.0, "validation_per_10000": 1500.0, **split},
+            "near_duplicates": {"distance": 0.0},
+        }
+        places = {name: tmp_path / "made" / name for name in ("corpus", "vectors", "downloads")}
+        measured = download.run(
+            build(DownloadParams, values, at="download"),
+            **places,
+            workers=WorkersConfig(processes=1, chunk_lines=chunk_lines),
+        )
+        sides = {
+            split: [
+                [*files.read_lines(places["corpus"] / f"{split}.{side}")]
+                for side in ("source", "target")
+            ]
+            for split in SPLITS
+        }
+        return measured, {split: [*zip(*both, strict=True)] for split, both in sides.items()}
+
+    return run
+
+
+def make_rows(count=60):
+    """Rows of ten documents, six days and four speakers, in no order."""
+    return [
+        (
+            f"talk {7 * row % 10}",
+            f"2020-01-{10 + 5 * row % 6}",
+            f"who {row % 4}",
+            f"satz {row}",
+            f"line {row}",
+        )
+        for row in range(count)
+    ]
+
+
+HEADER = (*FIELDS, "de", "en")
+
+
+@pytest.mark.parametrize("by", FIELDS)
+def test_nothing_is_on_both_sides(run, by):
+    rows = make_rows()
+    content = {"a.csv": table([HEADER, *rows])}
+    measured, pairs = run(content, by=by)
+
+    origin = {row[3:]: row[FIELDS.index(by)] for row in rows}
+    homes = {split: {origin[pair] for pair in pairs[split]} for split in SPLITS}
+    assert all(homes.values())
+    assert not any(homes[one] & homes[other] for one in SPLITS for other in SPLITS if one < other)
+    assert sum(measured["pairs"].values()) == len(rows)
+    if by == "date":
+        assert max(homes["train"]) < min(homes["validation"]) < min(homes["test"])
+        assert max(homes["validation"]) < min(homes["test"])
+    for chunk_lines in (1, 1000):
+        assert run(content, chunk_lines=chunk_lines, by=by)[1] == pairs
+
+
+def test_leaks_are_looked_for_as_ever(run):
+    """A sentence of test that another document has, too, leaves train."""
+    rows = make_rows()
+    _, before = run({"a.csv": table([HEADER, *rows])}, by="document")
+    tested, learnt = before["test"][0], before["train"][0]
+    shared = [(*row[:3], tested[0], row[4]) if row[3:] == learnt else row for row in rows]
+    measured, after = run({"a.csv": table([HEADER, *shared])}, by="document")
+
+    assert after["test"] == before["test"]
+    assert after["train"] == before["train"][1:]
+    assert measured["removed"]["train"] == {"also_in_test": 1}
+
+
+def test_a_file_is_a_document_and_its_name_may_have_a_day(run):
+    texts = {
+        f"d-2020-01-{day}.tsv": "".join(
+            f"satz {day} {row}\tline {day} {row}\n" for row in range(5)
+        ).encode()
+        for day in (11, 12, 13, 14, 15)
+    }
+    _, pairs = run(texts, by="document")
+    days = {split: {source.split()[1] for source, _ in pairs[split]} for split in SPLITS}
+    assert sorted(chain(*days.values())) == ["11", "12", "13", "14", "15"]
+    _, pairs = run(texts, by="date")
+    days = {split: {source.split()[1] for source, _ in pairs[split]} for split in SPLITS}
+    assert days == {"train": {"11", "12", "13"}, "validation": {"14"}, "test": {"15"}}
+
+
+def test_chapters_and_speakers_of_europarl_are_no_pairs(run):
+    lines = []
+    for chapter in range(5):
+        lines += [f'<CHAPTER ID="{chapter}">', f"titel {chapter}"]
+        for speaker in range(2):
+            lines += [
+                f'<SPEAKER ID={speaker} NAME="N{chapter}">',
+                f"satz {chapter} {speaker}",
+                "<P>",
+            ]
+    english = [line.replace("satz", "line").replace("titel", "title") for line in lines]
+    texts = {"a.de": "\n".join(lines).encode(), "a.en": "\n".join(english).encode()}
+    measured, by_chapter = run(texts, target="a.en", by="document")
+
+    assert measured["removed"]["train"] == {"markup": 25}
+    assert sorted(source.split()[1] for pairs in by_chapter.values() for source, _ in pairs) == [
+        str(chapter) for chapter in range(5) for _ in range(3)
+    ]
+    homes = {split: {source.split()[1] for source, _ in by_chapter[split]} for split in SPLITS}
+    assert [len(homes[split]) for split in SPLITS] == [3, 1, 1]
+    measured, by_speaker = run(texts, target="a.en", by="speaker")
+    homes = {split: {source for source, _ in by_speaker[split]} for split in SPLITS}
+    assert all(f"titel {chapter}" in homes["train"] for chapter in range(5))
+    assert measured["noticed"] == {"unknown_speaker": 10}
+
+
+@pytest.mark.parametrize(
+    ("rows", "by", "said"),
+    [
+        (
+            [("a", "2020-01-01", "", "x", "y")] * 9,
+            "document",
+            "own names 1 document, too few for train, test, ",
+        ),
+        (
+            [("a", "", "", "x", "y")] * 9,
+            "date",
+            "own names 0 dates, too few for train, test, validation",
+        ),
+        ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 has the date '3.1.2020'; write"),
+        (
+            [(f"{n % 3}", "", "", f"x{n}", "y") for n in range(9)],
+            "document",
+            "own, 6 of 9 pairs would",
+        ),
+    ],
+)
+def test_text_that_cannot_be_split_so_is_told(run, rows, by, said):
+    with pytest.raises(CorpusError, match=f"download.split.by: .*{said}"):
+        run({"a.csv": table([HEADER, *rows])}, by=by)
+
+
+def test_ids_for_another_number_of_pairs_are_told(run, tmp_path):
+    texts = {"B.de": b"eins\nzwei\n", "B.en": b"one\ntwo\n", "B.ids": b"a\tb\n"}
+    with pytest.raises(CorpusError, match="own has 2 pairs but names the documents of 1;"):
+        run({"a.zip": zipped(**texts)}, by="document")
+
+
+def test_what_excludes_each_other_is_told():
+    with pytest.raises(ConfigError, match="sessions and by: date exclude each other"):
+        build(SplitConfig, {"by": "date", "sessions": {"file": "f", "held_out": ["a"]}}, at="at")
+    files_ = {"kind": "files", "licence": "own", "train": {"source": "a.tsv"}}
+    values = {
+        "languages": {"source": "de", "target": "en"},
+        "corpora": {"one": files_, "two": files_},
+    }
+    with pytest.raises(ConfigError, match="split by date holds out the last days of one corpus"):
+        build(DownloadParams, {**values, "split": {"by": "date"}}, at="download")
+    build(DownloadParams, {**values, "split": {"by": "document"}}, at="download")
