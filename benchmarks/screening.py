@@ -1,13 +1,15 @@
 """Noise that is planted in parallel text: how much a screen finds, loses and costs.
 
 Usage: python -m benchmarks.screening SOURCE TARGET --languages fr,en --foreign FILE
-       [--pairs 50000] [--trusted 5000] [--share 0.1] [--seeds 3]
+       [--pairs 50000] [--trusted 5000] [--share 0.1] [--seeds 3] [--write FOLDER]
 
 Of the first pairs, drawn at random, some are held back as trusted; in the others a share of each of
 five kinds is spoilt: the target of the next pair, a line of ``--foreign`` in the place of a side,
 the source in the place of the target (every second without a tenth of its words), one to four words
 said four to ten times at the end, and a side that ends after 30 to 60 % of its words. Files may be
-compressed. Real noise of the text counts as sound pairs that are lost.
+compressed. Real noise of the text counts as sound pairs that are lost. ``--write`` keeps the first
+seed's text to train on: all of it in ``noisy.fr`` and ``noisy.en``, how each line was spoilt in
+``noisy.kind``, and what was left as it is in ``sound.fr`` and ``sound.en``.
 """
 
 import random
@@ -35,6 +37,11 @@ def read_lines(path: Path, most: int) -> list[str]:
     """Return the first lines of a file."""
     with open_raw(path) as file:
         return [line.decode().rstrip("\r\n") for line in islice(file, most)]
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write lines into a file."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 def shift(pair: Pair, following: Pair, draw: random.Random) -> Pair:
@@ -101,6 +108,18 @@ def plant(
     return spoilt, kinds
 
 
+def write_text(
+    folder: Path, pairs: Sequence[Pair], kinds: Sequence[str], codes: Sequence[str]
+) -> None:
+    """Write spoilt text, the kind of each pair, and the sound pairs among them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sound = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "sound"]
+    for name, some in (("noisy", pairs), ("sound", sound)):
+        for side, code in enumerate(codes):
+            write_lines(folder / f"{name}.{code}", [pair[side] for pair in some])
+    write_lines(folder / "noisy.kind", kinds)
+
+
 def measure(
     screen: Screen, pairs: Sequence[Pair], kinds: Sequence[str]
 ) -> tuple[dict[str, float], float]:
@@ -122,6 +141,7 @@ def main(  # noqa: PLR0913, PLR0917 - options of a command
     trusted: int = 5000,
     share: float = 0.1,
     seeds: int = 3,
+    write: Annotated[Path | None, typer.Option(help="Folder for the first seed's text.")] = None,
 ) -> None:
     """Plant noise, learn a screen, and show what it takes."""
     lines = [read_lines(path, pairs + trusted) for path in (source, target)]
@@ -135,6 +155,8 @@ def main(  # noqa: PLR0913, PLR0917 - options of a command
         sound = [pair for row, pair in enumerate(whole) if row in held]
         rest = [pair for row, pair in enumerate(whole) if row not in held]
         spoilt, kinds = plant(rest, others, share, draw)
+        if write and seed == 1:
+            write_text(write, spoilt, kinds, (one, other))
         step = max(1, len(spoilt) // ScreenConfig().sample_pairs)
         for name, given in (("fitted", sound), ("plain", [])):
             began = time.process_time()
