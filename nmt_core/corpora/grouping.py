@@ -103,8 +103,8 @@ def split_groups(
     if not {*needed} <= {*splits.values()}:
         raise CorpusError(
             f"download.split.by: corpus {name} names {named} {config.by}"
-            f"{'' if named == 1 else 's'}, too few for {', '.join(needed)}; give text whose format names more, as "
-            f"docs/your-text.md says, or set by=pair"
+            f"{'' if named == 1 else 's'}, too few for {', '.join(needed)}; give text whose format "
+            f"names more, as docs/your-text.md says, or set by=pair"
         )
     held_out = sum(counts[group] for group, split in splits.items() if split != "train")
     if held_out > MOST_HELD_OUT * total:
