@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.settings import ScreenConfig
+from nmt_core.corpora.screening.settings import LookConfig, ScreenConfig
 from nmt_core.text.normalize import normalize
 
 
@@ -36,9 +36,14 @@ class FilterConfig(Config):
     """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
     learn to copy from few of these (Khayrallah and Koehn 2018)."""
 
+    look: LookConfig | None = None
+    """A look at each corpus that comes from files, before it is used: whether it is in the other
+    direction, shifted by lines, in another language, tokenized, in lower case or with entities of
+    HTML all through, or begins with a header; null leaves it out, where ``screen`` does."""
+
     screen: ScreenConfig | None = None
-    """A look at the corpus, and filters whose thresholds are learnt from it; null leaves both out.
-    ``make clean-report`` shows what they would take."""
+    """The same look, and filters whose thresholds are learnt from the corpus; null leaves these
+    out. ``make clean-report`` shows what they would take."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""

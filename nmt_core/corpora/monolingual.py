@@ -75,7 +75,9 @@ class MonolingualCorpus(Corpus):
     @override
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
         chosen = super().choose_filter(default)  # a line is its own copy, and nothing to align
-        return chosen.model_copy(update={"remove_untranslated": False, "screen": None})
+        return chosen.model_copy(
+            update={"remove_untranslated": False, "look": None, "screen": None}
+        )
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:

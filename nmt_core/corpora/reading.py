@@ -74,6 +74,8 @@ class CorpusReader:
 
         origins = corpus.find_origins(self.languages, fetch=fetch)
         filters = corpus.choose_filter(self.filters)
+        if not origins:  # what a grammar writes is as it should be
+            filters = filters.model_copy(update={"look": None})
         rules = SiftRules(filters, self.split, split_off, self.languages)
         key = self._make_key(corpus, rules, origins)
         place = self.kept / key if origins else self.scratch / "sifted" / name

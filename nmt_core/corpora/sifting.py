@@ -28,13 +28,14 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
-from nmt_core.corpora.screening.findings import refuse_findings
+from nmt_core.corpora.screening.findings import inspect_sample, refuse_findings
 from nmt_core.corpora.screening.looking import (
     MOST_TRUSTED,
     look_at_corpus,
     read_sample,
 )
 from nmt_core.corpora.screening.screen import Screen
+from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
 from nmt_core.corpora.sessions import (
     NOT_HELD_OUT,
@@ -255,25 +256,30 @@ def sift_corpus(
 def learn_screen_of(
     jobs: Sequence[SiftJob], rules: SiftRules, folder: Path, name: str
 ) -> Path | None:
-    """Look at a corpus and write its screen into a folder; return None if it is to have none.
+    """Look at a corpus if asked to, and write its screen; return None if it is to have none.
 
     Raises:
         CorpusError: if something is wrong with all of the corpus.
     """
-    config = rules.filters.screen
-    if config is None or rules.languages is None:
+    look, config = rules.filters.look, rules.filters.screen
+    if rules.languages is None or (look is None and config is None):
         return None
     of_train = [job for job in jobs if job.sieve.name == "train"]
     given = [job for job in jobs if job.sieve.name != "train"]
-    pairs = [
-        read_sample(some, some[0].sieve.drop, most) if some else []
-        for some, most in ((of_train, config.sample_pairs), (given, MOST_TRUSTED))
-    ]
-    look = look_at_corpus(pairs[0], pairs[1], rules.languages.codes, config)
-    refuse_findings(name, look.findings, config.accepted)
-    if look.screen is None:
+    most = (config or ScreenConfig()).sample_pairs
+    pairs, trusted = (
+        read_sample(some, some[0].sieve.drop, limit) if some else []
+        for some, limit in ((of_train, most), (given if config else [], MOST_TRUSTED))
+    )
+    codes, accepted = rules.languages.codes, look.accepted if look else ()
+    if config is None:
+        refuse_findings(name, inspect_sample(pairs, codes), accepted)
         return None
-    look.screen.save(folder)
+    looked = look_at_corpus(pairs, trusted, codes, config)
+    refuse_findings(name, looked.findings, accepted)
+    if looked.screen is None:
+        return None
+    looked.screen.save(folder)
     return folder
 
 

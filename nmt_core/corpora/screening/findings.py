@@ -29,6 +29,9 @@ TELLING = 50
 SOME = 0.01
 """Share of pairs with entities of HTML from which they are no accident."""
 
+FEW = 10
+"""Pairs with entities that are an accident, whatever their share."""
+
 OFFSETS = (-3, -2, -1, 1, 2, 3)
 """Lines by which one side may be late."""
 
@@ -81,7 +84,7 @@ def inspect_sample(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Fi
         findings += _check_shift(pairs)
     findings += _check_header(pairs, languages)
     rows = [row for row, pair in enumerate(pairs) if any(map(ENTITY.search, pair))]
-    if len(rows) >= max(1, SOME * len(pairs)):
+    if len(rows) >= max(FEW, SOME * len(pairs)):
         findings.append(
             show_finding(
                 "entities",
@@ -114,7 +117,7 @@ def refuse_findings(
         kinds = ", ".join(sorted({finding.kind for finding in wrong}))
         raise CorpusError(
             f"the corpus {name} is not fit to train on: {'; '.join(map(str, wrong))}; or, if it is "
-            f"to be so, set download.corpora.{name}.filter.screen.accepted=[{kinds}]"
+            f"to be so, set download.corpora.{name}.filter.look.accepted=[{kinds}]"
         )
 
 

@@ -36,6 +36,13 @@ Threshold = float | Literal["off"] | None
 """Of a signal: pairs above are taken. null fits it, a number is a person's, "off" takes none."""
 
 
+class LookConfig(Config):
+    """A look at a sample of a corpus, which stops for what is wrong with all of it."""
+
+    accepted: list[FindingKind] = Field(default_factory=list)
+    """What is wrong with the corpus as a whole and is to be so; all else of it stops the run."""
+
+
 class ScreenConfig(Config):
     """Filters whose thresholds are learnt from the text; each signal grows with what is wrong."""
 
@@ -44,9 +51,6 @@ class ScreenConfig(Config):
 
     sample_pairs: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
     """Pairs of a corpus that are looked at first, drawn evenly from all of it."""
-
-    accepted: list[FindingKind] = Field(default_factory=list)
-    """What is wrong with the corpus as a whole and is to be so; all else of it stops the run."""
 
     language: Threshold = None
     """By how much another language is likelier than that of the side: a difference of logarithms

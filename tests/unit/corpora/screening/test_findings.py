@@ -77,7 +77,7 @@ def test_nothing_is_said_of_sound_text():
 
 def test_a_fault_stops_unless_a_person_accepts_it():
     found = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
-    with pytest.raises(CorpusError, match=r"own.*lower case.*screen\.accepted"):
+    with pytest.raises(CorpusError, match=r"own.*lower case.*look\.accepted"):
         refuse_findings("own", found)
     refuse_findings("own", found, ["lower_case"])
     refuse_findings("own", [])

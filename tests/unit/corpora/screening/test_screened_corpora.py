@@ -10,11 +10,14 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora import sifting
+from nmt_core.corpora.screening.settings import LookConfig
 from stages import download
 from stages.demo.generate import GrammarConfig, generate
-from stages.params import DownloadParams
+from stages.params import DownloadParams, load
 from stages.reporting import clean_report
 
+GERMAN = {"source": "de", "target": "en"}
 SPOILT = "Les enfants jouent dans la cour de l'école depuis ce matin."
 
 
@@ -28,13 +31,13 @@ def text():
 
 @pytest.fixture
 def params(tmp_path):
-    def params(train, screen):
-        corpus = {"kind": "files", "filter": {"screen": screen}}
+    def params(train, screen, **look):
+        corpus = {"kind": "files", "filter": {"screen": screen, **look}}
         for split, pairs in zip(("train", "validation", "test"), (train, *text()[1:]), strict=True):
             path = tmp_path / f"{split}.tsv"
             path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
             corpus[split] = {"source": str(path)}
-        values = {"languages": {"source": "de", "target": "en"}, "corpora": {"own": corpus}}
+        values = {"languages": GERMAN, "corpora": {"own": corpus}}
         return build(DownloadParams, values, at="download")
 
     return params
@@ -63,12 +66,40 @@ def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
     assert run(config, tmp_path / "parts", chunk_lines=400)[1] == lines
 
 
-def test_what_is_wrong_with_all_of_it_stops(params, tmp_path):
+@pytest.mark.parametrize(("screen", "look"), [({}, None), (None, {}), ({}, {})])
+def test_what_is_wrong_with_all_of_it_stops(params, tmp_path, screen, look):
     lower = [(one, other.lower()) for one, other in text()[0]]
-    with pytest.raises(CorpusError, match=r"own.*lower case.*corpora\.own\.filter\.screen\.accept"):
-        run(params(lower, {}), tmp_path)
+    with pytest.raises(CorpusError, match=r"own.*lower case.*corpora\.own\.filter\.look\.accept"):
+        run(params(lower, screen, look=look), tmp_path, chunk_lines=400)
     assert not (tmp_path / "corpus").exists()
-    assert run(params(lower, {"accepted": ["lower_case"]}), tmp_path)[1]
+    accepted = params(lower, screen, look={"accepted": ["lower_case"]})
+    assert run(accepted, tmp_path)[1]
+
+
+def test_a_look_alone_takes_nothing(params, tmp_path):
+    train = [
+        (one, SPOILT if row % 10 == 3 else other) for row, (one, other) in enumerate(text()[0])
+    ]
+    looked = run(params(train, None, look={}), tmp_path / "looked")
+    assert looked[1] == run(params(train, None), tmp_path / "not")[1]
+    assert SPOILT in looked[1]
+
+
+def test_text_is_looked_at_by_default_but_for_what_a_grammar_writes(tmp_path, monkeypatch):
+    """So that a demo takes no longer."""
+    project = load(DownloadParams, "download")
+    assert project.filter.look == LookConfig(accepted=[])
+    monkeypatch.setattr(sifting, "inspect_sample", lambda *_: pytest.fail("was looked at"))
+    grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
+    demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
+    small = project.model_copy(update={"corpora": {"own": demo}})
+    assert run(small, tmp_path)[1]
+    path = tmp_path / "own.tsv"
+    path.write_text("".join("\t".join(pair) + "\n" for pair in text()[0]))
+    own = {"kind": "files", "train": {"source": str(path)}}
+    values = {"corpora": {"own": own}, "filter": {"look": {}}, "languages": GERMAN}
+    with pytest.raises(pytest.fail.Exception):
+        run(build(DownloadParams, values, at="download"), tmp_path)
 
 
 def test_text_that_is_all_noise_is_refused_by_the_name_of_the_filter(params, tmp_path):
