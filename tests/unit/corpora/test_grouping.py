@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
@@ -17,9 +17,12 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.corpus import GIVEN
+from nmt_core.corpora.formats.chapters import is_markup, read_chapters
 from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.formats.units import Metadata, find_field
 from nmt_core.corpora.grouping import find_day, split_groups
+from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
 from nmt_core.text.languages import Languages
 from stages import download
@@ -47,15 +50,15 @@ xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f1"><group id="g"><unit 
 <segment><source>eins</source><target>one</target></segment>
 <segment><source>zwei</source><target>two</target></segment></unit></group></file></xliff>"""
 TABLE = [
-    ["Speaker", "de", "Document ID", "en", "date"],
-    ["Eva", "eins", "a", "one", "2001-02-03"],
+    ["Speaker", "de", "Document ID", "en", "date", "file"],
+    ["Eva", "eins", "a", "one", "2001-02-03", "f"],
     ["Adam", "zwei", "b", "two"],
     [],
 ]
 OF_TABLE = [("a", "2001-02-03", "Eva"), ("b", "", "Adam"), ("", "", "")]
 
 
-DATED = [TABLE[0], [*TABLE[1][:-1], dt.datetime(2001, 2, 3)], TABLE[2]]  # noqa: DTZ001 - as a cell
+DATED = [TABLE[0], [*TABLE[1][:4], dt.datetime(2001, 2, 3)], TABLE[2]]  # noqa: DTZ001 - as a cell
 
 
 def workbook(rows):
@@ -139,6 +142,7 @@ def test_fields_are_found_by_their_names(name, field):
     assert find_field(name) == field
 
 
+@example(day=dt.date(1970, 1, 1))
 @given(day=st.dates(dt.date(1970, 1, 1), dt.date(2069, 12, 31)))
 def test_a_day_is_found_in_every_form(day):
     forms = [
@@ -384,4 +388,31 @@ def test_what_excludes_each_other_is_told():
     }
     with pytest.raises(ConfigError, match="split by date holds out the last days of one corpus"):
         build(DownloadParams, {**values, "split": {"by": "date"}}, at="download")
-    build(DownloadParams, {**values, "split": {"by": "document"}}, at="download")
+    params = build(DownloadParams, {**values, "split": {"by": "document"}}, at="download")
+    assert describe_rule(params.corpora, params.split) == GIVEN
+    assert describe_rule(params.corpora, SplitConfig()) != GIVEN
+
+
+def test_chapters_of_two_files_are_not_one(tmp_path):
+    for name in ("a.de", "b.de"):
+        (tmp_path / name).write_text('<CHAPTER ID=1>\n<SPEAKER ID=1 NAME="N">\nsatz\n')
+    found = [[*read_chapters(tmp_path / name)] for name in ("a.de", "b.de")]
+    assert [one[-1] for one in found] == [
+        Metadata("a.de/1", speaker="N"),
+        Metadata("b.de/1", speaker="N"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("<P>", True),
+        ('<SPEAKER ID=1 NAME="Ö">\r', True),
+        ("<CHAPTER ID=1> Wiederaufnahme", False),
+        ("<PRE>", False),
+        ("<p>", False),
+        ("Ein <P>", False),
+    ],
+)
+def test_markup_is_nothing_else_on_its_line(line, expected):
+    assert is_markup(line) == expected

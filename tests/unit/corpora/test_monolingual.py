@@ -2,6 +2,7 @@
 
 import gzip
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,11 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import reading
-from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.filters import FilterConfig, make_comparison_key
+from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from nmt_core.corpora.replay import TrainedText, list_replayed
+from nmt_core.corpora.screening.settings import LookConfig, ScreenConfig
 from nmt_core.text.subwords import SubwordConfig
 from stages import download
 from stages.params import DownloadParams
@@ -244,3 +247,10 @@ def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pa
     assert (read["pair"], read["line"]) == (pairs, alone)
     plain = [*read_lines_to_learn(config, tmp_path / "pairs", tmp_path / "none")]
     assert len(plain) == min(40, most // (1 + joint))
+
+
+def test_text_of_one_language_is_not_looked_at_as_if_it_were_two():
+    """Its sides are one, so that a look would name the wrong language for one of them."""
+    alone = MonolingualCorpus(kind="text", language="en", path=Path("alone.en"))
+    looked = FilterConfig(look=LookConfig(), screen=ScreenConfig())
+    assert (alone.choose_filter(looked).look, alone.choose_filter(looked).screen) == (None, None)

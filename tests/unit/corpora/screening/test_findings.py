@@ -75,6 +75,12 @@ def test_nothing_is_said_of_sound_text():
     assert inspect_sample([], ("de", "en")) == []
 
 
+@pytest.mark.parametrize(("spoilt", "kinds"), [(9, []), (10, ["entities"])])
+def test_a_few_entities_are_an_accident(spoilt, kinds):
+    pairs = [*change(text()[:spoilt], lambda line: f"{line} &amp;"), *text()[spoilt:200]]
+    assert [finding.kind for finding in inspect_sample(pairs, ("de", "en"))] == kinds
+
+
 def test_a_fault_stops_unless_a_person_accepts_it():
     found = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
     with pytest.raises(CorpusError, match=r"own.*lower case.*look\.accepted"):
