@@ -41,15 +41,16 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
+from nmt_core.training.averaging import (
+    ChosenAverage,
+    average_with,
+    choose_average,
+    describe_average,
+)
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
-from nmt_core.training.initial import (
-    average_with,
-    describe_taken,
-    load_initial_model,
-    start_from,
-)
+from nmt_core.training.initial import describe_taken, load_initial_model, start_from
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
@@ -94,8 +95,8 @@ def run(
     tracker: Tracker,
     notes: Sequence[str] = (),
     world: World = ALONE,
-) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model, in the first process, and its record."""
+) -> tuple[Seq2Seq[Any, Any], Progress, ChosenAverage | None]:
+    """Train to the end; return the best model, in the first process, its record and its average."""
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     sides = {
@@ -132,10 +133,20 @@ def run(
             world=world,
             accumulate=params.compute.accumulate,
         )
-        progress = trainer.fit()
-    if initial and params.initial_share:
-        average_with(initial, model, known, params.initial_parts, params.initial_share)
-    return model, progress
+        progress, average, share = trainer.fit(), None, params.initial_share
+        if initial and share == "auto" and world.is_main:
+            average = choose_average(
+                initial,
+                model,
+                known,
+                params.initial_parts,
+                measure=lambda: objective.predict_validation().cross_entropy,
+                tolerance=params.initial_tolerance,
+            )
+            display.note(describe_average(average))
+        elif initial and share != "auto":
+            average_with(initial, model, known, params.initial_parts, share)
+    return model, progress, average
 
 
 def build_objective(
@@ -233,6 +244,7 @@ def write_model(
     progress: Progress,
     key: str,
     *,
+    average: ChosenAverage | None = None,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
     """Write weights, shape and history, and the digests of all three."""
@@ -248,6 +260,7 @@ def write_model(
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "params": params.model_dump(mode="json"),
             "initial_model": read_origin(initial_model),
+            "average": average and average.model_dump(),
             "history": [point.model_dump() for point in progress.history],
             "curve": [point.model_dump() for point in progress.curve],
         }
@@ -272,8 +285,9 @@ def format_learning_curve(history: list[Point]) -> str:
     return text.getvalue()
 
 
-def summarize_training(progress: Progress) -> dict[str, float]:
-    """Return the numbers of the best validation."""
+def summarize_training(progress: Progress, average: ChosenAverage | None) -> dict[str, float]:
+    """Return the numbers of the best validation, and of the average with the initial model."""
+    chosen = average.model_dump() if average else {}
     best = next(point for point in progress.history if point.step == progress.best_step)
     return {
         "steps": progress.step,
@@ -281,6 +295,7 @@ def summarize_training(progress: Progress) -> dict[str, float]:
         "target_tokens": progress.target_tokens,
         "best_step": best.step,
         **{name: value for name, value in best.row().items() if name.startswith("validation_")},
+        **{f"average_{name}": value for name, value in chosen.items()},
     }
 
 
@@ -348,7 +363,7 @@ def run_rank(params: TrainParams, world: World) -> None:
     ):
         notes = [*find_beginning(params, journal)] if world.is_main else []
         try:
-            model, progress = run(
+            model, progress, average = run(
                 params,
                 Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
                 languages=languages,
@@ -360,11 +375,11 @@ def run_rank(params: TrainParams, world: World) -> None:
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
     if world.is_main:
-        write_model(paths.TRAINED, model, params, progress, key)
+        write_model(paths.TRAINED, model, params, progress, key, average=average)
         files.write_text(
             paths.REPORTS / "learning_curve.csv", format_learning_curve(progress.history)
         )
-        files.write_json(paths.METRICS / "train.json", summarize_training(progress))
+        files.write_json(paths.METRICS / "train.json", summarize_training(progress, average))
 
 
 def main() -> None:

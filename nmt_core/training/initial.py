@@ -126,32 +126,6 @@ def start_from(
     )
 
 
-@torch.no_grad()
-def average_with(
-    initial: InitialModel,
-    model: Seq2Seq[Any, Any],
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    parts: Collection[ModelPart],
-    share: float,
-) -> None:
-    """Average the weights of a model with those that it started from, in place.
-
-    A model between the two, ``share * initial + (1 - share) * trained``, keeps most of what the
-    initial model knew and has most of what was learnt since (Wortsman et al. 2022, "Robust
-    fine-tuning of zero-shot models", section 3). What it did not start from stays as it is.
-
-    Args:
-        initial: what it started from.
-        model: trained since.
-        vocabularies: of its source and of its target.
-        parts: that it took.
-        share: of the initial model, from 0 to 1.
-    """
-    for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
-        if weight.is_floating_point():  # others count batches
-            weight[rows] = torch.lerp(weight[rows], values.to(weight), share)
-
-
 def pair_weights(
     initial: InitialModel,
     model: Seq2Seq[Any, Any],

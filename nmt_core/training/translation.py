@@ -12,7 +12,7 @@ from typing_extensions import override
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.training.loss import batch_loss, measure_predictions
+from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
 from nmt_core.training.objective import Objective, Remedies
 from nmt_core.training.progress import Point
 from nmt_core.training.sampled_softmax import SampledSoftmax
@@ -81,11 +81,15 @@ class TranslationObjective(Objective[Batch]):
         tokens, sentences = batch.target_tokens / share.target_tokens, batch.rows / len(share.pairs)
         return loss * (tokens if per == "token" else sentences), nats
 
-    @override
-    def validate(self) -> tuple[float, dict[str, float]]:
+    def predict_validation(self) -> Predicted:
+        """Return how well the model predicts the validation targets."""
         with self.compute.autocast():
             on_device = (batch.to(self.compute.device) for batch in self.validation)
-            loss, accuracy = measure_predictions(self.model, on_device)
+            return measure_predictions(self.model, on_device)
+
+    @override
+    def validate(self) -> tuple[float, dict[str, float]]:
+        loss, accuracy = self.predict_validation()
         return loss, {
             "perplexity": math.exp(min(loss, 100.0)),
             "token_accuracy": accuracy,

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.evaluation.words import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
+from nmt_core.training.settings import ModelPart
 from stages import paths
 from stages.params import (
     SECTIONS,
@@ -80,17 +81,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
         check_installed(download.languages.target)
     except ConfigError as error:
         yield f"download.languages.target: {error}"
-    asked = {
-        "tokenize.kind": tokenize.kind == "initial_model",
-        "vocabulary.words": vocabulary.words == "initial_model",
-        "train.initial_share": train.initial_share > 0,
-    }
-    if download.initial_model.kind == "none":
-        for name in (name for name, does in asked.items() if does):
-            yield (
-                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
-                f"choose 'bundle', 'champion' or 'language_models'"
-            )
+    yield from check_initial(download, tokenize, vocabulary, train)
     if vocabulary.words == "vectors" and tokenize.kind == "characters":
         yield (
             "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
@@ -101,6 +92,36 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
         yield (
             "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
             "for vectors; choose 'download' or 'file'"
+        )
+
+
+def check_initial(
+    download: DownloadParams,
+    tokenize: TokenizeParams,
+    vocabulary: VocabularyParams,
+    train: TrainParams,
+) -> Iterator[str]:
+    """Yield what is asked of an initial model that it cannot give."""
+    asked = {
+        "tokenize.kind": tokenize.kind == "initial_model",
+        "vocabulary.words": vocabulary.words == "initial_model",
+        "train.initial_share": train.initial_share != 0,
+    }
+    if download.initial_model.kind == "none":
+        for name in (name for name, does in asked.items() if does):
+            yield (
+                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
+                f"choose 'bundle', 'champion' or 'language_models'"
+            )
+    elif train.initial_share == "auto" and not (
+        download.initial_model.kind in ("bundle", "champion")
+        and tokenize.kind == vocabulary.words == "initial_model"
+        and {*train.initial_parts} == {*get_args(ModelPart)}
+    ):
+        yield (
+            "train.initial_share 'auto' keeps the loss of a whole initial model: it needs "
+            "download.initial_model.kind 'bundle' or 'champion', tokenize.kind and "
+            "vocabulary.words 'initial_model' and all three of train.initial_parts; set a number"
         )
 
 

@@ -9,6 +9,7 @@ from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slices import SlicedText, find_slice
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.training.averaging import ChosenAverage, describe_average
 from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
 from stages.params import EvaluateParams
@@ -57,6 +58,8 @@ class Learned(Config):
     contest: Contest
     """On the test set of before; its outcome and reason are those of both tests."""
     lesson: WrittenLesson
+    average: ChosenAverage | None = None
+    """With the champion, where its share was to be chosen."""
     held_out: Verdict | None = None
     """On the corrections that were set aside; None where they are too few, or nobody was asked."""
     right_before: int = 0
@@ -119,6 +122,7 @@ def run_learning_contest(
     return Learned(
         contest=decide_both(contest, verdict),
         lesson=lesson,
+        average=challenger.average,
         held_out=verdict,
         right_before=count_right(before, learnt),
         right_after=count_right(after, learnt),
@@ -185,6 +189,8 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
         "corrections_right_before": float(learned.right_before),
         "corrections_right_after": float(learned.right_after),
     }
+    if learned.average:
+        numbers["champion_share"] = learned.average.share
     for effect in learned.held_out.effects if learned.held_out else ():
         numbers[f"corrections_{effect.metric}_difference"] = effect.difference
     with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT) as tracker:
@@ -218,6 +224,8 @@ def render_learned(learned: Learned) -> str:
         ),
         "",
     ]
+    if learned.average:
+        lines += [f"{describe_average(learned.average).capitalize()}.", ""]
     if learned.held_out:
         title = f"{learned.held_out.sentences:,} corrections set aside"
         rows = [

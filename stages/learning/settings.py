@@ -6,6 +6,7 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.corpora.screening.settings import ScreenConfig
+from nmt_core.training.settings import AverageShare
 from stages import paths
 
 
@@ -41,10 +42,9 @@ class LearningConfig(Config):
     learning_rate: float = Field(0.0005, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
-    champion_share: float = Field(0.0, ge=0, lt=1)
-    """Share of the champion in what is learnt, by ``train.initial_share``: 0.4 has most of what is
-    learnt of another kind of text, and costs the text of before next to nothing, but next to
-    nothing is left of words that the champion has never read (docs/results.md)."""
+    champion_share: AverageShare = "auto"
+    """Share of the champion in what is learnt, by ``train.initial_share``: the least tenth that
+    keeps its loss on its own validation text, or a number (docs/results.md)."""
 
     screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
     """Filters of what nobody has approved: signals are learnt from the text of before, thresholds

@@ -93,7 +93,7 @@ def asked(project, monkeypatch):
     asked = []
     files.write_json(paths.TAGS, [""])
     monkeypatch.setattr(train, "identify", lambda *_: "key")
-    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None))
+    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None, None))
     return asked
 
 

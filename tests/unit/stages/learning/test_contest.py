@@ -1,13 +1,18 @@
 """A lesson is promoted if both tests agree; who poisons it is found by the text of before."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from nmt_core.base import files
+from nmt_core.base.config import build
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.languages import Languages
+from nmt_core.training.averaging import ChosenAverage
+from stages import paths
 from stages.learning import contest
 from stages.learning.contest import decide_both, list_guards, render_learned, run_learning_contest
 from stages.learning.lesson import WrittenLesson
@@ -22,6 +27,9 @@ GATE = GateConfig(resamples=200, trials=200, significance=0.05)
 SIDES = ("source", "target")
 
 
+AVERAGE = ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
+
+
 def make_lesson(**given):
     values = {"digest": "d", "ids": [], "learnt": 3, "held_out": 40, "words": 9, "given": 50}
     return WrittenLesson(**values | {"dropped": {"alignment": 7}, "examples": {}} | given)
@@ -29,7 +37,7 @@ def make_lesson(**given):
 
 def exported(sources=("Ein Haus.",), references=("A house.",)):
     held_out = HeldOut([*sources], [*references])
-    return Exported(Path("new"), "nmt-de-en", DE_EN, held_out, {"fingerprint": "f"})
+    return Exported(Path("new"), "nmt-de-en", DE_EN, held_out, {"fingerprint": "f"}, AVERAGE)
 
 
 CHALLENGER = exported()
@@ -111,7 +119,7 @@ SET_ASIDE = [(f"Satz {n} über Eulen.", f"Sentence {n} about owls.") for n in ra
 LEARNT = [("Eins.", "One."), ("Zwei.", "Two."), ("Drei.", "Three.")]
 
 
-def test_what_is_better_on_corrections_set_aside_wins(night):
+def test_what_is_better_on_corrections_set_aside_wins(night, record):
     night.lay_down("held_out", SET_ASIDE)
     night.lay_down("learnt", LEARNT)
     night.tables["new"] = dict(SET_ASIDE) | {"Eins.": "One.", "Zwei.": "Two.", "Drei.": "Tree."}
@@ -125,7 +133,29 @@ def test_what_is_better_on_corrections_set_aside_wins(night):
     report = render_learned(learned)
     assert "2 of 3 are translated as they were corrected; the champion does so with 1" in report
     assert "| filter alignment | 7 |" in report
+    assert "The finished model is 0.4 of the initial one" in report
+    assert learned.average == AVERAGE
+    assert record(learned)["champion_share"] == 0.4
     assert "| `Drei.` | `Three.` | `Tree.` |" in report
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Records what a night has brought; returns the numbers that MLflow is sent."""
+    sent = {}
+    tracker = SimpleNamespace(
+        metrics=lambda numbers, step: sent.update(numbers), artifact=lambda path: None
+    )
+    monkeypatch.setattr(contest, "open_tracker", lambda *_, **__: nullcontext(tracker))
+    monkeypatch.setattr(paths, "RUNS", tmp_path / "runs")
+
+    def record(learned):
+        contest.record_learned(learned, CHALLENGER)
+        written = files.read_json(tmp_path / "runs/f/learned.json")
+        assert build(contest.Learned, written, at="learned") == learned
+        return sent
+
+    return record
 
 
 def test_what_is_as_good_as_before_is_held(night):

@@ -71,6 +71,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     export(folder / "export")
     record = {"fingerprint": "f" * 16, "params": {"model": {"architecture": "rnn"}}}
+    record["average"] = {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
     files.write_json(folder / "training.json", record)
     files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
     files.write_json(folder / "download.json", {"corpus": describe_corpora(download())})
@@ -96,6 +97,7 @@ def test_an_export_says_what_it_is(project):
     told |= {"corpus": "demo", "pairs": "29,000"}
     assert found.tags.items() >= told.items()
     assert found.languages.codes[1] == "en"
+    assert found.average.share == 0.4
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
 
