@@ -36,8 +36,8 @@ from nmt_core.translation.fitting import (
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import CONFIDENCE_SENTENCES, DownloadParams, EvaluateParams, load
-from stages.reporting.confidence import read_confidence
+from stages.params import DownloadParams, EvaluateParams, load
+from stages.reporting.confidence import CONFIDENCE_SENTENCES, read_confidence
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.reporting.run_page import render_run_page
 from stages.reporting.run_report import (

@@ -255,10 +255,6 @@ class TrainParams(Config):
         return self
 
 
-CONFIDENCE_SENTENCES = 1000
-"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
-
-
 class BehaviourParams(Config):
     """What comes through when test sentences change; see ``nmt check``."""
 

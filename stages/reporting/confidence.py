@@ -6,6 +6,9 @@ from typing import Any
 from nmt_core.base import config
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
 
+CONFIDENCE_SENTENCES = 1000
+"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
+
 
 def read_confidence(evaluation: dict[str, Any]) -> ConfidenceModel | None:
     """Return what an evaluation has fitted, from its metrics; None if it could not."""
