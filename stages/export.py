@@ -105,9 +105,10 @@ def learn_from_training(
     if settings is None:
         return None
     source, target = translator.source, translator.target
-    lines = (files.read_lines(inputs.corpus / f"train.{side}") for side in paths.SIDES)
-    count = files.read_json(inputs.corpus / "corpus.json")["pairs"]["train"]
-    chosen = islice(zip(*lines, strict=True), 0, None, -(-count // settings.pairs))
+    sides = [inputs.corpus / f"train.{side}" for side in paths.SIDES]
+    count = sum(1 for _ in files.read_lines(sides[0]))
+    lines = zip(*map(files.read_lines, sides), strict=True)
+    chosen = islice(lines, 0, None, max(1, -(-count // settings.pairs)))
     pairs = [(np.array(source.ids(one)), np.array(target.ids(other))) for one, other in chosen]
     tokens = source.vocabulary.tokens, target.vocabulary.tokens
     return learn_shortlist(pairs, tokens, settings)

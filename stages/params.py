@@ -363,7 +363,6 @@ SECTIONS: dict[str, type[Config]] = {
 """The type of every section: of each stage, in order; then those that change no result, and that no
 stage lists in dvc.yaml."""
 
-
 OPTIONAL = ("promotion",)
 """Sections that a params.yaml of an earlier version lacks; their defaults hold then."""
 

@@ -39,7 +39,7 @@ class ShortlistConfig(Config):
 
     translations: int = Field(20, ge=1, le=1000)
     """Target tokens for each token of the source: those that it is linked with most often."""
-    frequent: int = Field(50, ge=0, le=10_000)
+    frequent: int = Field(50, ge=1, le=10_000)
     """Target tokens for any source: those that are most frequent."""
     pairs: int = Field(200_000, ge=1, le=10_000_000)
     """Training pairs to learn from."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from nmt_core.alignment.settings import ShortlistConfig
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import read_manifest
@@ -27,7 +28,7 @@ def seal(folder, params, monkeypatch):
     """Return an export of a model that has learnt nothing, and its metrics."""
     translator = replace(tiny_translator(), languages=DE_EN)
     monkeypatch.setattr(export, "load_trained", lambda *_: translator)
-    for split in ("test", "validation"):
+    for split in ("train", "test", "validation"):
         for side in ("source", "target"):
             files.write_lines(folder / f"{split}.{side}", [line for line in LINES if line])
     files.write_json(folder / "model.json", MODEL.model_dump(mode="json"))
@@ -76,3 +77,25 @@ def test_a_contradiction_is_named_by_its_line(tmp_path):
     params = write_terms(tmp_path, "Haus\tmanor\nHaus\thovel\n")
     with pytest.raises(ConfigError, match=r"terms\.tsv, line 2: 'Haus' stands in line 1"):
         export.read_glossary(params, DE_EN)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "read"), [(1, [0]), (3, [0, 4, 8]), (10, [*range(10)]), (99, [*range(10)])]
+)
+def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
+    tmp_path, monkeypatch, pairs, read
+):
+    translator = tiny_translator()
+    for side in ("source", "target"):
+        files.write_lines(tmp_path / f"train.{side}", ["a" * (n + 1) for n in range(10)])
+    seen = []
+    monkeypatch.setattr(export, "learn_shortlist", lambda *those: seen.append(those))
+    inputs, settings = TrainedInputs(corpus=tmp_path), ShortlistConfig(pairs=pairs)
+    export.learn_from_training(settings, inputs, translator)
+    [(given, tokens, known)] = seen
+
+    wanted = [translator.source.ids("a" * (n + 1)) for n in read]
+    assert [[side.tolist() for side in pair] for pair in given] == [[one, one] for one in wanted]
+    assert tokens == (translator.source.vocabulary.tokens, translator.target.vocabulary.tokens)
+    assert known == settings
+    assert export.learn_from_training(None, inputs, translator) is None
