@@ -266,6 +266,19 @@ def test_a_shortlist_that_loses_too_much_is_left_out(tmp_path, monkeypatch, capl
     assert engine.parity.bleu == pytest.approx(engine.parity.bleu_torch, abs=5)
 
 
+def test_what_takes_the_place_of_int8_may_have_a_shortlist(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        prepared,
+        "explain_disparity",
+        lambda precision, _: "it is bad" if precision == "int8" else None,
+    )
+    found = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
+
+    assert [engine.name for engine in found.engines] == ["ctranslate2_float32"]
+    assert found.engines[0].engine.has_shortlist
+    assert not found.reports["ctranslate2_int8"]["shortlist"]
+
+
 def test_what_knows_no_shortlist_is_written_without(tmp_path):
     model = RnnConfig(width=16, hidden_width=16)
     shortlist = Shortlist([UNK + 1], {})
