@@ -42,9 +42,10 @@ class LearningConfig(Config):
     learning_rate: float = Field(0.0005, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
-    champion_share: AverageShare = "auto"
-    """Share of the champion in what is learnt, by ``train.initial_share``: the least tenth that
-    keeps its loss on its own validation text, or a number (docs/results.md)."""
+    champion_share: AverageShare = 0.0
+    """Share of the champion in what is learnt, by ``train.initial_share``; ``auto`` is the least
+    tenth that keeps its loss on its own validation text, and may be too much of it for words that
+    it has never read (docs/results.md)."""
 
     screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
     """Filters of what nobody has approved: signals are learnt from the text of before, thresholds
