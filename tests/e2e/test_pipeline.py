@@ -255,7 +255,9 @@ def test_changed_words_continue(finished, tmp_path):
     assert copy.run("dvc repro train").ran == []
 
     edit(copy, "nmt_core/training/trainer.py", '"""The training loop', '# Of this:\n\n"""The loop')
-    edit(copy, "stages/train.py", '    """Return the numbers of the best validation."""\n', "")
+    edit(
+        copy, "stages/train.py", '    """Return the history as CSV, a line per validation."""\n', ""
+    )
     copy.run("dvc repro train")
 
     assert copy.ran == ["train"]
