@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from nmt_core.base import files
 from nmt_core.base.raw_lines import open_raw
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.screen import Screen, learn_screen
@@ -37,11 +38,6 @@ def read_lines(path: Path, most: int) -> list[str]:
     """Return the first lines of a file."""
     with open_raw(path) as file:
         return [line.decode().rstrip("\r\n") for line in islice(file, most)]
-
-
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """Write lines into a file."""
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 def shift(pair: Pair, following: Pair, draw: random.Random) -> Pair:
@@ -116,8 +112,8 @@ def write_text(
     sound = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == "sound"]
     for name, some in (("noisy", pairs), ("sound", sound)):
         for side, code in enumerate(codes):
-            write_lines(folder / f"{name}.{code}", [pair[side] for pair in some])
-    write_lines(folder / "noisy.kind", kinds)
+            files.write_lines(folder / f"{name}.{code}", [pair[side] for pair in some])
+    files.write_lines(folder / "noisy.kind", kinds)
 
 
 def measure(
