@@ -30,6 +30,10 @@ LEAST_SENTENCES = 100
 LEAST_HELD_OUT = 10
 """Corrections set aside below which a contest on them says nothing."""
 
+HELD_OUT_METRIC = "chrf"
+"""Must be better on corrections set aside: these are few, and it finds a gain in fewer sentences
+than BLEU does (docs/results.md), which may be no worse there."""
+
 EXAMPLES = 20
 """Corrections that are shown of those that are still translated otherwise."""
 
@@ -107,11 +111,11 @@ def run_learning_contest(
     old, new = translate_corrections(registry, contest, challenger, held_out, learnt, params)
     verdict = None
     if len(held_out.sources) >= LEAST_HELD_OUT:
-        count, plain = len(held_out.sources), gate.model_copy(update={"slices": {}})
+        count = len(held_out.sources)
         champion, taught = (
             Candidate(one.name, *held_out, one.hypotheses[:count]) for one in (old, new)
         )
-        verdict = judge(champion, taught, plain, languages=challenger.languages.codes)
+        verdict = judge(champion, taught, adapt_gate(gate), languages=challenger.languages.codes)
     after = new.hypotheses[len(held_out.sources) :]
     before = old.hypotheses[len(held_out.sources) :]
     missed = [
@@ -139,6 +143,12 @@ def list_guards(challenger: Exported) -> dict[str, float]:
         for name, mask in found.items()
         if mask is not None and mask.sum() >= LEAST_SENTENCES
     }
+
+
+def adapt_gate(gate: GateConfig) -> GateConfig:
+    """Return the gate for corrections set aside: by chrF first, and without slices."""
+    others = [name for name in gate.metrics if name != HELD_OUT_METRIC]
+    return gate.model_copy(update={"metrics": [HELD_OUT_METRIC, *others], "slices": {}})
 
 
 def translate_corrections(

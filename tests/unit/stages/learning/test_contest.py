@@ -165,6 +165,28 @@ def test_what_is_as_good_as_before_is_held(night):
     assert night.run().contest.outcome == "hold"
 
 
+def test_words_that_are_nearly_right_are_better_though_bleu_sees_nothing(night):
+    night.lay_down("held_out", SET_ASIDE)
+    night.lay_down("learnt", LEARNT)
+    night.tables["new"] = {source: f"Sentences{source[5:7]}abouts owl" for source, _ in SET_ASIDE}
+    learned = night.run()
+    first, second = learned.held_out.effects
+    assert (first.metric, second.metric) == ("chrf", "bleu")
+    assert second.better > GATE.significance
+    assert learned.contest.outcome == "promote"
+
+
+def test_more_letters_right_are_no_gain_where_bleu_is_worse(night):
+    night.lay_down("held_out", SET_ASIDE)
+    night.lay_down("learnt", LEARNT)
+    night.tables["old"] = {source: "Sentence about owls." for source, _ in SET_ASIDE}
+    night.tables["new"] = {source: f"Sentences{source[5:7]}about owls ." for source, _ in SET_ASIDE}
+    learned = night.run()
+    first, second = learned.held_out.effects
+    assert first.gain > 0 > second.gain
+    assert learned.contest.outcome == "reject"
+
+
 def test_too_few_to_test_on_are_no_reason_to_change(night):
     night.lay_down("held_out", SET_ASIDE[:9])
     night.lay_down("learnt", LEARNT)
