@@ -128,14 +128,18 @@ export async function suggest({ text, suggestion, before, source, target, key })
   await ask("suggest", { body: JSON.stringify(body) });
 }
 
-/** Return the address of a file's translation on this server. */
+/**
+ * Return {address, memory, left} of a file's translation: its address on this server, how many
+ * sentences the memory translated, and how many messages stay as they are.
+ */
 export async function translateFile({ file, source, target, key }) {
   const form = new FormData();
   form.append("file", file);
   form.append("source", source);
   form.append("target", target);
   if (key) form.append("api_key", key);
-  const { translatedFileUrl } = await ask("translate_file", { body: form });
+  const { translatedFileUrl, memory, left } = await ask("translate_file", { body: form });
+  // a proxy may know the server by another name than it does itself
   const { pathname, search } = new URL(translatedFileUrl, document.baseURI);
-  return pathname + search; // a proxy may know the server by another name than it does itself
+  return { address: pathname + search, memory: memory ?? 0, left: left ?? 0 };
 }

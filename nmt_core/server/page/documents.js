@@ -92,13 +92,16 @@ class Row {
     this.#tell("Translating", "busy");
   }
 
-  finish(address, target) {
+  finish({ address, memory, left }, target) {
     const link = make("a", "", "Download");
     link.href = address;
     link.download = this.name.replace(/(\.[^.]+)?$/, `.${target}$1`);
     link.append(make("span", "unseen", ` the translation of ${this.name}`));
     this.#tell("", "done");
-    this.element.lastChild.append(link);
+    const state = this.element.querySelector(".state");
+    if (memory) state.append(`${count(memory, "sentence")} from the translation memory. `);
+    if (left) state.append(`${count(left, "message")} left as in the file. `);
+    state.append(link);
     link.click();
   }
 
@@ -111,6 +114,10 @@ class Row {
     this.element.className = state;
     this.element.querySelector(".state").textContent = sentence;
   }
+}
+
+function count(number, what) {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function make(kind, name, text) {

@@ -1,5 +1,8 @@
 """A translation is corrected on the page, and what was approved is shown and taken."""
 
+import json
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -9,10 +12,11 @@ from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.text.languages import Languages
 from tests.support.page import serving
-from tests.support.page_reading import translated, write
+from tests.support.page_reading import file, translated, write
 
 ONE, TWO = "Der Bericht.", "Der Gerichtshof."
 ATTACK = '<img src=x onerror="document.title = 1"><script>document.title = 2</script>'
+PLURAL = "Es gibt {n, plural, one {einen Bericht} other {Berichte}} hier."
 DE_EN = Languages(source="de", target="en")
 
 
@@ -29,6 +33,27 @@ def address(folder):
     given = {"suggestions": "all", "corrections": folder / "c.jsonl", "memory": memory.path}
     with serving(max_characters=5000, **given) as address:
         yield address
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (["Das Parlament!", "Der Berichter.", PLURAL], "2 sentences from the translation memory. "),
+        (["Das Parlament!", PLURAL, PLURAL], "1 sentence from the translation memory. "),
+        (["Der Bericht.", PLURAL], ""),
+    ],
+)
+def test_a_file_says_what_the_memory_knew_and_what_stays(open_page, messages, told):
+    page = open_page()
+    content = json.dumps({f"m{n}": message for n, message in enumerate(messages)})
+    with page.expect_download() as download:
+        page.set_input_files("#file", [file("app.json", content)])
+    assert PLURAL in download.value.path().read_text()
+    left = messages.count(PLURAL)
+    told += f"{left} message{'s' * (left > 1)} left as in the file. "
+    expect(page.locator("#documents .state")).to_have_text(
+        re.compile(f"^{told}Download the translation of app.json$")
+    )
 
 
 def read(folder):
