@@ -34,7 +34,12 @@ from stages.params import DownloadParams, load
 from stages.runtime.params_file import read
 from stages.synthesis.composition import compose_synthesis, leave_out
 from stages.synthesis.settings import SynthesisConfig
-from stages.synthesis.synthesis import WrittenSynthesis, render_synthesis, synthesize
+from stages.synthesis.synthesis import (
+    WrittenSynthesis,
+    check_inputs,
+    render_synthesis,
+    synthesize,
+)
 
 TEACHERS = paths.DOWNLOADS / "teachers"
 """Copies of exports of this clone that teach: the student's takes their place."""
@@ -145,7 +150,7 @@ def main(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Let a teacher translate text, and train on it beside the text that is there."""
     with report_errors():
-        plan_stages("export")  # before a server is started
+        plan_stages("export")
         synthesis = build(
             SynthesisConfig,
             {
@@ -160,7 +165,8 @@ def main(  # noqa: PLR0913 - one argument per option
             },
             at="synthesis",
         )
-        check_server()
+        check_inputs(synthesis, load(DownloadParams, "download").languages)
+        check_server()  # what is wrong with all else was told before one is started
         leave_nothing_behind()
         written = synthesize_and_train(synthesis, student=student, settings=settings)
     if written is not None:

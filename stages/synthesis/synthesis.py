@@ -79,12 +79,36 @@ def synthesize(
     total = sum(1 for _ in read_texts(texts))
     if not total:
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
-    turned = Languages(source=languages.target, target=languages.source)
-    teacher = find_teacher(config, turned if config.backward else languages)
+    teacher = open_teacher(config, languages)
     chunks = translate_part(teacher, config, texts, lambda done: say(done, total))
     if not all(path.exists() for path in chunks):
         return None
     return write_pairs(teacher, config, texts, chunks)
+
+
+def open_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:
+    """Return the teacher of a training in these languages, of the other direction if backward.
+
+    Raises:
+        ConfigError: if there is no such teacher, or it translates other languages.
+        BundleError: if an export is not sound.
+        DownloadError: if an address is none.
+    """
+    turned = Languages(source=languages.target, target=languages.source)
+    return find_teacher(config, turned if config.backward else languages)
+
+
+def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
+    """Look whether the teacher and the texts that are named can be had.
+
+    Raises:
+        ConfigError: if there is no such teacher, or it translates other languages.
+        BundleError: if an export is not sound.
+        CorpusError: if a text is not there.
+        DownloadError: if an address is none.
+    """
+    read_texts(config.text)
+    open_teacher(config, languages)
 
 
 def list_texts(

@@ -13,6 +13,7 @@ from flows import synthesize as flow_module
 from flows.synthesize import keep_teacher, synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import LineProgress
+from nmt_core.text.languages import Languages
 from stages import paths
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
@@ -148,8 +149,25 @@ def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
     assert read_params() == flow.before
 
 
+def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, monkeypatch, capsys):
+    languages = Languages(source="de", target="en")
+    monkeypatch.setattr(flow_module, "load", lambda *_: SimpleNamespace(languages=languages))
+    monkeypatch.setattr(flow_module, "check_server", lambda: pytest.fail("a server"))
+    application = typer.Typer()
+    application.command()(flow_module.main)
+    for told, missing in (
+        ("nobody", "the teacher nobody is not there"),
+        ("teacher --text none.de", "none.de is not there"),
+    ):
+        assert application(told.split(), standalone_mode=False) == 1
+        assert missing in capsys.readouterr().err
+
+
 def test_the_command_says_all_of_it(flow, monkeypatch, capsys):
-    given = []
+    given, checked = [], []
+    monkeypatch.setattr(
+        flow_module, "check_inputs", lambda config, languages: checked.append(config)
+    )
     monkeypatch.setattr(flow_module, "check_server", lambda: None)
     monkeypatch.setattr(flow_module, "leave_nothing_behind", lambda: None)
     monkeypatch.setattr(
@@ -165,6 +183,7 @@ def test_the_command_says_all_of_it(flow, monkeypatch, capsys):
         part="2/4", sampling=True, backward=True,
     )  # fmt: skip
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
+    assert checked == [config]
     assert "| kept | 400 |" in capsys.readouterr().out
 
 
