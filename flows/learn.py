@@ -18,6 +18,8 @@ from rich.console import Console
 from flows import clone
 from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.nodes.job import NodesConfig
+from flows.nodes.ways import check_nodes
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
 from flows.retrain import promote_winner, registry_was_away
 from nmt_core.base import files
@@ -80,6 +82,7 @@ def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, b
 def learn(
     learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
     gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
+    nodes: NodesConfig | None = None,
 ) -> Learned | None:
     """Learn from what users corrected, and promote the result if both tests agree.
 
@@ -88,8 +91,11 @@ def learn(
     Args:
         learning: What is learnt of corrections, and how long.
         gate: How much evidence a promotion takes.
+        nodes: Machines that train one model, in the folder of this clone, which they share: how
+            many, and whether Slurm or Kubernetes starts them. Null trains here.
     """
     say = get_run_logger().info
+    check_nodes(nodes)
     with clone.hold_clone(say):
         restore_params()
         introduce()
@@ -112,7 +118,7 @@ def learn(
         files.write_text(BEFORE, paths.PARAMS.read_text(encoding="utf-8"))
         try:
             clone.put_params(params)
-            run_stages(plan_stages("export"), shared=False)
+            run_stages(plan_stages("export"), shared=False, nodes=nodes)
             publish()
             who = f"flow run {flow_run.get_name()}"
             learned = decide_learned(lesson, gate, promotion=str(flow_run.get_id()), by=who)

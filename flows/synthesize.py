@@ -18,6 +18,8 @@ from rich.console import Console
 from flows import clone
 from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.nodes.job import NodesConfig
+from flows.nodes.ways import check_nodes
 from flows.pipeline import introduce, plan_stages, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
@@ -56,6 +58,7 @@ def synthesize_and_train(
     synthesis: SynthesisConfig = SynthesisConfig(),  # noqa: B008 - frozen
     student: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
     settings: list[str] | None = None,
+    nodes: NodesConfig | None = None,
 ) -> WrittenSynthesis | None:
     """Let a teacher translate text, and train a model on it beside the text that is there.
 
@@ -65,8 +68,11 @@ def synthesize_and_train(
         synthesis: Who translates what, and which pairs are kept.
         student: Train a small, fast model, by the preset student.
         settings: What to change in params.yaml for the training, as in `make repro`.
+        nodes: Machines that train one model, in the folder of this clone, which they share: how
+            many, and whether Slurm or Kubernetes starts them. Null trains here.
     """
     say = get_run_logger().info
+    check_nodes(nodes)
     with clone.hold_clone(say):
         introduce()
         config = keep_teacher(synthesis)
@@ -98,7 +104,7 @@ def synthesize_and_train(
         create_markdown_artifact(
             render_synthesis(written), key="synthesis", description="What the teacher has made"
         )
-        run_stages(plan_stages("export"), shared=False)
+        run_stages(plan_stages("export"), shared=False, nodes=nodes)
         publish()
     return written
 

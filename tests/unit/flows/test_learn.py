@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows import learn, retrain
+from flows.nodes.job import NodesConfig
 from nmt_core.base.errors import NmtError
 from stages.learning.contest import Learned
 from stages.learning.lesson import WrittenLesson
@@ -47,8 +48,8 @@ def flow(monkeypatch, tmp_path):
         yield
         state.done.append("let go")
 
-    def run_stages(stages, *, shared):
-        state.done.append((stages, Path("params.yaml").read_text()))
+    def run_stages(stages, *, shared, nodes=None):
+        state.done.append((stages, Path("params.yaml").read_text(), *([nodes] if nodes else [])))
         if stages == state.fails:
             raise NmtError("a stage fails")
 
@@ -110,6 +111,18 @@ def test_a_lesson_that_fails_is_learnt_another_night(flow):
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
     assert not learn.BEFORE.exists()
+
+
+def test_machines_share_the_training_alone(flow, monkeypatch):
+    checked = []
+    monkeypatch.setattr(learn, "check_nodes", lambda nodes: checked.append((nodes, *flow.done)))
+    nodes = NodesConfig(count=2, by="slurm")
+    learn.learn.fn(nodes=nodes)
+    assert checked == [(nodes,)]  # before all else
+    assert flow.done[1:3] == [
+        ("until download", "before"),
+        ("until export", "of the lesson", nodes),
+    ]
 
 
 def test_settings_come_back_after_a_crash(flow):

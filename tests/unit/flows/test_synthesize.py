@@ -10,6 +10,7 @@ import typer
 import yaml
 
 from flows import synthesize as flow_module
+from flows.nodes.job import NodesConfig
 from flows.synthesize import keep_teacher, synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import LineProgress
@@ -55,7 +56,9 @@ def flow(monkeypatch, tmp_path):
     for name, value in {
         "clone": clone,
         "introduce": lambda: None,
-        "run_stages": lambda stages, *, shared: note(stages),  # noqa: PLW0108 - has shared
+        "run_stages": lambda stages, *, shared, nodes=None: note(
+            f"{stages} on {nodes.count}" if nodes else stages
+        ),
         "plan_stages": lambda until: until,
         "load": lambda *_: SimpleNamespace(languages="l"),
         "translate_text": translate,
@@ -91,6 +94,14 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of what is read
     assert params["train"]["seed"] == 7
     assert params["train"]["model"] == flow.before["train"]["model"]
+
+
+def test_machines_share_the_training_alone(flow, monkeypatch):
+    checked = []
+    monkeypatch.setattr(flow_module, "check_nodes", lambda nodes: checked.append(len(flow.done)))
+    run(nodes=NodesConfig(count=2, by="slurm"))
+    assert checked == [0]
+    assert [what for what, _ in flow.done] == ["download", "translate", "export on 2", "publish"]
 
 
 def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
