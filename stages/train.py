@@ -144,7 +144,7 @@ def run(
                 tolerance=params.initial_tolerance,
             )
             display.note(describe_average(average))
-        elif initial and share != "auto":
+        elif initial and share != "auto" and share > 0:
             average_with(initial, model, known, params.initial_parts, share)
     return model, progress, average
 

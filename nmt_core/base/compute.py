@@ -28,6 +28,17 @@ class Compute:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=self.dtype)
 
+    def seed(self, seed: int) -> None:
+        """Seed what PyTorch draws on this device, and on the processor.
+
+        ``torch.manual_seed`` notes the seed for devices that are not there, too, each with the
+        stack of calls, which takes as long as an update of a tiny model.
+        """
+        if self.device.type == "cpu":
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
+
 
 def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: int = 0) -> Compute:
     """Set threads, memory and determinism for this process, and return where to compute.

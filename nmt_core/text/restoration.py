@@ -98,6 +98,8 @@ class Restorer:
 
     def restore_accents(self, line: str) -> str:
         """Return a line with the accents of words that are known with accents alone."""
+        if self.accents.keys().isdisjoint(map(str.lower, _WORD.findall(line))):
+            return line
         return _WORD.sub(lambda match: self._restore_word(match[0]), line)
 
     def _restore_word(self, word: str) -> str:
@@ -146,7 +148,11 @@ def find_odd_case(line: str) -> OddCase | None:
     A line is in capitals, or has one at the beginning of every word, if at most one word in ten is
     otherwise, such as a unit or an article; it is in lower case if all of it is.
     """
-    words = [letters for word in line.split() if (letters := "".join(_WORD.findall(word)))]
+    parts = line.split()
+    small = sum(part[0].isalpha() and part[0].islower() for part in parts)
+    if small > len(parts) // ONE_IN and not line.islower():
+        return None  # as nearly every line, and sooner told
+    words = [letters for word in parts if (letters := "".join(_WORD.findall(word)))]
     if len(words) < FEWEST_WORDS:
         return None
     others = len(words) // ONE_IN

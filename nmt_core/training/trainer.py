@@ -207,7 +207,7 @@ class Trainer:
         if not share.batch.rows:
             return torch.zeros((), device=device)
         batch = objective.prepare(share.batch.to(device), step, done, rank)
-        torch.manual_seed(derive_seed(objective.seed, "dropout", step, *rank))
+        objective.compute.seed(derive_seed(objective.seed, "dropout", step, *rank))
         with objective.compute.autocast():
             loss, nats = objective.compute_loss(replace(share, batch=batch), step)
         loss.backward()

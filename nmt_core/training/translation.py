@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 from typing_extensions import override
 
@@ -64,7 +63,7 @@ class TranslationObjective(Objective[Batch]):
     def prepare(self, batch: Batch, step: int, done: float, rank: tuple[int, ...]) -> Batch:
         """Replace target words by predicted ones, as scheduled sampling says."""
         sampling = self.config.scheduled_sampling
-        torch.manual_seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
+        self.compute.seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             return replace_with_predictions(self.model, batch, sampling, done)
 

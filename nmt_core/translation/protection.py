@@ -185,7 +185,7 @@ class Protector:
 
     def _mask_all(self, plain: ProtectedLine) -> ProtectedLine:
         """Return a line with symbols for all of its literals."""
-        found = self.protect(plain.line, symbols_for_all=True)
+        found = self._protect(plain.line, plain.literals, symbols_for_all=True)
         return found._replace(text=replace(found.text, tag=plain.text.tag))
 
     def _finish(
@@ -196,15 +196,26 @@ class Protector:
             for line, several in zip(given, found, strict=True)
         ]
 
-    def protect(self, line: str | Tokenized, *, symbols_for_all: bool = False) -> ProtectedLine:
+    def protect(self, line: str | Tokenized) -> ProtectedLine:
+        """Return a line as the model should read it."""
+        text = line.line if isinstance(line, Tokenized) else line
+        return self._protect(line, find_literals(text, self.languages.source, self.kinds))
+
+    def _protect(
+        self,
+        line: str | Tokenized,
+        literals: Sequence[Literal],
+        *,
+        symbols_for_all: bool = False,
+    ) -> ProtectedLine:
         """Return a line as the model should read it.
 
         Args:
             line: the line.
+            literals: all that are found in it.
             symbols_for_all: put symbols in the place of numbers and translated terms, too.
         """
         text = line.line if isinstance(line, Tokenized) else line
-        literals = find_literals(text, self.languages.source, self.kinds)
         replaced = literals if self.symbols else []
         plain = mask(text, [one for one in replaced if one.kind.is_masked_first])
         masked = mask(text, replaced) if symbols_for_all else plain

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nmt_core.base import compute as module
-from nmt_core.base.compute import cpu_has_bfloat16, prepare_compute
+from nmt_core.base.compute import Compute, cpu_has_bfloat16, prepare_compute
 from nmt_core.base.errors import ConfigError
 from tests.support.processes import run_python
 from tests.support.torch_settings import torchs_own_settings
@@ -119,3 +119,12 @@ def test_bfloat16_is_known_by_the_processors_features(monkeypatch, capabilities,
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
 
     assert cpu_has_bfloat16() == fast
+
+
+def test_a_seed_decides_what_is_drawn_as_torch_itself_has_it():
+    compute = Compute(torch.device("cpu"), torch.float32)
+    torch.manual_seed(7)
+    wanted = torch.rand(3)
+    torch.manual_seed(8)
+    compute.seed(7)
+    assert torch.equal(torch.rand(3), wanted)
