@@ -57,7 +57,7 @@ def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
 def test_nothing_is_drawn_by_the_same_seed_twice(dataset, tmp_path, monkeypatch):
     """Of two updates, or two purposes: what is dropped says nothing of what is replaced."""
     seeds = []
-    monkeypatch.setattr(module.torch, "manual_seed", seeds.append)
+    monkeypatch.setattr(Compute, "seed", lambda _, seed: seeds.append(seed))
     training, _ = watched(dataset, tmp_path)
     seeds.clear()
     training.fit()
