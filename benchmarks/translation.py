@@ -25,8 +25,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -43,10 +44,7 @@ from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
-
-if TYPE_CHECKING:
-    from nmt_core.engines.onnx import OnnxEngine
+from nmt_core.text.vocabulary import EOS, PAD
 
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]
 VOCABULARY = 8000
@@ -103,78 +101,6 @@ def search_preset(name: str) -> Translate:
     return search
 
 
-def write_engines(name: str, folder: Path) -> dict[str, Translate]:
-    """Return the searches of ONNX Runtime over the same weights."""
-    from nmt_core.engines.engine import Request  # noqa: PLC0415 - older peers lack it
-    from nmt_core.engines.onnx import load_onnx  # noqa: PLC0415
-    from nmt_core.engines.tracing import write_onnx  # noqa: PLC0415
-
-    model = build_preset(name)
-    words = Vocabulary([*SPECIALS, *map(str, range(VOCABULARY - len(SPECIALS)))])
-    found = {}
-    for precision in ("float32", "int8"):
-        place = folder / f"{name}-{precision}"
-        write_onnx(place, precision, model=model, positions=80)
-        engine = load_onnx(place, words, words, name=f"onnx_{precision}", device="cpu", threads=1)
-
-        def search(
-            sentences: Sequence[list[int]], beam_size: int, engine: "OnnxEngine" = engine
-        ) -> None:
-            engine.search(
-                [Request(sentence) for sentence in sentences],
-                BEAM.model_copy(update={"beam_size": beam_size}),
-                batch_tokens=10_000,
-                probabilities=False,
-                attention=False,
-            )
-
-        found[engine.name] = search
-    return found
-
-
-def search_bundle(folder: Path) -> dict[str, Translate]:
-    """Return what translates lines by each engine of an exported model, and by hand."""
-    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - older peers
-    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - lack both
-
-    def load(engine: str) -> Translate:
-        translator = Translator.load(folder, engine=engine, device="cpu", threads=1)
-        return lambda lines, beam_size: translator.translate(lines, beam_size=beam_size)
-
-    names = list_usable_engines(folder)
-    by_hand = {
-        f"{name} by hand": translate_by_hand(folder, name)
-        for name in names
-        if name.startswith("ctranslate2")
-    }
-    return {name: load(name) for name in names} | by_hand
-
-
-def translate_by_hand(folder: Path, name: str) -> Translate:
-    """Return what translates lines by CTranslate2 as its documentation shows."""
-    import ctranslate2  # noqa: PLC0415 - older peers lack it
-    import sentencepiece  # noqa: PLC0415
-
-    source, target = (
-        sentencepiece.SentencePieceProcessor(
-            model_file=str(folder / f"tokenizer/{side}/sentencepiece.model")
-        )
-        for side in ("source", "target")
-    )
-    program = ctranslate2.Translator(
-        str(folder / "engines" / name), inter_threads=1, intra_threads=1
-    )
-
-    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
-        tokens = [[*pieces, "</s>"] for pieces in source.encode(list(lines), out_type=str)]
-        results = program.translate_batch(
-            tokens, beam_size=beam_size, max_batch_size=2048, batch_type="tokens"
-        )
-        return [target.decode(result.hypotheses[0]) for result in results]
-
-    return translate
-
-
 def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[str, float]:
     """Return sentences per processor second, greedy and with the beam, batched and line by line."""
     ordered = sorted(sentences, key=len)
@@ -210,14 +136,17 @@ def measure_all(
         found: Measured = {}
         for name in presets:
             with tempfile.TemporaryDirectory() as scratch:
-                others = {} if alone else write_engines(name, Path(scratch))
-                ways = {"torch": search_preset(name)} | others
+                ways = {"torch": search_preset(name)}
+                if not alone:
+                    write_engines = resolve_name("benchmarks.engines:write_engines")
+                    model = build_preset(name)
+                    ways |= write_engines(name, model, VOCABULARY, BEAM, Path(scratch))
                 found[name] = {way: measure(search, drawn, 64) for way, search in ways.items()}
         return found
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]
-    ways = search_bundle(bundle)
+    ways = resolve_name("benchmarks.engines:search_bundle")(bundle)
     return {bundle.name: {way: measure(search, lines, len(lines)) for way, search in ways.items()}}
 
 

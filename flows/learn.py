@@ -80,8 +80,8 @@ def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, b
 
 @flow
 def learn(
-    learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
-    gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
+    learning: LearningConfig = LearningConfig(),
+    gate: GateConfig = GateConfig(),
     nodes: NodesConfig | None = None,
 ) -> Learned | None:
     """Learn from what users corrected, and promote the result if both tests agree.

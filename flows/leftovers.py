@@ -6,24 +6,12 @@ number of the one that took it. So after a kill the same command would fail for 
 writes whole, it leaves the temporary files that it wrote first, and nobody else removes them.
 """
 
-import json
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
 
-import psutil
-
-from nmt_core.base import files
 from stages import paths
-
-if TYPE_CHECKING:
-    from dvc.repo import Repo
-
-CONFLICT = "<<<<<<<"
-"""Git's marks of a merge conflict, which a person must resolve."""
 
 TEMPORARY = re.compile(r"\.[\w-]{22}\.tmp", re.ASCII)
 """Names of DVC's temporary files (``dvc_objects.fs.utils.tmp_fname``)."""
@@ -41,19 +29,8 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
     Args:
         say: takes a sentence on each removed file.
     """
-    from dvc.exceptions import DvcException  # noqa: PLC0415 - slow, and rarely needed
-    from dvc.lock import LockError  # noqa: PLC0415
-    from dvc.repo import Repo  # noqa: PLC0415
-
-    try:
-        repo = Repo()
-        with repo.lock:
-            removed = [*_clear_locks(repo), *_clear_lock_file(repo)]
-    except (LockError, DvcException):  # one is at work, or DVC knows nothing of this folder
-        return False
-    for sentence in removed:
-        say(sentence)
-    return bool(removed)
+    removed: bool = resolve_name("flows.dvc_leftovers:remove_unreadable")(say)
+    return removed
 
 
 def clear_temporary_files() -> None:
@@ -67,103 +44,5 @@ def clear_temporary_files() -> None:
         for path in folder.rglob(".*.tmp")
         if TEMPORARY.fullmatch(path.name)
     ]
-    if not left:
-        return
-    from dvc.exceptions import DvcException  # noqa: PLC0415 - slow, and rarely needed
-    from dvc.lock import LockError  # noqa: PLC0415
-    from dvc.repo import Repo  # noqa: PLC0415
-
-    with suppress(LockError, DvcException), Repo().lock:
-        for path in left:
-            path.unlink(missing_ok=True)
-
-
-def _clear_locks(repo: "Repo") -> Iterator[str]:
-    """Remove unreadable lists of locks, and locks of ended processes."""
-    from dvc.lock import make_lock  # noqa: PLC0415
-    from dvc.repo.experiments.utils import EXEC_TMP_DIR  # noqa: PLC0415
-    from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK  # noqa: PLC0415
-
-    hard_links = repo.config["core"].get("hardlink_lock", False)
-    for folder in (Path(repo.tmp_dir), Path(repo.tmp_dir, EXEC_TMP_DIR)):
-        path = folder / RWLOCK_FILE
-        if not path.is_file():
-            continue
-        with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder), hardlink_lock=hard_links):
-            name = path.relative_to(repo.root_dir)
-            locks = _read_locks(path)
-            if locks is None and not _find_others(Path(repo.root_dir)):
-                path.unlink()
-                yield f"{name} was cut off when a dvc was killed; it is removed"
-            elif locks and (held := _keep_held(locks)) != locks:
-                files.write_text(path, json.dumps(held))
-                yield f"{name} named locks of a dvc that was killed; they are removed"
-
-
-def _clear_lock_file(repo: "Repo") -> Iterator[str]:
-    """Put a ``dvc.lock`` aside that dvc cannot read; it is made again, from DVC's cache."""
-    from dvc.dvcfile import Lockfile  # noqa: PLC0415
-    from dvc.exceptions import DvcException  # noqa: PLC0415
-
-    try:
-        Lockfile(repo, str(paths.LOCK)).load()
-    except DvcException:
-        if CONFLICT.encode() not in paths.LOCK.read_bytes():
-            aside = Path(repo.tmp_dir, paths.LOCK.name)
-            paths.LOCK.replace(aside)
-            yield (
-                f"{paths.LOCK} was cut off when a dvc was killed; it is made again, and what was "
-                f"left of it is {aside.relative_to(repo.root_dir)}"
-            )
-
-
-def _read_locks(path: Path) -> dict[str, Any] | None:
-    """Return the locks of a list by kind, or None if it cannot be read."""
-    from dvc.rwlock import SCHEMA  # noqa: PLC0415
-    from voluptuous import Invalid  # noqa: PLC0415
-
-    try:
-        locks: dict[str, Any] = SCHEMA(files.read_json(path))
-    except (ValueError, RecursionError, Invalid):
-        return None
-    return locks
-
-
-def _keep_held(locks: dict[str, Any]) -> dict[str, Any]:
-    """Return the locks of living processes."""
-    readers = {
-        path: [info for info in infos if _holds(info)] for path, infos in locks["read"].items()
-    }
-    return {
-        "write": {path: info for path, info in locks["write"].items() if _holds(info)},
-        "read": {path: infos for path, infos in readers.items() if infos},
-    }
-
-
-def _holds(info: dict[str, Any]) -> bool:
-    """Tell whether the process that took a lock lives, rather than another with its number."""
-    _, *arguments = info["cmd"].split(" ")
-    try:
-        command = " ".join(psutil.Process(info["pid"]).cmdline())
-    except psutil.AccessDenied:  # another user's, only its number is known
-        return True
-    except psutil.Error:
-        return False
-    return command.endswith(" ".join(arguments))
-
-
-def _find_others(root: Path) -> list[psutil.Process]:
-    """Return the dvc programs at work in a checkout, beside this process.
-
-    Its daemon, which asks for newer versions of DVC, holds no lock.
-    """
-    others = []
-    for process in psutil.process_iter():
-        try:
-            words = process.cmdline()
-            named = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
-            if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
-                others.append(process)
-        except psutil.Error:
-            continue
-    return others
+    if left:
+        resolve_name("flows.dvc_leftovers:remove_unheld")(left)

@@ -126,7 +126,7 @@ def retrain(
     settings: list[str] | None = None,
     revision: str | None = None,
     test_set: Judged = "same",
-    gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
+    gate: GateConfig = GateConfig(),
     across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
     nodes: NodesConfig | None = None,
 ) -> Contest:

@@ -55,7 +55,7 @@ def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynt
 
 @flow(name="synthesize")
 def synthesize_and_train(
-    synthesis: SynthesisConfig = SynthesisConfig(),  # noqa: B008 - frozen
+    synthesis: SynthesisConfig = SynthesisConfig(),
     student: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
     settings: list[str] | None = None,
     nodes: NodesConfig | None = None,

@@ -81,7 +81,7 @@ class FileRequest(Body):
 class FileAnswer(Body):
     """The address of a translated file."""
 
-    translatedFileUrl: str  # noqa: N815 - LibreTranslate's
+    translatedFileUrl: str
     """Its address, for ten minutes."""
     memory: int | Absent = None
     """How many of its sentences the memory translated; absent where there is none."""
@@ -196,8 +196,8 @@ class TextDetails(Body):
 class TranslateAnswer(Body):
     """Translations; lists where `q` is one."""
 
-    translatedText: str | list[str]  # noqa: N815 - LibreTranslate's
-    detectedLanguage: Detected | list[Detected] | Absent = None  # noqa: N815 - LibreTranslate's
+    translatedText: str | list[str]
+    detectedLanguage: Detected | list[Detected] | Absent = None
     """Where `source` was `auto`."""
     alternatives: list[str] | list[list[str]] | Absent = None
     """Where some were wanted."""
@@ -256,17 +256,17 @@ class OfferedModel(Body):
 class FrontendSettings(Body):
     """Settings of the page, as LibreTranslate names them."""
 
-    charLimit: int  # noqa: N815 - LibreTranslate's
-    frontendTimeout: int  # noqa: N815 - LibreTranslate's
+    charLimit: int
+    frontendTimeout: int
     """Milliseconds to wait after a key was pressed."""
-    apiKeys: bool  # noqa: N815 - LibreTranslate's
-    keyRequired: bool  # noqa: N815 - LibreTranslate's
+    apiKeys: bool
+    keyRequired: bool
     suggestions: bool
-    filesTranslation: bool  # noqa: N815 - LibreTranslate's
-    supportedFilesFormat: list[str]  # noqa: N815 - LibreTranslate's
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
     language: DefaultLanguages
-    alternativesLimit: int  # noqa: N815 - in LibreTranslate's manner
-    fileLimit: int  # noqa: N815 - in LibreTranslate's manner
+    alternativesLimit: int
+    fileLimit: int
     """Bytes of a file."""
     models: list[OfferedModel]
 

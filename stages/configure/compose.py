@@ -1,12 +1,12 @@
 """Compose params.yaml from the groups in conf/, check it, and write it with its comments."""
 
-import copy
 import io
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import yaml
@@ -16,7 +16,6 @@ from ruamel.yaml.comments import CommentedMap
 from nmt_core.base import config, files
 from nmt_core.base.config import Config, read_docstrings
 from nmt_core.base.errors import ConfigError, NmtError, suggest
-from nmt_core.fetch.address import redact
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.configure import auto
@@ -183,31 +182,10 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
     """
     if not settings:
         return values
-    from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: PLC0415 - slow
-    from hydra.errors import HydraException  # noqa: PLC0415
-
-    fresh = copy.deepcopy(values)
-    try:
-        overrides = OverridesParser.create().parse_overrides(settings)
-    except HydraException as error:
-        reason = redact(str(error)).split("\n")[0]
-        raise ConfigError(f"{reason}; write settings as section.key=value") from None
-    for override in overrides:
-        if override.is_sweep_override():
-            raise ConfigError(
-                f"{override.input_line} is several values; write a list as "
-                f"{override.key_or_group}=[a,b]"
-            )
-        *parents, last = override.key_or_group.split(".")
-        node = fresh
-        for name in parents:
-            inner = node.get(name)
-            node[name] = node = inner if isinstance(inner, dict) else {}
-        if override.is_delete():
-            node.pop(last, None)
-        else:
-            node[last] = override.value()
-    return fresh
+    changed: dict[str, Any] = resolve_name("stages.configure.groups:apply_overrides")(
+        values, settings
+    )
+    return changed
 
 
 def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
@@ -216,28 +194,13 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     Raises:
         ConfigError: if a group or an override is unknown.
     """
-    from hydra import compose, initialize_config_dir  # noqa: PLC0415 - slow, and rarely needed
-    from hydra.errors import HydraException  # noqa: PLC0415
-    from omegaconf import OmegaConf  # noqa: PLC0415
-    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
-
     check_choices(
         [override for override in overrides if (conf / override.partition("=")[0]).is_dir()], conf
     )
-    try:
-        with initialize_config_dir(str(conf.resolve()), version_base=None):
-            composition = compose("config", overrides=overrides)
-        values = OmegaConf.to_container(composition, resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
-        groups = ", ".join(
-            f"{folder.name}={'|'.join(sorted(file.stem for file in folder.glob('*.yaml')))}"
-            for folder in sorted(conf.iterdir())
-            if folder.is_dir()
-        )
-        reason = " ".join(redact(str(error)).split("\n")[0].split()).rstrip(".")
-        raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
-    assert isinstance(values, dict)
-    return {str(name): value for name, value in values.items()}
+    composed: dict[str, Any] = resolve_name("stages.configure.groups:compose_config")(
+        overrides, conf
+    )
+    return composed
 
 
 def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
@@ -251,9 +214,8 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     assert isinstance(download, DownloadParams)
     assert isinstance(export, ExportParams)
     if export.glossary:
-        from nmt_core.literals.glossary import Glossary  # noqa: PLC0415 - slow, and rarely needed
-
-        Glossary.load(export.glossary, download.languages.codes)
+        glossary = resolve_name("nmt_core.literals.glossary:Glossary")  # slow, and rarely needed
+        glossary.load(export.glossary, download.languages.codes)
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 

@@ -75,7 +75,7 @@ def run_contest(
     *,
     gate: GateConfig,
     test_set: Judged = "same",
-    promotion: PromotionParams = PromotionParams(),  # noqa: B008 - frozen
+    promotion: PromotionParams = PromotionParams(),
 ) -> Contest:
     """Test the challenger against the champion.
 

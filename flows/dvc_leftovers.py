@@ -1,0 +1,130 @@
+"""Locks and temporary files of a killed dvc, by DVC's own locks; its import takes a second."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from dvc.dvcfile import Lockfile
+from dvc.exceptions import DvcException
+from dvc.lock import LockError, make_lock
+from dvc.repo import Repo
+from dvc.repo.experiments.utils import EXEC_TMP_DIR
+from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK, SCHEMA
+from voluptuous import Invalid
+
+from nmt_core.base import files
+from stages import paths
+
+CONFLICT = "<<<<<<<"
+"""Git's marks of a merge conflict, which a person must resolve."""
+
+
+def remove_unreadable(say: Callable[[str], None]) -> bool:
+    """Remove lists of locks, and ``dvc.lock``, that no dvc reads any more; return whether any were.
+
+    Nothing is removed while another dvc is at work, or where DVC knows nothing of this folder.
+
+    Args:
+        say: takes a sentence on each removed file.
+    """
+    try:
+        repo = Repo()
+        with repo.lock:
+            removed = [*_clear_locks(repo), *_clear_lock_file(repo)]
+    except (LockError, DvcException):
+        return False
+    for sentence in removed:
+        say(sentence)
+    return bool(removed)
+
+
+def remove_unheld(left: Iterable[Path]) -> None:
+    """Remove temporary files, unless a dvc is at work."""
+    with suppress(LockError, DvcException), Repo().lock:
+        for path in left:
+            path.unlink(missing_ok=True)
+
+
+def _clear_locks(repo: Repo) -> Iterator[str]:
+    """Remove unreadable lists of locks, and locks of ended processes."""
+    hard_links = repo.config["core"].get("hardlink_lock", False)
+    for folder in (Path(repo.tmp_dir), Path(repo.tmp_dir, EXEC_TMP_DIR)):
+        path = folder / RWLOCK_FILE
+        if not path.is_file():
+            continue
+        with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder), hardlink_lock=hard_links):
+            name = path.relative_to(repo.root_dir)
+            locks = _read_locks(path)
+            if locks is None and not _find_others(Path(repo.root_dir)):
+                path.unlink()
+                yield f"{name} was cut off when a dvc was killed; it is removed"
+            elif locks and (held := _keep_held(locks)) != locks:
+                files.write_text(path, json.dumps(held))
+                yield f"{name} named locks of a dvc that was killed; they are removed"
+
+
+def _clear_lock_file(repo: Repo) -> Iterator[str]:
+    """Put a ``dvc.lock`` aside that dvc cannot read; it is made again, from DVC's cache."""
+    try:
+        Lockfile(repo, str(paths.LOCK)).load()
+    except DvcException:
+        if CONFLICT.encode() not in paths.LOCK.read_bytes():
+            aside = Path(repo.tmp_dir, paths.LOCK.name)
+            paths.LOCK.replace(aside)
+            yield (
+                f"{paths.LOCK} was cut off when a dvc was killed; it is made again, and what was "
+                f"left of it is {aside.relative_to(repo.root_dir)}"
+            )
+
+
+def _read_locks(path: Path) -> dict[str, Any] | None:
+    """Return the locks of a list by kind, or None if it cannot be read."""
+    try:
+        locks: dict[str, Any] = SCHEMA(files.read_json(path))
+    except (ValueError, RecursionError, Invalid):
+        return None
+    return locks
+
+
+def _keep_held(locks: dict[str, Any]) -> dict[str, Any]:
+    """Return the locks of living processes."""
+    readers = {
+        path: [info for info in infos if _holds(info)] for path, infos in locks["read"].items()
+    }
+    return {
+        "write": {path: info for path, info in locks["write"].items() if _holds(info)},
+        "read": {path: infos for path, infos in readers.items() if infos},
+    }
+
+
+def _holds(info: dict[str, Any]) -> bool:
+    """Tell whether the process that took a lock lives, rather than another with its number."""
+    _, *arguments = info["cmd"].split(" ")
+    try:
+        command = " ".join(psutil.Process(info["pid"]).cmdline())
+    except psutil.AccessDenied:  # another user's, only its number is known
+        return True
+    except psutil.Error:
+        return False
+    return command.endswith(" ".join(arguments))
+
+
+def _find_others(root: Path) -> list[psutil.Process]:
+    """Return the dvc programs at work in a checkout, beside this process.
+
+    Its daemon, which asks for newer versions of DVC, holds no lock.
+    """
+    others = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            named = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
+            if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
+                others.append(process)
+        except psutil.Error:
+            continue
+    return others
