@@ -30,8 +30,9 @@ _log = logging.getLogger(__name__)
 SearchTexts = Callable[[Sequence[str | Tokenized], Mapping[str, int]], list[list[Translation]]]
 """Returns the best translations of texts, by a search with some settings changed."""
 
-WITHOUT_LOOPS = {"no_repeat_ngram_size": 3}
-"""Settings of the search for what loops otherwise."""
+WITHOUT_LOOPS = tuple({"no_repeat_ngram_size": size} for size in (3, 2))
+"""Settings of searches for what loops otherwise; the last lets no word stand three times in a row,
+which costs others, too."""
 
 
 class ProtectedLine(NamedTuple):
@@ -151,8 +152,7 @@ class Protector:
         rounds: list[tuple[Mapping[str, int], Mapping[int, ProtectedLine]]] = [
             ({}, plain),
             ({}, changed),
-            (WITHOUT_LOOPS, lines),
-            (WITHOUT_LOOPS, changed),
+            *((changes, ways) for changes in WITHOUT_LOOPS for ways in (lines, changed)),
         ]
         for changes, ways in rounds:
             chosen = {

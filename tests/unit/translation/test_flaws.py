@@ -41,13 +41,15 @@ def test_what_was_cut_off_is_too_long(tokens, found):
     assert flaws("x", "y", tokens=tokens) == found
 
 
-def test_what_loops_is_searched_again_without_repetitions():
+@pytest.mark.parametrize(("sound", "again"), [((3, 2), [3]), ((2,), [3, 2])])
+def test_what_loops_is_searched_again_without_repetitions(sound, again):
+    """Ever shorter ones, where the longer are not enough."""
     own = scripted_translator(lambda text: "so so so so" if text == "das Haus" else text)
     searched = []
 
     def search(requests, asked, **options):
         searched.append((len(requests), asked.no_repeat_ngram_size))
-        if asked.no_repeat_ngram_size:
+        if asked.no_repeat_ngram_size in sound:
             return [
                 [found._replace(tokens=tuple(own.target.ids("so")))]
                 for [found] in plain(requests, asked, **options)
@@ -59,7 +61,7 @@ def test_what_loops_is_searched_again_without_repetitions():
     found = own.search(["das Haus", "ein Hund"])
 
     assert [(best.text, best.breaches) for [best] in found] == [("so", ()), ("ein Hund", ())]
-    assert searched == [(2, 0), (1, 0), (1, 3)]
+    assert searched == [(2, 0), (1, 0), *((1, size) for size in again)]
 
 
 def test_what_still_loops_is_flagged_once_and_not_for_its_source():
