@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import regex
+
 from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
 from nmt_core.literals.names import Code, Email, Emoji, Placeholder, PrivateUse, WebAddress
@@ -20,6 +22,9 @@ KINDS: tuple[LiteralKind, ...] = (
 )
 """Where two kinds find the same, the first one has it; kinds of a user's own come before these."""
 
+_ORDINARY = regex.compile(r"(?:[\p{L}\p{M} ,;!?'\"()\-–—„“”‚‘’«»…]|\.(?!\w))*+")
+"""Lines of letters and common punctuation, as most are, which hold no literal of KINDS."""
+
 
 def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS) -> list[Literal]:
     """Return the literals of a line from left to right; none overlap.
@@ -29,6 +34,8 @@ def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS
         language: code of its language, whose format its numbers have.
         kinds: what to look for.
     """
+    if kinds == KINDS and _ORDINARY.fullmatch(line):
+        return []
     found: list[tuple[LiteralSpan, LiteralKind]] = []
     for kind in kinds:
         if places := [*kind.find(line, language)]:

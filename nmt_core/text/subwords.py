@@ -18,7 +18,6 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TokenizerError
 from nmt_core.literals.symbols import ALL_SYMBOLS
-from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
@@ -146,7 +145,7 @@ class Subwords:
 
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""
-        return self._processor.encode(normalize(line), out_type=str)
+        return self._processor.encode(line, out_type=str)
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are also their surface text."""

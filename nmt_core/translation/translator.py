@@ -369,7 +369,7 @@ class Translator:
         return [*self.source.find_tag(text), *numbers] if numbers else []
 
     def _begin(self, prefix: str) -> list[str]:
-        return self.cut(self.target.tokenize(prefix))
+        return self.cut(self.target.tokenize(prefix)) if prefix else []
 
     def _write(
         self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
