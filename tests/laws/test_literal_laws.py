@@ -45,24 +45,16 @@ def test_literals_lie_apart_and_hold_what_stands_there(line, language):
     assert all(a.end <= b.start for a, b in pairwise(literals))
 
 
-PARTS = st.sampled_from(
-    [
-        *"aÄ .,:;!?'-–„“()…e\u0301²½٣@{}<$#[]©☎\ue000\ufe0f日\t\n1m",
-        *SAMPLES,
-        "z.B.",
-        "www.x.org",
-        "a.de",
-    ]
-)
-
-
+SIGNS = "aÄ .,:;!?'-–„“()…e\u0301²½٣@{}<$#[]©☎\ue000\ufe0f日\t\n1m"
+PARTS = (*SIGNS, *SAMPLES, "z.B.", "www.x.org", "a.de", "mailto:ab", "%s", "x²")
 ORDINARY = st.text("aÄé .,;!?'-–„“()…", max_size=9)
 
 
-@given(ORDINARY, PARTS, ORDINARY, st.sampled_from(LANGUAGES))
-def test_lines_that_are_passed_over_hold_none(before, part, after, language):
-    line = before + part + after
-    assert find_literals(line, language) == find_literals(line, language, [*KINDS])
+@given(ORDINARY, ORDINARY, st.sampled_from(LANGUAGES))
+def test_lines_that_are_passed_over_hold_none(before, after, language):
+    for part in PARTS:
+        line = before + part + after
+        assert find_literals(line, language) == find_literals(line, language, [*KINDS])
 
 
 ENDS = ("\n", "\r", "\x0b", "\x1c", "\x85", "\u2028", "\u2029", "\t")
