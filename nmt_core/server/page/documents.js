@@ -99,9 +99,9 @@ class Row {
     link.append(make("span", "unseen", ` the translation of ${this.name}`));
     this.#tell("", "done");
     const state = this.element.querySelector(".state");
-    if (memory) state.append(`${count(memory, "sentence")} from the translation memory. `);
-    if (left) state.append(`${count(left, "message")} left as in the file. `);
     state.append(link);
+    if (memory) state.append(make("span", "", `${count(memory, "sentence")} from the memory`));
+    if (left) state.append(make("span", "", `${count(left, "message")} left as in the file`));
     link.click();
   }
 

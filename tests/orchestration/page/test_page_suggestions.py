@@ -38,8 +38,8 @@ def address(folder):
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
-        (["Das Parlament!", "Der Berichter.", PLURAL], "2 sentences from the translation memory. "),
-        (["Das Parlament!", PLURAL, PLURAL], "1 sentence from the translation memory. "),
+        (["Das Parlament!", "Der Berichter.", PLURAL], "2 sentences from the memory"),
+        (["Das Parlament!", PLURAL, PLURAL], "1 sentence from the memory"),
         (["Der Bericht.", PLURAL], ""),
     ],
 )
@@ -50,9 +50,9 @@ def test_a_file_says_what_the_memory_knew_and_what_stays(open_page, messages, to
         page.set_input_files("#file", [file("app.json", content)])
     assert PLURAL in download.value.path().read_text()
     left = messages.count(PLURAL)
-    told += f"{left} message{'s' * (left > 1)} left as in the file. "
+    told += f"{left} message{'s' * (left > 1)} left as in the file"
     expect(page.locator("#documents .state")).to_have_text(
-        re.compile(f"^{told}Download the translation of app.json$")
+        re.compile(f"^Download the translation of app.json{told}$")
     )
 
 
