@@ -11,10 +11,8 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.corpus import Corpus
-from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.named import check_corpora, check_name, list_parallel
-from nmt_core.corpora.registered import CorpusConfig
+from nmt_core.corpora.named import check_corpora
+from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
 from nmt_core.decoding.settings import BeamConfig
@@ -26,7 +24,6 @@ from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInit
 from nmt_core.fetch.settings import Checksum, HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.architectures import ModelConfig
-from nmt_core.text.languages import Languages
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
@@ -42,20 +39,9 @@ from stages import paths
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
-CorpusName = Annotated[str, AfterValidator(check_name)]
 
-
-class DownloadParams(Config):
+class DownloadParams(CorporaConfig):
     """The corpora and the word vectors, and their filters."""
-
-    languages: Languages
-    """A source and a target language."""
-
-    corpora: dict[CorpusName, CorpusConfig] = Field(min_length=1)
-    """Where parallel text comes from, by names of your own: as many corpora as there are."""
-
-    filter: FilterConfig = FilterConfig()
-    """Filters of training pairs, of corpora that have none of their own."""
 
     split: SplitConfig = SplitConfig()
     """Split of validation and test, if no corpus brings them."""
@@ -73,11 +59,6 @@ class DownloadParams(Config):
     """Timeouts and retries of downloads."""
 
     renamed: ClassVar = {"corpus": "corpora, a map from names to corpora, as in conf/data"}
-
-    @property
-    def parallel(self) -> dict[str, Corpus]:
-        """The corpora that give pairs, in order."""
-        return list_parallel(self.corpora)
 
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""

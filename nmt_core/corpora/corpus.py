@@ -100,7 +100,7 @@ class Corpus(Pinnable, Fetchable):
     empty for none."""
 
     filter: FilterConfig | None = None
-    """Filters of its training pairs; null takes ``download.filter``."""
+    """Filters of its training pairs; null, and what it leaves out, takes ``download.filter``."""
 
     train_only: bool = False
     """Take no validation or test pairs from it; what it brings for them is not read."""
@@ -129,6 +129,10 @@ class Corpus(Pinnable, Fetchable):
     @abstractmethod
     def describe(self) -> Description:
         """Describe the corpus, its licence above all."""
+
+    def list_languages(self, languages: Languages) -> tuple[str, ...]:
+        """Return the codes of the languages that the text is in, the source's first."""
+        return languages.codes
 
     def list_given(self) -> frozenset[Split]:
         """Return the splits that the corpus brings beside train."""

@@ -75,9 +75,11 @@ class MonolingualCorpus(Corpus):
     @override
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
         chosen = super().choose_filter(default)  # a line is its own copy, and nothing to align
-        return chosen.model_copy(
-            update={"remove_untranslated": False, "look": None, "screen": None}
-        )
+        return chosen.model_copy(update={"remove_untranslated": False, "screen": None})
+
+    @override
+    def list_languages(self, languages: Languages) -> tuple[str, ...]:
+        return (self.language,)
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:

@@ -76,7 +76,8 @@ class CorpusReader:
         filters = corpus.choose_filter(self.filters)
         if not origins:  # what a grammar writes is as it should be
             filters = filters.model_copy(update={"look": None})
-        rules = SiftRules(filters, self.split, split_off, self.languages)
+        languages = corpus.list_languages(self.languages)
+        rules = SiftRules(filters, self.split, split_off, languages)
         key = self._make_key(corpus, rules, origins)
         place = self.kept / key if origins else self.scratch / "sifted" / name
         if not (place / COUNTS).exists():

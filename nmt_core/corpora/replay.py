@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.corpora.corpus import Corpus
-from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import Corpora
 from nmt_core.corpora.reading import ReadCorpus
-from nmt_core.corpora.registered import CorpusConfig
+from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import SplitConfig
 from nmt_core.text.languages import Languages
 
@@ -22,12 +20,9 @@ TEXTS = "corpora.json"
 """The file of an export that names its text."""
 
 
-class TrainedText(Config):
+class TrainedText(CorporaConfig):
     """Corpora of one training, with all that decides which of their pairs were learnt."""
 
-    languages: Languages
-    corpora: dict[str, CorpusConfig]
-    filter: FilterConfig
     split: SplitConfig
 
 

@@ -46,7 +46,6 @@ from nmt_core.corpora.sessions import (
 )
 from nmt_core.corpora.splitting import SPLITS, SessionSplit, Split, SplitConfig, split_of
 from nmt_core.corpora.staging import ASIDE, AsidePairs, PairWriter, StagedPairs
-from nmt_core.text.languages import Languages
 
 Home = Split | Literal["aside"]
 
@@ -67,8 +66,8 @@ class SiftRules:
     """How to split train."""
     split_off: frozenset[Split]
     """Splits that are taken from train, because no corpus brings them."""
-    languages: Languages | None = None
-    """Of the text; without, nothing is screened."""
+    languages: tuple[str, ...] = ()
+    """Of the text, source first, or one; without, nothing is looked at and screened."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ def learn_screen_of(
         CorpusError: if something is wrong with all of the corpus.
     """
     look, config = rules.filters.look, rules.filters.screen
-    if rules.languages is None or (look is None and config is None):
+    if not rules.languages or (look is None and config is None):
         return None
     of_train = [job for job in jobs if job.sieve.name == "train"]
     given = [job for job in jobs if job.sieve.name != "train"]
@@ -271,11 +270,11 @@ def learn_screen_of(
         read_sample(some, some[0].sieve.drop, limit) if some else []
         for some, limit in ((of_train, most), (given if config else [], MOST_TRUSTED))
     )
-    codes, accepted = rules.languages.codes, look.accepted if look else ()
+    accepted = look.accepted if look else ()
     if config is None:
-        refuse_findings(name, inspect_sample(pairs, codes), accepted)
+        refuse_findings(name, inspect_sample(pairs, rules.languages), accepted)
         return None
-    looked = look_at_corpus(pairs, trusted, codes, config)
+    looked = look_at_corpus(pairs, trusted, rules.languages, config)
     refuse_findings(name, looked.findings, accepted)
     if looked.screen is None:
         return None

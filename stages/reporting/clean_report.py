@@ -47,7 +47,7 @@ def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) 
     def fetch(source: Source) -> Fetched:
         return partial(http.fetch, folder=downloads, config=params.http)(locate(source, name))
 
-    config = (corpus.filter or params.filter).screen or ScreenConfig()
+    config = corpus.choose_filter(params.filter).screen or ScreenConfig()
     samples: dict[Split, list[Pair]] = {}
     downloads.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=downloads, prefix="look-") as folder:
@@ -57,7 +57,8 @@ def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) 
             most = config.sample_pairs if split == "train" else MOST_TRUSTED // 2
             samples[split] = read_sample(cut_rows(text, ROWS, scratch=scratch), text.drop, most)
     trusted = [*samples.get("validation", []), *samples.get("test", [])]
-    return look_at_corpus(samples["train"], trusted, params.languages.codes, config)
+    languages = corpus.list_languages(params.languages)
+    return look_at_corpus(samples["train"], trusted, languages, config)
 
 
 def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
@@ -90,15 +91,16 @@ def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
 
 def _list_examples(pairs: Sequence[Pair]) -> Text:
     middle = pairs[len(pairs) // 2 :][:SHOWN]
-    return Text("\n".join(side[:SHOWN_CHARACTERS] for pair in middle for side in pair))
+    shown = (side for pair in middle for side in dict.fromkeys(pair))  # a copy is of one language
+    return Text("\n".join(side[:SHOWN_CHARACTERS] for side in shown))
 
 
 def main() -> None:
     """Look at the corpora of the project."""
     params, console = load(DownloadParams, "download"), Console()
-    for name, corpus in params.parallel.items():
+    for name, corpus in params.corpora.items():
         look = look_at(name, corpus, params, paths.DOWNLOADS)
-        console.print(show(name, look, corpus.filter or params.filter))
+        console.print(show(name, look, corpus.choose_filter(params.filter)))
 
 
 if __name__ == "__main__":

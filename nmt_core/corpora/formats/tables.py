@@ -91,7 +91,7 @@ def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int]
 
 def _find_column(cells: Sequence[str], code: str, roles: Sequence[str]) -> int | None:
     """Return the column with a language's name or code, else the one with a word for the side."""
-    names = _name_language(code)
+    names = list_language_names(code)
     by_name, by_role = (
         next((index for index, cell in enumerate(cells) if cell in known), None)
         for known in (names, roles)
@@ -101,7 +101,7 @@ def _find_column(cells: Sequence[str], code: str, roles: Sequence[str]) -> int |
 
 
 @cache
-def _name_language(code: str) -> frozenset[str]:
+def list_language_names(code: str) -> frozenset[str]:
     """Return the names of a language in English and in itself, where babel is installed."""
     try:
         from babel import Locale  # noqa: PLC0415 - optional

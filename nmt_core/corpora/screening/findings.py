@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.parallel_text import ENTITY, Pair
+from nmt_core.corpora.formats.tables import list_language_names
+from nmt_core.corpora.parallel_text import ENTITY
 from nmt_core.corpora.screening.flat_text import Array
 from nmt_core.corpora.screening.language_scores import LanguageScorer, find_languages
 from nmt_core.corpora.screening.settings import FindingKind
@@ -16,9 +17,15 @@ from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
 from nmt_core.corpora.screening.word_numbers import WordNumbers
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
-SideName = Literal["source", "target"]
+SampleRow = tuple[str, ...]
+"""A line of each side: a pair, or one of text of one language alone."""
 
-SIDES: tuple[SideName, SideName] = ("source", "target")
+SideName = Literal["source", "target", "text"]
+
+SIDES: tuple[SideName, ...] = ("source", "target")
+
+ALONE: tuple[SideName] = ("text",)
+"""The side of text of one language alone."""
 
 MOST = 0.5
 """Share of the lines that tell anything from which a fault is one of the whole corpus."""
@@ -51,7 +58,18 @@ SHOWN = 60
 _STOP = re.compile(r"\w ?[.,](?:\s|$)")
 _APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
 _HEADINGS = frozenset(
-    ("source", "target", "src", "trg", "tgt", "source_text", "target_text", "text", "translation")
+    (
+        "source",
+        "target",
+        "src",
+        "trg",
+        "tgt",
+        "source_text",
+        "target_text",
+        "text",
+        "translation",
+        "sentence",
+    )
 )
 
 
@@ -61,26 +79,29 @@ class Finding(NamedTuple):
     kind: FindingKind
     sentence: str
     """What is wrong, and what mends it."""
-    examples: tuple[Pair, ...]
+    examples: tuple[SampleRow, ...]
 
     def __str__(self) -> str:
-        shown = "; ".join(f"{_cut(one)!r} beside {_cut(other)!r}" for one, other in self.examples)
+        shown = "; ".join(" beside ".join(map(repr, map(_cut, lines))) for lines in self.examples)
         return f"{self.sentence} (for example {shown})"
 
 
-def inspect_sample(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Finding]:
+def inspect_sample(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> list[Finding]:
     """Return what is wrong with a corpus as a whole, the worst first.
 
     Args:
         pairs: the first pairs and others, in runs of neighbours, up to some 20,000.
-        languages: codes of source and target.
+        languages: codes of source and target; or of text of one language alone, whose pairs are
+            each a line with itself.
 
     Raises:
         CorpusError: if py3langid is missing.
     """
-    sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    findings = _check_languages(pairs, sides, languages)
-    if not findings:
+    names, unit = (SIDES, "pairs") if len(languages) > 1 else (ALONE, "lines")
+    pairs = [pair[: len(names)] for pair in pairs]
+    sides = [[pair[side] for pair in pairs] for side in range(len(names))]
+    findings = _check_languages(pairs, names, sides, languages)
+    if not findings and names == SIDES:
         findings += _check_shift(pairs)
     findings += _check_header(pairs, languages)
     rows = [row for row, pair in enumerate(pairs) if any(map(ENTITY.search, pair))]
@@ -88,13 +109,13 @@ def inspect_sample(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Fi
         findings.append(
             show_finding(
                 "entities",
-                f"{len(rows) / len(pairs):.0%} of the pairs hold entities of HTML; replace them in "
-                f"the text, as html.unescape of Python does",
+                f"{len(rows) / len(pairs):.0%} of the {unit} hold entities of HTML; replace them "
+                f"in the text, as html.unescape of Python does",
                 pairs,
                 rows,
             )
         )
-    for side, lines in zip(SIDES, sides, strict=True):
+    for side, lines in zip(names, sides, strict=True):
         findings += _check_writing(pairs, lines, side)
     return findings
 
@@ -122,12 +143,15 @@ def refuse_findings(
 
 
 def _check_languages(
-    pairs: Sequence[Pair], sides: tuple[LineList, LineList], languages: tuple[str, str]
+    pairs: Sequence[SampleRow],
+    names: Sequence[SideName],
+    sides: Sequence[LineList],
+    languages: tuple[str, ...],
 ) -> list[Finding]:
     scorer = LanguageScorer()
     wrong: list[tuple[SideName, str, list[int]]] = []
     part = slice(0, 4000)
-    for side, lines, code in zip(SIDES, sides, languages, strict=True):
+    for side, lines, code in zip(names, sides, languages, strict=True):
         doubt = scorer.measure_doubt(lines[part], code)
         telling, off = np.isfinite(doubt), doubt > PLAINLY_WRONG["language"] / 3
         if telling.sum() >= TELLING and off.sum() > MOST * telling.sum():
@@ -135,7 +159,7 @@ def _check_languages(
             scores = scorer.score([lines[row] for row in rows])
             named = find_languages(scores, scorer.codes).most_common(1)[0][0]
             wrong.append((side, named, rows))
-    if [named for _, named, _ in wrong] == [*languages[::-1]]:
+    if len(wrong) > 1 and [named for _, named, _ in wrong] == [*languages[::-1]]:
         sentence = (
             f"the sides are swapped: the source is {languages[1]}, and the target is "
             f"{languages[0]}; exchange the two files or columns, or the languages"
@@ -144,8 +168,8 @@ def _check_languages(
     return [
         show_finding(
             "wrong_language",
-            f"the {side} is {named} and not {languages[SIDES.index(side)]}; name another file or "
-            f"column, or set languages.{side}={named}",
+            f"the {side} is {named} and not {languages[names.index(side)]}; name another file or "
+            + (f"column, or set languages.{side}={named}" if names == SIDES else "language"),
             pairs,
             rows,
         )
@@ -153,7 +177,7 @@ def _check_languages(
     ]
 
 
-def _check_shift(pairs: Sequence[Pair]) -> list[Finding]:
+def _check_shift(pairs: Sequence[SampleRow]) -> list[Finding]:
     """Compare how well neighbours explain each other with how well pairs do."""
     if len(pairs) < 2 * BLOCK:
         return []
@@ -186,20 +210,20 @@ def _check_shift(pairs: Sequence[Pair]) -> list[Finding]:
     return []
 
 
-def _shift(pairs: Sequence[Pair], offset: int) -> list[tuple[str, str]]:
+def _shift(pairs: Sequence[SampleRow], offset: int) -> list[tuple[str, str]]:
     """Return each source with the target so many lines later."""
     sources, targets = pairs[max(-offset, 0) :], pairs[max(offset, 0) :]
     return [(one[0], other[1]) for one, other in zip(sources, targets, strict=False)]
 
 
-def _learn(pairs: Sequence[Pair], offset: int) -> WordPairs | None:
+def _learn(pairs: Sequence[SampleRow], offset: int) -> WordPairs | None:
     try:
         return WordPairs.learn(_shift(pairs[:LEARNT_PAIRS], offset))
     except CorpusError:  # there is nothing to learn from
         return None
 
 
-def _score_blocks(words: WordPairs | None, pairs: Sequence[Pair], offset: int) -> Array:
+def _score_blocks(words: WordPairs | None, pairs: Sequence[SampleRow], offset: int) -> Array:
     """Return by how many nats a word is explained better than by chance, of each block."""
     blocks = len(pairs) // BLOCK
     if words is None:
@@ -213,16 +237,22 @@ def _score_blocks(words: WordPairs | None, pairs: Sequence[Pair], offset: int) -
     return scores
 
 
-def _check_header(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Finding]:
+def _check_header(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> list[Finding]:
     first = [side.strip().casefold() for side in pairs[0]] if pairs else []
-    headings = [_HEADINGS | {code, code.partition("-")[0]} for code in languages]
+    headings = [
+        _HEADINGS | list_language_names(code) | {code.casefold(), code.partition("-")[0]}
+        for code in languages
+    ]
     if first and all(line in known for line, known in zip(first, headings, strict=True)):
-        sentence = "the first pair is a header and no text; remove the line from both sides"
+        one, sides = ("pair", "both sides") if len(languages) > 1 else ("line", "the file")
+        sentence = f"the first {one} is a header and no text; remove the line from {sides}"
         return [show_finding("header", sentence, pairs, [0])]
     return []
 
 
-def _check_writing(pairs: Sequence[Pair], lines: LineList, side: SideName) -> Iterator[Finding]:
+def _check_writing(
+    pairs: Sequence[SampleRow], lines: LineList, side: SideName
+) -> Iterator[Finding]:
     stops = [row for row, line in enumerate(lines) if _STOP.search(line)]
     apart = [row for row, line in enumerate(lines) if _APART.search(line)]
     if len(apart) >= TELLING and len(apart) > MOST * len({*stops, *apart}):
@@ -239,7 +269,7 @@ def _check_writing(pairs: Sequence[Pair], lines: LineList, side: SideName) -> It
 
 
 def show_finding(
-    kind: FindingKind, sentence: str, pairs: Sequence[Pair], rows: Sequence[int]
+    kind: FindingKind, sentence: str, pairs: Sequence[SampleRow], rows: Sequence[int]
 ) -> Finding:
     """Return a finding with two of its pairs, from the middle of them."""
     middle = rows[len(rows) // 2 :][:2]

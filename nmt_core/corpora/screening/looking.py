@@ -36,7 +36,7 @@ class CorpusLook:
 def look_at_corpus(
     pairs: Sequence[Pair],
     trusted: Sequence[Pair],
-    languages: tuple[str, str],
+    languages: tuple[str, ...],
     config: ScreenConfig,
 ) -> CorpusLook:
     """Inspect a sample, and learn a screen from it.
@@ -44,16 +44,18 @@ def look_at_corpus(
     Args:
         pairs: the sample, in runs of neighbours.
         trusted: pairs that are known to be sound; see :func:`learn_screen`.
-        languages: codes of source and target.
+        languages: codes of source and target; or of text of one language alone, from which no
+            screen is learnt.
         config: thresholds that a person sets, and which share may be lost.
 
     Raises:
         CorpusError: if py3langid is missing.
     """
     findings = inspect_sample(pairs, languages)
-    if len(pairs) < LEAST_PAIRS or any(finding.kind in WHOLLY_WRONG for finding in findings):
+    wholly_wrong = any(finding.kind in WHOLLY_WRONG for finding in findings)
+    if len(pairs) < LEAST_PAIRS or wholly_wrong or len(languages) == 1:
         return CorpusLook([*pairs], findings, None, [None] * len(pairs))
-    screen = learn_screen(pairs, trusted, languages, config)
+    screen = learn_screen(pairs, trusted, (languages[0], languages[1]), config)
     taken = screen.judge(pairs)
     rows = [row for row, why in enumerate(taken) if why]
     if len(rows) > MOST_TAKEN * len(pairs):

@@ -2,7 +2,6 @@
 
 import gzip
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,11 +13,9 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import reading
-from nmt_core.corpora.filters import FilterConfig, make_comparison_key
-from nmt_core.corpora.monolingual import MonolingualCorpus
+from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from nmt_core.corpora.replay import TrainedText, list_replayed
-from nmt_core.corpora.screening.settings import LookConfig, ScreenConfig
 from nmt_core.text.subwords import SubwordConfig
 from stages import download
 from stages.params import DownloadParams
@@ -249,8 +246,17 @@ def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pa
     assert len(plain) == min(40, most // (1 + joint))
 
 
-def test_text_of_one_language_is_not_looked_at_as_if_it_were_two():
-    """Its sides are one, so that a look would name the wrong language for one of them."""
-    alone = MonolingualCorpus(kind="text", language="en", path=Path("alone.en"))
-    looked = FilterConfig(look=LookConfig(), screen=ScreenConfig())
-    assert (alone.choose_filter(looked).look, alone.choose_filter(looked).screen) == (None, None)
+def test_what_is_wrong_with_all_of_it_stops_unless_it_is_accepted(folder):
+    """It is not looked at as if it were two languages, nor screened."""
+    files.write_lines(folder / "alone.en", (f"Das Haus Nummer {n} ist rot." for n in range(60)))
+    looked = {"look": {}, "screen": {"sample_pairs": 100}}
+    told = r"alone.*the text is de and not en.*Haus.*corpora\.alone\.filter\.look\.acc.*language\]"
+    with pytest.raises(CorpusError, match=told) as refused:
+        run(settings(folder, filter=looked), folder)
+    assert "beside" not in str(refused.value)
+    accepted = looked | {"look": {"accepted": ["wrong_language"]}}
+    _, texts = run(settings(folder, filter=accepted), folder)
+    assert len(texts["en.txt"]) == 60
+    assert run(settings(folder, filter={"look": None}), folder)[1] == texts
+    german = settings(folder, filter=looked, language="de")
+    assert len(run(german, folder)[1]["de.txt"]) == 60

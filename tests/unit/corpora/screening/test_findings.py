@@ -57,6 +57,36 @@ def test_each_fault_is_found_and_no_other(kind):
     assert found[0].examples
 
 
+ALONE = {
+    "wrong_language": lambda lines: [WRONG["wrong_language"](text())[0].target] * 60,
+    "header": lambda lines: ["English", *lines],
+    "entities": lambda lines: [line.replace(" ", "&nbsp;", 1) for line in lines],
+    "tokenized": lambda lines: [re.sub(r"([.,?])", r" \1", line) for line in lines],
+    "lower_case": lambda lines: [line.lower() for line in lines],
+}
+
+
+@pytest.mark.parametrize("kind", ALONE)
+def test_each_fault_of_text_of_one_language_is_found_and_no_other(kind):
+    """A line counts once, though it is read as a pair with itself, and it is called text."""
+    lines = ALONE[kind]([pair.target for pair in text()[:200]])
+    (found,) = inspect_sample([Pair(line, line) for line in lines], ("en",))
+    assert found.kind == kind
+    assert all(len(example) == 1 for example in found.examples)
+    assert {example[0] for example in found.examples} <= {*lines}
+    assert not re.search("source|target|pair|side|column", found.sentence)
+    assert " beside " not in str(found)
+    sound = [(pair.target,) for pair in text()]
+    assert inspect_sample(sound, ("en",)) == []
+
+
+@pytest.mark.parametrize("first", ["Deutsch", "german", "de", "DE", "Source", "src"])
+def test_a_header_has_names_as_that_of_a_table(first):
+    pairs = [Pair(first, "English"), *text()[:60]]
+    assert [found.kind for found in inspect_sample(pairs, ("de", "en"))] == ["header"]
+    assert inspect_sample([Pair(f"{first} .", "English"), *text()[:60]], ("de", "en")) == []
+
+
 @pytest.mark.parametrize(("swapped", "late"), [(False, "source"), (True, "target")])
 def test_the_side_that_is_late_is_named(swapped, late):
     pairs = [Pair(*pair[::-1]) if swapped else pair for pair in shift(text(), 2)]

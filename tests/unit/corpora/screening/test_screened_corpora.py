@@ -8,7 +8,7 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.config import build
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import sifting
 from nmt_core.corpora.screening.settings import LookConfig
@@ -105,6 +105,33 @@ def test_text_is_looked_at_by_default_but_for_what_a_grammar_writes(tmp_path, mo
 def test_text_that_is_all_noise_is_refused_by_the_name_of_the_filter(params, tmp_path):
     with pytest.raises(CorpusError, match=r"noise.*alignment 1,[23]\d\d"):
         run(params(text()[0], {"alignment": -9.0}), tmp_path)
+
+
+def test_filters_of_its_own_have_what_they_leave_out_from_those_of_all(params):
+    """So that a look belongs to every corpus, and who accepts a fault loses no other filter."""
+    own = {"kind": "files", "train": {"source": "own.tsv"}}
+
+    def choose(default, **own_filter):
+        values = {"languages": GERMAN, "corpora": {"own": own | own_filter}, "filter": default}
+        built = build(DownloadParams, values, at="download")
+        again = build(DownloadParams, built.model_dump(mode="json"), at="download")
+        assert again == built
+        return built.corpora["own"].choose_filter(built.filter).model_dump(exclude_defaults=True)
+
+    default = {"look": {}, "screen": {"truncated": 9.0}, "max_words": 70}
+    all_of_it = {**default, "look": {}}
+    assert choose(default) == choose(default, filter=None) == choose(default, filter={})
+    assert choose(default) == all_of_it
+    assert choose(default, filter={"max_words": 20}) == all_of_it | {"max_words": 20}
+    accepted = {"look": {"accepted": ["header"]}}
+    assert choose(default, filter=accepted) == all_of_it | accepted
+    without = choose(default, filter={"look": None, "screen": None})
+    assert without == {"max_words": 70}
+    assert choose({}, filter={"max_words": 20}) == {"max_words": 20}  # a params.yaml of before
+    with pytest.raises(
+        ConfigError, match=r"download\.corpora\.own\.filter\.max_word is not a para"
+    ):
+        choose(default, filter={"max_word": 20})
 
 
 def test_too_little_text_to_learn_from_is_left_as_it_is(params, tmp_path):
