@@ -27,6 +27,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import LineProgress
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.replay import read_texts
+from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
@@ -48,9 +49,11 @@ TEACHERS = paths.DOWNLOADS / "teachers"
 
 
 @task(task_run_name="translate", cache_policy=NO_CACHE)
-def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis | None:
+def translate_text(
+    config: SynthesisConfig, languages: Languages, look: LookConfig | None
+) -> WrittenSynthesis | None:
     """Let the teacher translate; what it has translated already is not asked for again."""
-    return synthesize(config, languages, say=LineProgress(get_run_logger().info))
+    return synthesize(config, languages, look=look, say=LineProgress(get_run_logger().info))
 
 
 @flow(name="synthesize")
@@ -85,12 +88,14 @@ def synthesize_and_train(
             changed = apply_changes(composed, settings or [])
             return build_all(changed, source="flows/synthesize.py")
 
-        compose(kept=1, pairs=1.0)  # what is wrong is told before hours of translating
+        checked = compose(kept=1, pairs=1.0)["download"]  # before hours of translating
+        assert isinstance(checked, DownloadParams)
+        look = checked.corpora[config.corpus].choose_filter(checked.filter).look
         try:
             if values != present:
                 clone.put_params(render_params(build_all(values, source=str(paths.PARAMS))))
             run_stages(plan_stages("download"), shared=False)
-            written = translate_text(config, load(DownloadParams, "download").languages)
+            written = translate_text(config, load(DownloadParams, "download").languages, look)
             if written is None:
                 say("other machines have not translated their parts yet; run this again then")
                 clone.put_params(before)

@@ -1,5 +1,6 @@
 """Corpora that programs make, to be a share of what is read."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ HIGHEST = 1_000_000.0
 
 
 def describe_made_corpus(
-    stem: Path, *, share: float, pairs: int, others: float, licence: str, tag: str = ""
+    stem: Path,
+    *,
+    share: float,
+    pairs: int,
+    others: float,
+    licence: str,
+    tag: str = "",
+    filters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the settings of a corpus of two files, of which nothing is tested on.
 
@@ -22,6 +30,7 @@ def describe_made_corpus(
         others: pairs of the other corpora, each times its weight.
         licence: what the model card says of it.
         tag: what a model reads before its lines.
+        filters: of its own, in the place of some of those of all text.
     """
     return {
         "kind": "files",
@@ -30,6 +39,7 @@ def describe_made_corpus(
         "train_only": True,
         "weight": find_weight(share, pairs=pairs, others=others),
         "tag": tag,
+        "filter": filters,
     }
 
 

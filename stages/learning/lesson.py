@@ -44,6 +44,10 @@ PIECES_PER_WORD = 1.5
 LEAST_TOKENS = 50_000
 """Target tokens of the shortest training."""
 
+JUDGED_ONE_BY_ONE = {"look": None, "screen": None}
+"""Filters of the corpus: each correction was screened before, and what all of them have in common,
+such as no capitals, is how users write and stops no night."""
+
 LIKE = ("_base/finetune", "champion")
 """Files of conf/start/ whose settings a training from the champion has."""
 
@@ -205,7 +209,12 @@ def compose_learning(
     download, train = composed["download"], composed["train"]
     download["initial_model"]["sha256"] = champion
     download["corpora"][CORPUS] = describe_made_corpus(
-        folder / "learnt", share=config.share, pairs=lesson.learnt, others=pairs, licence="own"
+        folder / "learnt",
+        share=config.share,
+        pairs=lesson.learnt,
+        others=pairs,
+        licence="own",
+        filters=JUDGED_ONE_BY_ONE,
     )
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate

@@ -18,7 +18,10 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.screening.findings import inspect_sample, refuse_findings
+from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.languages import Languages
+from nmt_core.text.subwords import sample_evenly
 from stages import paths
 from stages.reporting.markdown import quote_text, render_pipe_table
 from stages.synthesis.settings import SynthesisConfig
@@ -26,6 +29,9 @@ from stages.synthesis.teachers import TaughtLine, Teacher, find_teacher
 
 EXAMPLES = 3
 """Pairs that are shown of those that were dropped, for each reason."""
+
+SAMPLE_LINES = 20_000
+"""Lines of a text that are looked at before it is translated."""
 
 LEAST_KEPT = 10
 """Pairs below which there is nothing to learn from."""
@@ -56,6 +62,7 @@ def synthesize(
     *,
     corpus: Path = paths.CORPUS,
     monolingual: Path = paths.MONOLINGUAL,
+    look: LookConfig | None = None,
     say: Say = lambda *_: None,
 ) -> WrittenSynthesis | None:
     """Let a teacher translate text, and write the pairs that are kept as files of a corpus.
@@ -65,6 +72,8 @@ def synthesize(
         languages: of the model that will learn from them.
         corpus: the training pairs.
         monolingual: the text of one language alone.
+        look: at the pairs, and before they are made at files of settings, which nobody else looks
+            at; None for none.
         say: takes progress.
 
     Returns:
@@ -72,13 +81,15 @@ def synthesize(
 
     Raises:
         ConfigError: if there is no such teacher, or it translates other languages.
-        CorpusError: if there is no text, or hardly anything is kept.
+        CorpusError: if there is no text, all of it is wrong, or hardly anything is kept.
         DownloadError: if a server does not translate.
     """
     texts = config.text or list_texts(config, languages, corpus, monolingual)
     total = sum(1 for _ in read_texts(texts))
     if not total:
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
+    if config.text and look:
+        look_at_texts(texts, total, config, languages, look)
     teacher = open_teacher(config, languages)
     chunks = translate_part(teacher, config, texts, lambda done: say(done, total))
     if not all(path.exists() for path in chunks):
@@ -109,6 +120,23 @@ def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
     """
     read_texts(config.text)
     open_teacher(config, languages)
+
+
+def look_at_texts(
+    texts: Sequence[Path],
+    total: int,
+    config: SynthesisConfig,
+    languages: Languages,
+    look: LookConfig,
+) -> None:
+    """Stop for what is wrong with all of a text, before hours of translating.
+
+    Raises:
+        CorpusError: if something is.
+    """
+    code = languages.target if config.backward else languages.source
+    sample = [(line,) for line in sample_evenly(read_texts(texts), total, SAMPLE_LINES)]
+    refuse_findings(config.corpus, inspect_sample(sample, (code,)), look.accepted)
 
 
 def list_texts(

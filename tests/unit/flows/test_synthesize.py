@@ -47,8 +47,9 @@ def flow(monkeypatch, tmp_path):
         if what == state.fails:
             raise NmtError("it fails")
 
-    def translate(config, languages):
+    def translate(config, languages, look):
         note("translate")
+        state.look = look
         state.config = config
         return state.written
 
@@ -102,6 +103,16 @@ def test_machines_share_the_training_alone(flow, monkeypatch):
     run(nodes=NodesConfig(count=2, by="slurm"))
     assert checked == [0]
     assert [what for what, _ in flow.done] == ["download", "translate", "export on 2", "publish"]
+
+
+def test_text_is_looked_at_as_its_pairs_will_be(flow):
+    run(settings=["download.corpora.distilled.filter.look.accepted=[tokenized]"])
+    assert flow.look.accepted == ["tokenized"]
+    assert read_params()["download"]["corpora"]["distilled"]["filter"]["max_words"] == 150
+    run(settings=["download.corpora.distilled.filter.look=null"])
+    assert flow.look is None
+    run()
+    assert flow.look.accepted == []
 
 
 def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):

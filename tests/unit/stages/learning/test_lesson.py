@@ -7,13 +7,14 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.text.languages import Languages
-from stages import paths
+from stages import download, paths
 from stages.configure.sections import build_all
 from stages.demo.generate import GrammarConfig, generate
 from stages.learning import lesson as lesson_of_a_night
@@ -183,3 +184,30 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
         compose_learning(values, lesson, learning, champion="d" * 64, pairs=1.0, folder=folder)
+
+
+def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
+    """All in lower case, and more in number than a look or a screen asks for."""
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    corpus, sound = text
+    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
+    give(journal, [(source, target.lower()) for source, target in sound[:80]])
+    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    values = yaml.safe_load(Path("params.yaml").read_text())
+    own = {
+        split: {side: f"{corpus}/{split}.{side}" for side in paths.SIDES} for split in paths.SPLITS
+    }
+    values["download"]["corpora"] = {"own": {"kind": "files", "licence": "own", **own}}
+    values["download"]["filter"] |= {"look": {}, "screen": {"sample_pairs": 1000}, "max_words": 99}
+    composed = compose_learning(
+        values, lesson, config(journal), champion="d" * 64, pairs=1200.0, folder=folder
+    )
+    params = build_all(composed, source="test")["download"]
+    places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
+    measured = download.run(params, **places, workers=WorkersConfig(processes=1))
+    assert measured["corpora"]["corrections"]["pairs"]["train"] >= 50
+    filters = {name: one.choose_filter(params.filter) for name, one in params.corpora.items()}
+    assert filters["own"].look
+    assert (filters["corrections"].look, filters["corrections"].screen) == (None, None)
+    assert filters["corrections"].max_words == 99

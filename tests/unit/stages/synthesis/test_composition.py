@@ -49,7 +49,9 @@ def test_all_else_stays_and_settings_hold(values, backward):
     assert corpus["train_only"]
     assert corpus["train"]["source"].endswith(f"synthetic/{name}/pairs/train.source")
     composed["download"]["corpora"][name] = corpus
-    build_all(composed, source="test")
+    download = build_all(composed, source="test")["download"]
+    assert download.corpora[name].choose_filter(download.filter) == download.filter
+    assert download.filter.look
 
 
 def test_a_student_reads_deeply_and_writes_by_one_layer(values):

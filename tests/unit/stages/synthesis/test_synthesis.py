@@ -4,6 +4,7 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.synthesis import synthesis
@@ -43,18 +44,37 @@ def make(monkeypatch, tmp_path):
     files.write_lines(text, LINES)
     asked = []
 
-    def run(folder, teacher, **settings):
+    def run(folder, teacher, look=None, **settings):
         monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / folder)
         monkeypatch.setattr(
             synthesis, "find_teacher", lambda _, languages: asked.append(languages) or teacher
         )
         config = SynthesisConfig(**{"text": (text,), "chunk_lines": 10, **settings})
-        written = synthesize(config, DE_EN)
+        written = synthesize(config, DE_EN, look=look)
         made = config.folder / "pairs"
         return written, {path.name: path.read_text() for path in sorted(made.glob("*"))}
 
     run.asked, run.text = asked, text
+    run.name = lambda backward: "backtranslated" if backward else "distilled"
     return run
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_text_that_is_wrong_as_a_whole_is_not_translated(make, backward):
+    """Unless whoever gives it wants it so; text of the project has been looked at before."""
+    teacher = Counting()
+    files.write_lines(
+        make.text, [f"Les enfants ont joué dans la cour hier, {n}" for n in range(95)]
+    )
+    code = "en" if backward else "de"
+    told = rf"{make.name(backward)}.*the text is fr and not {code}; name .*Les enfants"
+    for look in (LookConfig(), LookConfig(accepted=["lower_case"])):
+        with pytest.raises(CorpusError, match=told):
+            make("a", teacher, look=look, backward=backward)
+    assert not teacher.asked
+    for look in (None, LookConfig(accepted=["wrong_language"])):
+        assert make("a", teacher, look=look, backward=backward)[0].kept
+    assert len(teacher.asked) == 95
 
 
 def test_what_is_kept_are_sound_pairs_with_the_best_scores(make):
