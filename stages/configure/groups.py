@@ -26,6 +26,7 @@ def apply_overrides(values: dict[str, Any], settings: list[str]) -> dict[str, An
     except HydraException as error:
         reason = redact(str(error)).split("\n")[0]
         raise ConfigError(f"{reason}; write settings as section.key=value") from None
+    named = set[str]()
     for override in overrides:
         if override.is_sweep_override():
             raise ConfigError(
@@ -33,6 +34,12 @@ def apply_overrides(values: dict[str, Any], settings: list[str]) -> dict[str, An
                 f"{override.key_or_group}=[a,b]"
             )
         *parents, last = override.key_or_group.split(".")
+        if parents == ["download", "corpora"]:
+            if last in named:  # or the first of them would vanish
+                raise ConfigError(
+                    f"{override.key_or_group} is set twice; give one of the two another name"
+                )
+            named.add(last)
         node = fresh
         for name in parents:
             inner = node.get(name)

@@ -12,6 +12,10 @@ from nmt_core.base.raw_lines import explain_damage, open_raw
 Element = Any
 """Of lxml."""
 
+ENTITY = b"<!ENTITY"
+HEAD_BYTES = 1 << 16
+"""Of a file, where definitions of entities stand, in UTF-16, too, but for its zeros."""
+
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -40,6 +44,9 @@ def iterate_elements(path: Path, names: Collection[str]) -> Iterator[Element]:
                 yield element
                 _forget(element)
         except etree.XMLSyntaxError as error:
+            with open_raw(path) as beginning:  # a bomb fails where it is used, before any element
+                if ENTITY in beginning.read(HEAD_BYTES).replace(b"\0", b""):
+                    raise _refuse(path) from None
             raise CorpusError(
                 f"{path} line {error.lineno} is no well-formed XML "
                 f"({' '.join(error.msg.split())}); "
@@ -79,7 +86,11 @@ def _read_character(digits: str) -> str:
 def _refuse_entities(element: Element, path: Path) -> None:
     defined = element.getroottree().docinfo.internalDTD
     if defined is not None and any(True for _ in defined.iterentities()):
-        raise CorpusError(f"{path} defines entities, which text never needs; write it without")
+        raise _refuse(path)
+
+
+def _refuse(path: Path) -> CorpusError:
+    return CorpusError(f"{path} defines entities, which text never needs; write it without")
 
 
 def _forget(element: Element) -> None:

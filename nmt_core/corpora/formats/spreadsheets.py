@@ -6,9 +6,11 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
+from xml.parsers import expat
 
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
@@ -21,10 +23,22 @@ from nmt_core.text.languages import Languages
 MOST_BYTES = 1 << 30
 """Unpacked; strings that occur in several cells, and those alone, are held in memory."""
 
+MOST_CELLS = 1 << 14
+"""Cells of a row, as Excel has it."""
+
 MOST_ROWS = 1 << 20
 """Rows of a sheet, as Excel has it; a file may claim any number."""
 
-WRONG = (SyntaxError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError)
+WRONG = (
+    expat.ExpatError,
+    SyntaxError,
+    KeyError,
+    ValueError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    EOFError,
+)
 """Errors of openpyxl on files that are no workbooks; wrong XML is a SyntaxError, entities are a
 ValueError."""
 
@@ -74,10 +88,18 @@ def _read_sheet(openpyxl: Any, file: IO[bytes], path: Path) -> Iterator[list[str
     yield names
     if len(names) > MOST_COLUMNS:
         return
+    number, filled = 1, False
     for number, row in enumerate(sheet.iter_rows(min_row=2, max_col=len(names) or 1), start=2):
         if number > MOST_ROWS:
             raise CorpusError(f"{path} has a row {number:,}, more than a sheet may have; repair it")
-        yield _show(row)
+        cells = _show(row)
+        filled = filled or any(cells)
+        yield cells
+    if number > 1 and not filled:
+        raise CorpusError(
+            f"{path} has no value below row 1; of formulas the values are read that the workbook "
+            f"was saved with, so open it in a program for spreadsheets and save it there"
+        )
 
 
 def _show(row: Sequence[Any]) -> list[str]:
@@ -93,3 +115,29 @@ def _check(file: IO[bytes], path: Path) -> None:
             f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
             f"save it as .csv, which has no bound"
         )
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as content, suppress(expat.ExpatError):  # a picture is no XML
+                _check_width(content, path)
+
+
+def _check_width(content: IO[bytes], path: Path) -> None:
+    """Refuse rows of more cells than a sheet may have, for openpyxl holds a whole row in memory."""
+    cells = 0
+
+    def begin(name: str, _: object) -> None:
+        nonlocal cells
+        kind = name.rpartition(":")[2]
+        cells = 0 if kind == "row" else cells + (kind == "c")
+        if cells > MOST_CELLS:
+            raise CorpusError(
+                f"{path} has a row of more than {MOST_CELLS:,} cells, as no sheet has; keep two "
+                f"columns"
+            )
+
+    def define(*_: object) -> None:
+        raise CorpusError(f"{path} defines entities, which text never needs; save it anew")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EntityDeclHandler = begin, define
+    parser.ParseFile(content)

@@ -109,6 +109,14 @@ def test_several_values_are_no_list():
         compose.apply_changes(dumped(sections()), ["evaluate.metrics=bleu,chrf"])
 
 
+def test_two_corpora_of_one_name_are_refused():
+    """Whoever copies a setting and forgets to rename it would lose the first of them."""
+    two = ["download.corpora.a=opus:a/v1", "+download.corpora.a={kind: dates}"]
+    with pytest.raises(ConfigError, match=r"download\.corpora\.a is set twice; .*another name"):
+        compose.apply_changes({}, two)
+    assert compose.apply_changes({}, ["a.b=1", "a.b=2"]) == {"a": {"b": 2}}
+
+
 def test_a_later_group_wins():
     """The corpus chooses how long to train, unless told otherwise."""
     assert sections("data=europarl")["train"].budget.steps == 100_000
