@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
+from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
@@ -31,7 +33,6 @@ from nmt_core.translation.fitting import (
     explain_unfit,
     fit_confidence,
     measure_reliability,
-    score_chrf,
 )
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -56,11 +57,11 @@ from stages.reporting.scores import (
     score_untagged,
 )
 from stages.reporting.verdict import judge_run
+from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
-    choose,
     list_tags,
     load_trained,
     read_validation,
@@ -140,7 +141,7 @@ def run(
             params, translator, read, hypotheses, references, language=language
         ),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
-        "literals": quality.count_kept_literals(
+        "literals": count_kept_literals(
             sources, hypotheses, references, languages.codes
         ).model_dump(),
         "behaviour": measure_behaviour(

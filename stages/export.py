@@ -37,12 +37,12 @@ from stages.registry.exported import model_name, read_exported
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.reporting.confidence import read_confidence
+from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
 from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
-    choose,
     load_trained,
     read_validation,
 )

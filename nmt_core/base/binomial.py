@@ -3,8 +3,6 @@
 import math
 from statistics import NormalDist
 
-from scipy import special
-
 
 def find_share_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the bounds of the share that ``count`` of ``total`` is seen of (Wilson 1927)."""
@@ -17,4 +15,6 @@ def find_share_interval(count: int, total: int, confidence: float = 0.95) -> tup
 
 def find_tail(heads: int, tosses: int) -> float:
     """Return how likely a fair coin shows so many heads or more."""
+    from scipy import special  # noqa: PLC0415 - takes a tenth of a second
+
     return float(special.bdtrc(heads - 1, tosses, 0.5)) if heads else 1.0

@@ -7,8 +7,6 @@ from sacrebleu.metrics.bleu import BLEU
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
-from nmt_core.literals.checking import check_literals
-from nmt_core.literals.finding import find_literals
 from nmt_core.text.loops import find_loop
 from nmt_core.text.vocabulary import UNK
 
@@ -31,15 +29,6 @@ class Failures(Config):
     """More than twice as many words as the reference, and at least ten more."""
     detached_full_stop: int
     """A full stop after a space at the end, where the reference has none such."""
-
-
-class KeptLiterals(Config):
-    """Lines with numbers, placeholders and other literals that their references keep."""
-
-    lines: int
-    """How many there are."""
-    kept: int
-    """Those whose hypotheses keep all of them, too, in the form of the target language."""
 
 
 Cut = Callable[[str], Sequence[str]]
@@ -75,31 +64,6 @@ def count_failures(
         too_long=sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
         detached_full_stop=sum(is_detached(h) and not is_detached(r) for _, h, r in lines),
     )
-
-
-def count_kept_literals(
-    sources: Sequence[str],
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    languages: tuple[str, str],
-) -> KeptLiterals:
-    """Count lines whose literals came through, of those whose references keep them."""
-    kept = find_kept_literals(sources, hypotheses, references, languages)
-    return KeptLiterals(lines=len(kept), kept=sum(kept))
-
-
-def find_kept_literals(
-    sources: Sequence[str],
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    languages: tuple[str, str],
-) -> list[bool]:
-    """Tell whether literals came through, of each line whose reference keeps them."""
-    return [
-        not check_literals(source, hypothesis, languages)
-        for source, hypothesis, reference in zip(sources, hypotheses, references, strict=True)
-        if find_literals(source, languages[0]) and not check_literals(source, reference, languages)
-    ]
 
 
 def is_detached(line: str) -> bool:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from nmt_core.base.random import make_generator
-from nmt_core.evaluation.metrics.chrf import Chrf
 from nmt_core.translation.confidence import (
     TENTHS,
     ConfidenceModel,
@@ -46,16 +45,6 @@ SIGNS = {
 }
 """Bounds of the weight of each feature: a lower score, an odd length, repetition and lost literals
 never speak for a translation, whatever chance has put into validation text."""
-
-
-def score_chrf(
-    hypotheses: Sequence[str], references: Sequence[str], *, language: str
-) -> NDArray[np.float64]:
-    """Return the chrF (0-100) of each sentence by itself; ``language`` is the target's code."""
-    if not hypotheses:
-        return np.zeros(0)
-    metric = Chrf(language)
-    return metric.score_of_sums(metric.counts(hypotheses, references, references))
 
 
 def explain_unfit(good: NDArray[np.bool_]) -> str | None:

@@ -9,7 +9,6 @@ from nmt_core.base.errors import BundleError
 from nmt_core.evaluation.registered import find_metric_names, load_metric
 from nmt_core.evaluation.statistics import gate
 from nmt_core.text.languages import Languages
-from nmt_core.training.averaging import ChosenAverage
 from stages import paths
 from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST
@@ -43,8 +42,9 @@ class Exported:
     """The test set it was evaluated on."""
     tags: dict[str, str]
     """Tags of its version; see :func:`read_exported`."""
-    average: ChosenAverage | None = None
-    """With the model that its training began from, where that was to be chosen."""
+    average: dict[str, float] | None = None
+    """With the model that its training began from, where that was to be chosen: a
+    :class:`nmt_core.training.averaging.ChosenAverage`, as ``training.json`` has it."""
 
     @property
     def fingerprint(self) -> str:
@@ -108,7 +108,7 @@ def read_exported(
                 "signature": load_metric(names[0], language).signature,
                 **{name: f"{scores[name]:.2f}" for name in names},
             },
-            average=ChosenAverage(**average) if (average := record.get("average")) else None,
+            average=record.get("average"),
         )
     except FileNotFoundError as error:
         raise BundleError(f"{error.filename} is not there yet; run: make repro") from None

@@ -10,11 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-import torch
 from pydantic import Field
 
 from nmt_core.base import files
-from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
@@ -39,7 +37,7 @@ from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, Version
 from stages.reporting.contest_page import compare_sentences, render_contest_page
 from stages.reporting.judged import JudgedSentence
-from stages.runtime.trained import choose
+from stages.runtime.drawn_lines import choose
 from stages.tracking.tracker import open_tracker
 
 Judged = Literal["same", "current"]
@@ -185,7 +183,10 @@ def translate_by_both(
     Raises:
         RegistryError: if MLflow is away.
     """
-    device = prepare_compute(params.device, precision="float32", threads=params.threads).device
+    from nmt_core.base.compute import prepare_compute  # noqa: PLC0415 - imports torch
+
+    compute = prepare_compute(params.device, precision="float32", threads=params.threads)
+    device = compute.device.type
     with TemporaryDirectory() as scratch:
         fetched = registry.fetch(champion, Path(scratch))
         return (
@@ -195,10 +196,10 @@ def translate_by_both(
 
 
 def translate_test_set(
-    name: str, folder: Path, held_out: HeldOut, recased: Mapping[int, str], device: torch.device
+    name: str, folder: Path, held_out: HeldOut, recased: Mapping[int, str], device: str
 ) -> Candidate:
     """Let a sealed export translate the test set, and lines in other case, as it was sealed to."""
-    translator = Translator.load(folder, engine="torch", device=device.type)
+    translator = Translator.load(folder, engine="torch", device=device)
     hypotheses = translator.translate([*held_out.sources, *recased.values()])
     plain, others = hypotheses[: len(held_out.sources)], hypotheses[len(held_out.sources) :]
     return Candidate(name, *held_out, plain, dict(zip(recased, others, strict=True)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stages.runtime.trained import choose
+from stages.runtime.drawn_lines import choose
 
 
 @dataclass(frozen=True)

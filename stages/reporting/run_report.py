@@ -11,6 +11,7 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.evaluation.metric import SummedMetric
 from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slices import (
     Mask,
     SlicedText,
@@ -20,7 +21,6 @@ from nmt_core.evaluation.slices import (
     score_slices,
 )
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.fitting import score_chrf
 from nmt_core.translation.linking import link_translated
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

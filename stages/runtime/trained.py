@@ -9,7 +9,6 @@ from safetensors.torch import load_file
 
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
-from nmt_core.base.random import make_generator
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
@@ -23,6 +22,7 @@ from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
 from stages.runtime.digests import check_digests
+from stages.runtime.drawn_lines import choose
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,6 @@ def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any
     model = build_model(config, source_size=source_size, target_size=target_size)
     load_own_tensors(model, load_file(trained / "model.safetensors"))
     return model
-
-
-def choose(total: int, count: int, seed: int) -> list[int]:
-    """Draw different line numbers, in order."""
-    drawn = make_generator(seed, "examples").permutation(total)[:count]
-    return sorted(int(number) for number in drawn)
 
 
 def read_validation(

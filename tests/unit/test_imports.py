@@ -24,6 +24,17 @@ def test_nothing_slow_is_imported_around_the_stages(module):
     assert run_python(program) == "\n"
 
 
+@pytest.mark.slow
+def test_flows_and_what_reads_the_registry_begin_without_what_trains():
+    """They start a process for each stage, and wait; torch alone takes more than a second."""
+    modules = [f"flows.{name}" for name in ("train", "retrain", "learn", "synthesize")]
+    modules += ["stages.download", "stages.registry.__main__", "stages.configure.refresh"]
+    slow = {*SLOW, "lxml", "matplotlib", "scipy"} - {"prefect"}
+    program = f"import sys, {', '.join(modules)}; print(*(n for n in {slow} if n in sys.modules))"
+
+    assert run_python(program) == "\n"
+
+
 def test_the_program_knows_its_commands_without_what_they_need():
     """Each of these takes a tenth of a second of the half that a short translation may take."""
     slow = ("asyncio", "ctranslate2", "importlib.metadata", "numpy", "pydantic", "rich", *SLOW)

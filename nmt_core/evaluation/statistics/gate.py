@@ -23,14 +23,14 @@ from typing import Literal
 import numpy as np
 
 from nmt_core.base.config import Config
+from nmt_core.evaluation.kept_literals import find_kept_literals
 from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
-from nmt_core.evaluation.quality import find_kept_literals
 from nmt_core.evaluation.registered import METRICS, find_label, load_metric
 from nmt_core.evaluation.slices import Mask, SlicedText, find_slice
 from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
+from nmt_core.evaluation.statistics.holm import correct_holm
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
-from nmt_core.evaluation.statistics.significance import correct_holm
 from nmt_core.literals.kind import LiteralKind
 
 

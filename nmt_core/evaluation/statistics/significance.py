@@ -18,6 +18,7 @@ from jaxtyping import Float
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import SummedMetric
 from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.statistics.holm import correct_holm
 from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
 from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_p_value, measure_seeds
 
@@ -162,17 +163,3 @@ def gather_differences(
         )
         for number, (first, second) in enumerate(pairs)
     ]
-
-
-def correct_holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values corrected for being many, in their order (Holm 1979).
-
-    The smallest is multiplied by their number, the next by one less, and so on; none may come out
-    below a smaller one's, or above 1.
-    """
-    corrected = [0.0] * len(p_values)
-    least = 0.0
-    for rank, number in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[number]))
-        corrected[number] = least
-    return corrected

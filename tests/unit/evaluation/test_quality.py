@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.data.batch import collate
+from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.quality import (
     Failures,
     compute_length_ratio,
     compute_unknown_rate,
     count_failures,
-    count_kept_literals,
     is_too_long,
     warn_of_tokenized,
 )

@@ -12,6 +12,7 @@ from sacrebleu import sentence_chrf
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
+from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.confidence import (
     LEVELS,
@@ -31,7 +32,6 @@ from nmt_core.translation.fitting import (
     explain_unfit,
     fit_confidence,
     measure_reliability,
-    score_chrf,
 )
 from nmt_core.translation.loading import CONFIDENCE
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation

@@ -11,7 +11,6 @@ from nmt_core.base.config import build
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.languages import Languages
-from nmt_core.training.averaging import ChosenAverage
 from stages import paths
 from stages.learning import contest
 from stages.learning.contest import decide_both, list_guards, render_learned, run_learning_contest
@@ -27,7 +26,7 @@ GATE = GateConfig(resamples=200, trials=200, significance=0.05)
 SIDES = ("source", "target")
 
 
-AVERAGE = ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
+AVERAGE = {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
 
 
 def make_lesson(**given):

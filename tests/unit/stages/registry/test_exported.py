@@ -97,7 +97,7 @@ def test_an_export_says_what_it_is(project):
     told |= {"corpus": "demo", "pairs": "29,000"}
     assert found.tags.items() >= told.items()
     assert found.languages.codes[1] == "en"
-    assert found.average.share == 0.4
+    assert found.average == {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
 
