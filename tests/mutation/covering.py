@@ -107,8 +107,9 @@ class Records:
     def choose(self, mutant: Mutant) -> list[tuple[str, dict[str, float]]]:
         """Choose the tests that run a mutant's lines, those of its room first, then the fastest.
 
-        What runs only while a file is imported, or in programs that tests start, is seen by the
-        tests that run anything of the file, and by the files of tests that name it.
+        What runs while a file is imported, by whichever test is the first that needs it, or in
+        programs that tests start, is seen by the tests that run anything of the file, and by the
+        files of tests that name it.
         """
         found = {}
         for file, record in self._records.items():
@@ -117,7 +118,7 @@ class Records:
             numbers = {number for line in span & lines.keys() for number in lines[line]}
             if tests := self._take(record, numbers):
                 found[file] = tests
-        if not found:
+        if not found or mutant.is_imported:
             for file, record in self._records.items():
                 lines = record["lines"].get(mutant.file, {}).values()
                 if tests := self._take(record, {number for line in lines for number in line}):

@@ -29,6 +29,13 @@ class Mutant(NamedTuple):
         """The folder that the fault is in: nmt_core/text, stages, infra."""
         return find_room(self.file)
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether its lines run while the file is imported: they are of no function."""
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef
+        functions = [node for node in ast.walk(ast.parse(self.code)) if isinstance(node, kinds)]
+        return not any(node.lineno <= self.first <= node.end_lineno for node in functions)
+
 
 def find_room(file: str) -> str:
     """Return the folder that a file's room is."""

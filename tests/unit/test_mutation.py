@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.__main__ import tabulate, try_all
-from tests.mutation.covering import ALL_TESTS, limit
+from tests.mutation.covering import ALL_TESTS, Records, limit
 from tests.mutation.drawing import Mutant, Source, draw, list_faults, make_fault
 from tests.mutation.trial import KILLED, SURVIVED, TIMEOUT, Bench
 
@@ -186,6 +186,18 @@ def test_text_that_people_read_and_what_types_say_stay_as_they_are():
 def test_the_fastest_tests_come_first_and_take_no_more_than_they_may():
     chosen = list(limit(iter([("a", {"slow": 9.0, "fast": 1.0}), ("b", {"long": ALL_TESTS})])))
     assert [("a", ["fast", "slow"])] == [(file, list(tests)) for file, tests in chosen]
+
+
+def test_a_line_that_runs_on_import_is_seen_by_all_who_use_its_file(tmp_path):
+    """Not only by the test that happened to be the first to need it."""
+    records = Records(tmp_path)
+    for file, seen in (("first", {"3": [0], "8": [0]}), ("later", {"11": [0]}), ("other", {})):
+        (tmp_path / file).touch()
+        records.keep(file, {"seconds": {file: 0.1}, "lines": {LARGER.file: seen}})
+
+    assert ["first", "later"] == [file for file, _ in records.choose(LARGER)]
+    assert ["later"] == [file for file, _ in records.choose(WRONG)]
+    assert (LARGER.first, WRONG.first) == (3, 11)
 
 
 def test_the_table_counts_by_room():
