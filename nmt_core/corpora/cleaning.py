@@ -217,17 +217,25 @@ def _check(
                 f"no pair of {kept['train']} fell into {name} at {rates[name]:g} in "
                 f"10,000; raise split.{name}_per_10000 or give a {name} text{hint}"
             )
-        raise CorpusError(
-            f"no pair is left for {name} ({_list(outcome.list_reasons(name), outcome)}); "
-            f"give more text or loosen the filter{hint}"
-        )
+        reasons = outcome.list_reasons(name)
+        advice = advise_other_text(reasons) or "give more text or loosen the filter"
+        raise CorpusError(f"no pair is left for {name} ({_list(reasons, outcome)}); {advice}{hint}")
     for own, corpus in outcome.corpora.items():
         if not corpus.kept["train"] and not sifted[own].replayed:
+            reasons = corpus.list_reasons("train")
             raise CorpusError(
-                f"no pair of the corpus {own} is left for train "
-                f"({_list(corpus.list_reasons('train'), outcome)}); loosen its filter, or take it "
-                f"out of download.corpora"
+                f"no pair of the corpus {own} is left for train ({_list(reasons, outcome)}); "
+                f"{advise_other_text(reasons) or 'loosen its filter'}, or take it out of "
+                f"download.corpora"
             )
+
+
+def advise_other_text(reasons: Counter[str]) -> str:
+    """Return what helps where most was left out because it is validated or tested on, or near."""
+    held_out = ("also_in_validation", "also_in_test", "near_duplicate")
+    if 2 * sum(reasons[why] for why in held_out) <= reasons.total():
+        return ""
+    return "what is validated or tested on is never learnt, so give other text"
 
 
 def _list(reasons: Counter[str], outcome: CleaningOutcome) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig, append
-from nmt_core.corpora.cleaning import CleanedCorpus, JoinedSplit, mark_repeated
+from nmt_core.corpora.cleaning import CleanedCorpus, JoinedSplit, advise_other_text, mark_repeated
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import find_near_pairs
 from nmt_core.corpora.sifting import SiftedCorpus
@@ -86,6 +86,7 @@ def join_monolingual(
             told = ", ".join(f"{reason} {count}" for reason, count in sorted(why.items()))
             raise CorpusError(
                 f"no line of the corpus {name} is left (removed: {told or 'none, it is empty'}); "
-                f"loosen its filter, or take it out of download.corpora"
+                f"{advise_other_text(why) or 'loosen its filter'}, or take it out of "
+                f"download.corpora"
             )
     return corpora

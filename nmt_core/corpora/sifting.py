@@ -274,7 +274,7 @@ def learn_screen_of(
     if config is None:
         refuse_findings(name, inspect_sample(pairs, rules.languages), accepted)
         return None
-    looked = look_at_corpus(pairs, trusted, rules.languages, config)
+    looked = look_at_corpus(pairs, trusted, rules.languages, config, accepted)
     refuse_findings(name, looked.findings, accepted)
     if looked.screen is None:
         return None

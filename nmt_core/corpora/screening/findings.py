@@ -27,6 +27,9 @@ SIDES: tuple[SideName, ...] = ("source", "target")
 ALONE: tuple[SideName] = ("text",)
 """The side of text of one language alone."""
 
+NO_LANGUAGE = "zxx"
+"""The code of text that is in none, such as noise."""
+
 MOST = 0.5
 """Share of the lines that tell anything from which a fault is one of the whole corpus."""
 
@@ -168,13 +171,22 @@ def _check_languages(
     return [
         show_finding(
             "wrong_language",
-            f"the {side} is {named} and not {languages[names.index(side)]}; name another file or "
-            + (f"column, or set languages.{side}={named}" if names == SIDES else "language"),
+            _tell_language(side, languages[names.index(side)], named),
             pairs,
             rows,
         )
         for side, named, rows in wrong
     ]
+
+
+def _tell_language(side: SideName, wanted: str, found: str) -> str:
+    if found == NO_LANGUAGE:
+        return f"the {side} is {wanted} in few lines, and no language in most; give other text"
+    if side in SIDES:
+        advice = f"name another file or column, or set languages.{side}={found}"
+    else:
+        advice = "name another file or language"
+    return f"the {side} is {found} and not {wanted}; {advice}"
 
 
 def _check_shift(pairs: Sequence[SampleRow]) -> list[Finding]:

@@ -5,10 +5,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import CorpusReading, Pair, PairRows, Problem, read_pairs
 from nmt_core.corpora.screening.findings import Finding, inspect_sample, show_finding
 from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
-from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
+from nmt_core.corpora.screening.settings import FilterName, FindingKind, ScreenConfig
 
 MOST_TRUSTED = 10_000
 """Trusted pairs to which thresholds are fitted."""
@@ -38,6 +39,7 @@ def look_at_corpus(
     trusted: Sequence[Pair],
     languages: tuple[str, ...],
     config: ScreenConfig,
+    accepted: Collection[FindingKind] = (),
 ) -> CorpusLook:
     """Inspect a sample, and learn a screen from it.
 
@@ -47,15 +49,21 @@ def look_at_corpus(
         languages: codes of source and target; or of text of one language alone, from which no
             screen is learnt.
         config: thresholds that a person sets, and which share may be lost.
+        accepted: findings that a person wants, which keep no screen from being learnt.
 
     Raises:
         CorpusError: if py3langid is missing.
     """
     findings = inspect_sample(pairs, languages)
-    wholly_wrong = any(finding.kind in WHOLLY_WRONG for finding in findings)
+    wholly_wrong = any(finding.kind in WHOLLY_WRONG - {*accepted} for finding in findings)
     if len(pairs) < LEAST_PAIRS or wholly_wrong or len(languages) == 1:
         return CorpusLook([*pairs], findings, None, [None] * len(pairs))
-    screen = learn_screen(pairs, trusted, (languages[0], languages[1]), config)
+    try:
+        screen = learn_screen(pairs, trusted, (languages[0], languages[1]), config)
+    except CorpusError:  # no word of it goes with another
+        sentence = "the pairs teach no filter what goes together; give other text, or no screen"
+        finding = show_finding("noise", sentence, pairs, range(len(pairs)))
+        return CorpusLook([*pairs], [*findings, finding], None, [None] * len(pairs))
     taken = screen.judge(pairs)
     rows = [row for row, why in enumerate(taken) if why]
     if len(rows) > MOST_TAKEN * len(pairs):

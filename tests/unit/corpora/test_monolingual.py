@@ -246,6 +246,16 @@ def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pa
     assert len(plain) == min(40, most // (1 + joint))
 
 
+def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):
+    files.write_lines(folder / "alone.en", [*(two for _, two in SETS["test"]), "we LEAVE now!"])
+    told = r"alone is left \(removed: also_in_test 3\); what is .* tested on .* give other text"
+    with pytest.raises(CorpusError, match=told):
+        run(settings(folder), folder)
+    files.write_lines(folder / "alone.en", ["word " * 200, "We leave now"])
+    with pytest.raises(CorpusError, match="loosen its filter"):
+        run(settings(folder), folder)
+
+
 def test_what_is_wrong_with_all_of_it_stops_unless_it_is_accepted(folder):
     """It is not looked at as if it were two languages, nor screened."""
     files.write_lines(folder / "alone.en", (f"Das Haus Nummer {n} ist rot." for n in range(60)))

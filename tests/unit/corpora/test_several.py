@@ -194,8 +194,11 @@ GIVEN = {"salt": "1"}
 def test_a_corpus_that_is_also_the_test_set_is_refused(run, corpus):
     pairs = numbered("one", 40)
     one = corpus("one", {"train": numbered("x", 9), "validation": [("a", "b")], "test": pairs})
-    with pytest.raises(CorpusError, match=r"corpus two is left for train.*also_in_test 40"):
+    with pytest.raises(CorpusError, match=r"two is left for train.*also_in_test 40\).*other text"):
         run(settings({"one": one, "two": corpus("two", pairs)}))
+    same = corpus("same", {"train": pairs, "validation": [("a", "b")], "test": pairs})
+    with pytest.raises(CorpusError, match=r"for train \(removed: also_in_test 40\).*other text"):
+        run(settings({"same": same}))
 
 
 def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):

@@ -57,6 +57,22 @@ def test_each_fault_is_found_and_no_other(kind):
     assert found[0].examples
 
 
+def draw_noise(lines):
+    draw = random.Random(3)
+    return ["".join(draw.choices("abcdefghijklmnop  ", k=60)) for _ in range(lines)]
+
+
+def test_nobody_is_told_to_set_no_language():
+    """Letters by chance are likeliest in none, of which the code is no advice."""
+    noise = draw_noise(200)
+    (alone, *_) = inspect_sample([(line,) for line in noise], ("en",))
+    assert alone.sentence.startswith("the text is en in few lines, and no language in most")
+    pairs = [Pair(*pair) for pair in zip(noise, draw_noise(200), strict=True)]
+    told = [found.sentence for found in inspect_sample(pairs, ("de", "en"))]
+    assert [line.split(";")[1] for line in told[:2]] == [" give other text"] * 2
+    assert "zxx" not in str(told)
+
+
 ALONE = {
     "wrong_language": lambda lines: [WRONG["wrong_language"](text())[0].target] * 60,
     "header": lambda lines: ["English", *lines],

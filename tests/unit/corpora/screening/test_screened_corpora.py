@@ -107,6 +107,22 @@ def test_text_that_is_all_noise_is_refused_by_the_name_of_the_filter(params, tmp
         run(params(text()[0], {"alignment": -9.0}), tmp_path)
 
 
+def test_a_finding_that_is_accepted_leaves_no_screen_out(params, tmp_path):
+    """Or noise that a person took for another fault would be trained on, screened by nothing."""
+    targets = [target for _, target in text()[0]]
+    random.Random(2).shuffle(targets)
+    shuffled = [*zip([source for source, _ in text()[0]], targets, strict=True)]
+    look = {"accepted": ["unrelated"]}
+    with pytest.raises(CorpusError, match=r"% of the pairs are noise .*alignment 1,[23]\d\d"):
+        run(params(shuffled, {}, look=look), tmp_path)
+    draw = random.Random(3)
+    noise = [["".join(draw.choices("abcdefg ", k=60)) for _ in range(2)] for _ in range(1300)]
+    look = {"accepted": ["unrelated", "wrong_language", "lower_case"]}
+    with pytest.raises(CorpusError, match=r"own is not fit.*teach no filter.*give other text"):
+        run(params(noise, {}, look=look), tmp_path)
+    assert run(params(noise, {}, look={"accepted": [*look["accepted"], "noise"]}), tmp_path)
+
+
 def test_filters_of_its_own_have_what_they_leave_out_from_those_of_all(params):
     """So that a look belongs to every corpus, and who accepts a fault loses no other filter."""
     own = {"kind": "files", "train": {"source": "own.tsv"}}
