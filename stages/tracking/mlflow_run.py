@@ -10,6 +10,8 @@ import re
 import warnings
 from importlib import metadata
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import mlflow
 import psutil
@@ -229,12 +231,12 @@ class MlflowRun:
         if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
             return
         mlflow.set_tracking_uri(self._uri)
-        with mlflow.start_run(run_id=self._id):
+        with mlflow.start_run(run_id=self._id), TemporaryDirectory() as scratch:
             logged = mlflow.pyfunc.log_model(
                 name=name,
                 python_model=str(MODEL_CODE),
                 artifacts={"bundle": str(folder)},
-                code_paths=[str(Path(nmt_core.__file__).parent)],
+                code_paths=[str(_pack_library(Path(scratch)))],
                 pip_requirements=_requirements(),
                 input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
                 registered_model_name=name,
@@ -263,6 +265,16 @@ class MlflowRun:
 
 def _of(kind: str, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry["kind"] == kind]
+
+
+def _pack_library(folder: Path) -> Path:
+    """Write the library into one file: MLflow would send each of its own to the file store."""
+    library = Path(nmt_core.__file__).parent
+    packed = folder / f"{library.name}.zip"
+    with ZipFile(packed, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
+        for file in sorted(library.rglob("*.py")):
+            archive.write(file, file.relative_to(library.parent))
+    return packed
 
 
 def _card(folder: Path) -> str:

@@ -4,6 +4,7 @@ It imports mlflow, as only ``stages.registry.registry`` and two files beside it 
 """
 
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.translation.translator import Translator
+# the library that came with the model, where MLflow has put both
+sys.path[:0] = map(str, Path(__file__).parent.glob("code/*.zip"))
+
+from nmt_core.base.errors import ConfigError, NmtError  # noqa: E402
+from nmt_core.translation.translator import Translator  # noqa: E402
 
 MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32
 """Limits of one request, so that none starves the others."""

@@ -193,7 +193,9 @@ import json, sys
 from mlflow.pyfunc import load_model
 lines = json.loads(sys.argv[1])
 model = load_model("models:/nmt-de-en/1")
-print(json.dumps([model.predict(lines), model.predict(lines, params={"beam_size": 1})]))
+import nmt_core
+found = [model.predict(lines), model.predict(lines, params={"beam_size": 1})]
+print(json.dumps([*found, nmt_core.__file__]))
 """
 
 
@@ -216,7 +218,9 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
 
     expected = [translator.translate(LINES), translator.translate(LINES, beam_size=1)]
     assert expected[0] != expected[1]
-    assert expected == json.loads(served.stdout)
+    *found, library = json.loads(served.stdout)
+    assert expected == found
+    assert "code/nmt_core.zip/" in library
     [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
     assert version.tags == pack_tags(tags)
