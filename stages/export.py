@@ -66,6 +66,7 @@ def run(
     translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
+    wanted = params.shortlist if params.engines else None  # nobody else reads one
     model_config = files.read_json(inputs.trained / "model.json")
     with tempfile.TemporaryDirectory() as scratch:
         prepared = prepare_engines(
@@ -78,7 +79,7 @@ def run(
                 languages.target,
             ),
             threads=evaluation.threads or count_cores(),
-            shortlist=learn_from_training(params.shortlist, inputs, translator),
+            shortlist=learn_from_training(wanted, inputs, translator),
         )
         write_bundle(
             export,

@@ -44,6 +44,15 @@ def seal(folder, params, monkeypatch):
     return folder / "export", metrics
 
 
+def test_no_shortlist_is_learnt_where_no_engine_reads_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "learn_shortlist", None)
+    params = write_terms(tmp_path, "", shortlist=ShortlistConfig())
+
+    _, metrics = seal(tmp_path, params, monkeypatch)
+
+    assert metrics["engines"] == {}
+
+
 def test_a_glossary_is_sealed_and_used(tmp_path, monkeypatch):
     params = write_terms(tmp_path, "# ours\n # too\nHaus\tmanor\tmansion\n\nTee\n/[A-Z]{3}/\n")
     bundle, metrics = seal(tmp_path, params, monkeypatch)
