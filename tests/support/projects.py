@@ -38,7 +38,7 @@ SMALL = {
     "train.training.log_every": LOG_EVERY,
     "train.training.validation_sentences": 5,
     "evaluate.beam.beam_size": 2,
-    "evaluate.beam.max_length": 30,
+    "evaluate.beam.max_length": 15,
     "evaluate.threads": 1,
     "evaluate.resamples": 10,
     "evaluate.pictures": 1,
