@@ -96,7 +96,7 @@ def test_validation_batches_are_a_partition_too(lengths, max_tokens):
 def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
     """Every pair is read once, as far as a translator reads, in batches of bounded size."""
     pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
-    batches, cut = measured_batches(pairs, vocabulary=vocabulary)
+    batches, cut = measured_batches(iter(pairs), vocabulary=vocabulary)
     found = []
     for batch in batches:
         rows, longest = len(batch.source), max(batch.source.size(1), batch.target_output.size(1))

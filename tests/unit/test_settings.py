@@ -73,7 +73,11 @@ def list_defaults(kind, values):
             yield from list_defaults(inner[0], said)
         elif not field.is_required() and name != "kind":
             default = field.get_default(call_default_factory=True)
-            yield f"{kind.__name__}.{name}", [*default] if isinstance(default, tuple) else default, said
+            yield (
+                f"{kind.__name__}.{name}",
+                [*default] if isinstance(default, tuple) else default,
+                said,
+            )
 
 
 FILES_OF_DEFAULTS = [

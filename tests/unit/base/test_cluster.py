@@ -1,5 +1,6 @@
 """Jobs on a cluster, whose scheduler and workers are played: results in order, or one sentence."""
 
+import sys
 from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
@@ -61,7 +62,7 @@ class Dask:
 @pytest.fixture
 def run(monkeypatch):
     def start(dask, work=str.upper):
-        monkeypatch.setattr(cluster, "_dask", lambda: dask)
+        monkeypatch.setitem(sys.modules, "distributed", dask)
         return [*cluster.run_on_cluster(work, ["a", "b", "c"], ADDRESS)]
 
     return start

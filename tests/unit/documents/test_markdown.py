@@ -145,6 +145,10 @@ def test_all_kinds_of_markup_stay():
     assert shout(read_markdown(PAGE)) == TRANSLATED
 
 
+def test_a_table_may_begin_a_document_and_lack_its_outer_pipes():
+    assert shout(read_markdown("a | b\n--|--\nc | d\n")) == "A | B\n--|--\nC | D\n"
+
+
 def test_windows_line_ends_stay():
     page, translated = (text.replace("\n", "\r\n") for text in (PAGE, TRANSLATED))
 

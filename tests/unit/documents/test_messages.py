@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.documents.messages import read_message
+from nmt_core.documents.messages import DEEPEST_CHOICE, read_message
 from nmt_core.documents.passage import Kind, Mark, Passage
 from nmt_core.documents.placeholders import find_placeholders, keep_placeholders
 from tests.support.echoes import answer, keep, shout, show_passages
@@ -22,6 +22,13 @@ def test_branches_of_a_choice_are_translated():
     assert shout(read_message("{n, plural, one {a file} other {files}}")) == (
         "{n, plural, one {A FILE} other {FILES}}"
     )
+
+
+@pytest.mark.parametrize(("depth", "read"), [(DEEPEST_CHOICE, True), (DEEPEST_CHOICE + 1, False)])
+def test_choices_within_each_other_are_read_to_a_depth(depth, read):
+    text = "{n, plural, other {" * depth + "a file" + "}}" * depth
+
+    assert bool(read_message(text).passages) == read
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,32 @@
 """What fastText is asked to learn, by its own account."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from nmt_core.embeddings.fasttext import _train
+from nmt_core.embeddings.fasttext import ZEROED_MEMORY, _train
 from nmt_core.embeddings.settings import TrainedVectors
 
 fasttext = pytest.importorskip("fasttext")
+
+REUSED = """\
+import ctypes
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+for size in [*range(8, 2000, 8), 2**14, 2**16, 2**18, 2**22]:
+    for _ in range(3):
+        block = libc.malloc(size)
+        assert not any(ctypes.string_at(block, size)), size
+        ctypes.memset(block, 170, size)
+        libc.free(block)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="told to glibc")
+def test_memory_that_was_used_before_is_handed_out_as_zeros():
+    subprocess.run([sys.executable, "-c", REUSED], env=os.environ | ZEROED_MEMORY, check=True)
 
 
 @pytest.mark.parametrize(("most", "least"), [(5, 2), (0, 0)])

@@ -141,7 +141,7 @@ def test_a_server_without_ranges_or_with_confused_ones_begins_again(site, get, a
     assert "Range" not in site.requests[len(answers) - 1][1]
 
 
-@pytest.mark.parametrize("code", [429, 500, 503])
+@pytest.mark.parametrize("code", [416, 429, 500, 503])
 def test_a_busy_server_is_asked_again(site, get, code):
     assert get(site.put("/a", status(code), status(code), whole(CONTENT))).sha256 == DIGEST
 

@@ -225,12 +225,13 @@ def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):
         noted.append(name)
         yield SimpleNamespace(params=noted.append)
 
-    def run_all(chosen, *, threads, parent):
-        noted.append((chosen, threads, parent))
+    def begin(*, task_runner):
+        return lambda *chosen, **told: noted.append((*chosen, told, task_runner))
 
     for name, value in {
         "open_tracker": open_tracker,
-        "run_experiments": SimpleNamespace(with_options=lambda **_: run_all),
+        "ThreadPoolTaskRunner": lambda *, max_workers: max_workers,
+        "run_experiments": SimpleNamespace(with_options=begin),
         "conclude": lambda *_, **__: "result",
         "track": lambda result, _: noted.append(result),
     }.items():
@@ -238,11 +239,11 @@ def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):
     monkeypatch.setattr(compare.sys, "argv", ["compare.py", "rnn", "seed is=1"])
     chosen = [experiments.Experiment("rnn", seed, (), "") for seed in (1, 2)]
 
-    assert "result" == compare.run_and_report(chosen, jobs=1, threads=3)
+    assert "result" == compare.run_and_report(chosen, jobs=2, threads=3)
     parent, told, ran, tracked = noted
     assert told["command"] == "python -m flows.compare rnn 'seed is=1'"
     assert told["experiments"].split() == [one.name for one in chosen]
-    assert ran == (chosen, 3, parent)
+    assert ran == (chosen, {"threads": 3, "parent": parent}, 2)
     assert tracked == "result"
 
 

@@ -249,7 +249,8 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     """One of them, and a schedule of somebody's own, had been switched on in Prefect's page."""
     server = Schedules(**{"retrain": False, "retrain-on-pools": True, "by hand": True})
 
-    def deploy_anew(_):
+    def deploy_anew(server_address):
+        prepared.append(server_address)
         for plan in server.plans.values():
             plan.active = False
 
@@ -277,7 +278,7 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     ran = CliRunner().invoke(app, ["--schedule", schedule] if schedule else [])
 
     assert ran.exit_code == 0
-    assert prepared == [deploy.POOLS]
+    assert prepared == [deploy.POOLS, address]
     assert {name for name, plan in server.plans.items() if plan.active} == on
 
 

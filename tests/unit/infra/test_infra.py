@@ -277,13 +277,14 @@ def test_a_container_works_on_the_wanted_revision_and_keeps_what_git_does_not_kn
 ):
     place = tmp_path / "project"
     seen = []
-    for environment in ({}, {"NMT_REVISION": "vone"}):
+    git("branch", "old", "vone", folder=repository)
+    for environment in ({}, {"NMT_REVISION": "vone"}, {"NMT_REVISION": "origin/old"}):
         with container(repository, place, "cat", "word", environment=environment) as process:
             seen.append(process.communicate()[0])
         (place / "word").write_text("altered")
         (place / "checkpoint").touch()
 
-    assert ["two", "one"] == seen
+    assert ["two", "one", "one"] == seen
     assert (place / "checkpoint").exists()
 
 
@@ -340,11 +341,13 @@ def test_a_container_shares_what_dvc_keeps_where_it_is_told(repository, tmp_path
     assert ("nowhere" == remote) == ("error:" in errors) == ("begun" not in told)
 
 
-def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path):
-    with container(repository, tmp_path / "project", "sh", "-c", "exit 7") as process:
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 128 + 9)])
+def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path, command, code):
+    """As a shell tells it."""
+    with container(repository, tmp_path / "project", "sh", "-c", command) as process:
         process.communicate()
 
-    assert 7 == process.returncode
+    assert code == process.returncode
 
 
 WORKER = """\

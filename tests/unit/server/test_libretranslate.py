@@ -142,6 +142,15 @@ async def test_what_is_asked_wrongly_is_told_in_the_documented_words(
     assert (given.status_code, given.json()) == (status, {"error": error})
 
 
+@in_a_loop
+async def test_every_refusal_is_in_the_description_of_its_route():
+    async with client_of(serve_stand_in()) as client:
+        routes = (await client.get("/openapi.json")).json()["paths"]
+
+    for path, _, status, _ in REFUSED:
+        assert str(status) in routes[path]["post"]["responses"]
+
+
 @pytest.mark.parametrize(("request_", "error"), FILES_REFUSED)
 @in_a_loop
 async def test_a_file_is_refused_in_the_documented_words(request_, error):

@@ -91,10 +91,11 @@ def test_keys_are_found_with_their_rates(tmp_path):
         ("short\n", "line 1: a line is an API key of at least 8 characters"),
         ("# good\nsecret-key-1 many\n", "line 2"),
         ("secret-key-1 1 2\n", "line 1"),
+        ("secret-key-\xe9\n", r"cannot be read (it is not UTF-8)"),
     ],
 )
 def test_a_wrong_file_of_keys_is_told_without_the_keys(tmp_path, text, reason):
-    (path := tmp_path / "keys").write_text(text)
+    (path := tmp_path / "keys").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigError) as told:
         read_keys(path)
 

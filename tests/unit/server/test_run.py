@@ -35,7 +35,9 @@ async def test_who_does_not_read_an_answer_is_dropped():
     async def answer(scope, receive, send):
         length = [(b"content-length", str(size).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": length})
-        await send({"type": "http.response.body", "body": bytes(size)})
+        for more in (True, False):
+            half = {"type": "http.response.body", "body": bytes(size // 2), "more_body": more}
+            await send(half)
 
     protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 1.0})
     config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()

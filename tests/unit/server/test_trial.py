@@ -62,12 +62,17 @@ def test_nobody_is_left_where_the_trial_takes_too_long(monkeypatch):
 
 
 def test_the_trial_ends_with_whoever_wants_to_know():
-    waits = "from nmt_core.server.trial import end_with_parent; end_with_parent()"
+    waits = "from nmt_core.server import trial; print(flush=True); trial.exit_at_end_of_input()"
 
-    asked = subprocess.Popen(python(waits), stdin=subprocess.PIPE)
-    asked.stdin.close()
+    with subprocess.Popen(python(waits), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asked:
+        assert asked.stdout.readline()
+        asked.stdin.write(b"more")
+        asked.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            asked.wait(0.1)
+        asked.stdin.close()
 
-    assert asked.wait(30) == 1
+        assert asked.wait(30) == 1
 
 
 def test_a_folder_without_a_model_is_refused_by_the_trial_itself(tmp_path):

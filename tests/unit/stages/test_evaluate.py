@@ -203,6 +203,15 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     assert max(others[1::3] + others[2::3]) < min(others[::3])
 
 
+def test_a_translation_that_just_reaches_what_is_asked_is_good():
+    found = [Translation("All is right.", 0.0, (), (), (4,))]
+    [score] = evaluate.score_chrf(["All is right."], ["All right."], language="en")
+    params = EvaluateParams(good_chrf=score)
+    _, good = evaluate.select_searched(params, ["Gut."], ["All right."], found, language="en")
+
+    assert good.all()
+
+
 def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
     found, confidences = judge("Wo ist 7?", good_chrf=10.0)
 

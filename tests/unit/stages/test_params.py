@@ -4,11 +4,11 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nmt_core.base.config import _tags, list_kinds
+from nmt_core.base.config import _tags, build, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.configure.sections import build_all, check_all
-from stages.params import SECTIONS, TrainParams, load
+from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
@@ -128,6 +128,23 @@ def test_a_new_name_exists_and_an_old_one_does_not():
         names = set(kind.model_fields) | _tags(kind)
         assert names.isdisjoint(kind.renamed)
         assert {new.split(",")[0] for new in kind.renamed.values()} <= names
+
+
+def test_the_file_of_sessions_is_pinned_as_those_of_the_corpora_are(tmp_path):
+    files = {name: tmp_path / name for name in ("days", "de", "en")}
+    for path in files.values():
+        path.write_text("a\n")
+    sessions = {"file": str(files["days"]), "held_out": ["a"]}
+    train = {"source": str(files["de"]), "target": str(files["en"])}
+    values = {
+        "languages": {"source": "de", "target": "en"},
+        "corpora": {"own": {"kind": "files", "train": train}},
+        "split": {"sessions": sessions},
+    }
+    pinned = build(DownloadParams, values, at="download").pinned()
+
+    assert pinned.pins().keys() == pinned.corpora["own"].pins().keys() | {str(files["days"])}
+    assert all(pinned.pins().values())
 
 
 def test_no_setting_has_a_name_that_dvc_overlooks():

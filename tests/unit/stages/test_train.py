@@ -11,6 +11,7 @@ import yaml
 from nmt_core.base import files
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.tracking import NullTracker
+from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.progress import Progress
@@ -45,6 +46,14 @@ def shorter(tmp_path, monkeypatch):
     journal.append("metrics", values={"system/cpu_utilization_percentage": 9.0}, step=1)
     journal.append("end", status="FINISHED")
     return store
+
+
+@pytest.mark.parametrize(("steps", "most"), [(None, 30), (7, 7), (99, 30)])
+def test_epochs_come_to_updates_that_end_a_training_unless_others_do(steps, most):
+    tens = SimpleNamespace(in_epochs=lambda epochs: 10 * epochs)
+
+    assert train.resolve_budget(Budget(epochs=3, steps=steps), tens).steps == most
+    assert train.resolve_budget(Budget(tokens=3, steps=steps), tens).steps == steps
 
 
 def test_a_longer_training_goes_on_and_its_curve_begins_with_the_shorter_one(shorter):

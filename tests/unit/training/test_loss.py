@@ -29,6 +29,7 @@ def test_loss_and_gradient_are_torchs(tokens, vocabulary, smoothing, seed):
     assert_close(losses, expected)
     assert_close(plain, F.cross_entropy(logits, target, reduction="none"))
     assert_close(ours.grad, theirs.grad)
+    assert not plain.requires_grad
 
 
 def test_large_logits_do_not_overflow():

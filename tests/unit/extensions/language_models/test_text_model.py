@@ -59,6 +59,7 @@ def test_perplexity_is_that_of_a_token():
     [score] = TextModel(model, units).score(["one two"])
 
     assert (score.tokens, score.characters) == (3, 8)
+    assert LogLikelihood().plus(score) == score
     assert score.perplexity == pytest.approx(math.exp(-score.log_likelihood / 3))
     assert score.perplexity == pytest.approx(7, rel=0.2)
 

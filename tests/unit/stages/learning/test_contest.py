@@ -102,12 +102,12 @@ def night(tmp_path, monkeypatch):
     monkeypatch.setattr(promotion, "translate_test_set", translate)
     monkeypatch.setattr(contest, "run_contest", run_contest)
     night = SimpleNamespace(tables=tables, lay_down=lay_down, before=before(), folder=tmp_path)
-    night.run = lambda challenger=CHALLENGER: run_learning_contest(
+    night.run = lambda challenger=CHALLENGER, gate=GATE: run_learning_contest(
         registry,
         challenger,
         make_lesson(),
         EvaluateParams(device="cpu"),
-        gate=GATE,
+        gate=gate,
         promotion=PromotionParams(),
         folder=tmp_path,
     )
@@ -211,6 +211,9 @@ def test_negation_and_numbers_of_the_text_of_before_are_guarded(night):
     night.before = before("same")
     night.run(exported(negated, references))
     assert night.gate.slices == {"negation": 2.0, "numbers": 2.0}
+    own = {"numbers": 0.5, "questions": 1.0}  # which count more
+    night.run(exported(negated, references), GATE.model_copy(update={"slices": own}))
+    assert night.gate.slices == {"negation": 2.0, **own}
 
 
 def test_text_of_users_is_no_markup_in_the_report():

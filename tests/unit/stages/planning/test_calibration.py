@@ -24,11 +24,14 @@ class Pretended(Scratch):
     ran = ()
 
     def run(self, stage, changes):
-        test = self.folder / paths.CORPUS / "test.source"
-        lines = len([*files.read_lines(test)]) if test.exists() else 0
+        lines = tuple(self.count(split) for split in ("train", "test"))
         Pretended.ran += ((stage, lines, changes, self.settings),)
         files.write_text(self.folder / paths.CHECKPOINTS / stage, "x" * 1000)
         return Usage(seconds=self.seconds, processor_seconds=1.0, memory_bytes=1)
+
+    def count(self, split):
+        text = self.folder / paths.CORPUS / f"{split}.source"
+        return len([*files.read_lines(text)]) if text.exists() else 0
 
     def count_kept_bytes(self, stage):
         return 50
@@ -94,7 +97,8 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     assert told == [", ".join(DATA_STAGES)] * 2 + ["train", "evaluate, export"]
     stages, lines, changes, settings = zip(*Pretended.ran, strict=True)
     assert stages == (*DATA_STAGES, *DATA_STAGES, "evaluate", "evaluate", "export")
-    assert lines == (10,) * 2 * len(DATA_STAGES) + (8, 10, 3)
+    data = [(size, 10) for size in (15, 30) for _ in DATA_STAGES]
+    assert lines == (*data, (30, 8), (30, 10), (30, 3))
     assert [one.get("export.engine_sentences") for one in changes[-3:]] == [8, 10, 3]
     assert {one.get("evaluate.behaviour.lines") for one in changes[-3:]} == {0}
     assert changes[-1]["export.glossary"] is None  # the user's file is not there

@@ -108,3 +108,12 @@ def test_a_machine_without_room_is_told_of_and_no_other(what):
     assert find(make_plan()) == []
     [told] = find(make_plan(), **{what: ENOUGH[what] - 1})
     assert what in told
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_stage_that_needs_most_memory_is_named(order):
+    plan = make_plan()
+    stages = dict(zip(plan.stages, [*plan.stages.values()][::order], strict=True))
+    [told] = find(plan.model_copy(update={"stages": stages}), memory=ENOUGH["memory"] - 1)
+
+    assert f"{[*stages][::order][-1]} needs up to 1.07 GB" in told
