@@ -133,7 +133,7 @@ class Postgres(Server):
             check=False,
         )
         if answer.returncode:
-            said = " ".join(answer.stderr.split()) or answer.stdout.strip()
+            said = " ".join(answer.stderr.split())
             raise ServerFailed(f"{Path(command[-1 if environment else 0]).name} failed: {said}")
 
 

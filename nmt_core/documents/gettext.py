@@ -266,7 +266,7 @@ def _write(
     """Yield a message with translations of the singular and, if there is one, of the plural."""
     translations, doubtful = translation
     line = lines[entry.fields["msgid"].first]
-    end = line[len(line.rstrip("\r\n")) :] or "\n"
+    end = line[len(line.rstrip("\r\n")) :]
     at = entry.first
     if doubtful or FUZZY in entry.flags:
         flags = [FUZZY] * doubtful + [flag for flag in entry.flags if flag != FUZZY]

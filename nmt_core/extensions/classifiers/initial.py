@@ -103,7 +103,7 @@ def start_from_language_model(
         ConfigError: if the two are of different shapes.
     """
     old = describe_encoder(initial.config).model_dump(exclude={*FREE})
-    new = classifier.config.encoder.model_dump(exclude={*FREE})
+    new = classifier.config.encoder.model_dump()
     if differing := [f"model.encoder.{name}={old[name]}" for name in old if old[name] != new[name]]:
         raise ConfigError(
             f"the classifier has another shape than the language model that it starts from; set "
