@@ -36,6 +36,15 @@ def teacher_forced(model, row, tokens):
     return logits.log_softmax(-1).gather(2, target[:, 1:, None])[0, :, 0]
 
 
+def test_no_step_is_made_when_all_are_done(monkeypatch):
+    model, steps = Toy(end=3.0), []
+    decode = model.decode
+    monkeypatch.setattr(model, "decode", lambda *given: steps.append(1) or decode(*given))
+    found = drawn(model, samples=2)
+
+    assert len(steps) == max(len(tokens) for line in found for tokens in line) + 1
+
+
 def test_what_leaves_no_choice_is_greedy(model):
     simple = greedy_search(
         model, source, padding, compute_length_limits(padding, SHORT), prefix=prefix

@@ -13,9 +13,9 @@ from stages.params import SECTIONS
 from tests.support.projects import PROJECT
 
 FILES = (
-    "budget.py", "corpus.py", "filters.py", "generate.py", "initial_model.py", "jobs.py", "params.py",
-    "schedule.py", "settings.py", "splitting.py", "subword_sampling.py", "subwords.py",
-    "units.py", "vectors.py",
+    "budget.py", "corpus.py", "filters.py", "generate.py", "initial_model.py", "jobs.py",
+    "params.py", "schedule.py", "settings.py", "splitting.py", "subword_sampling.py",
+    "subwords.py", "units.py", "vectors.py",
 )  # fmt: skip
 """Those that declare settings."""
 

@@ -344,6 +344,8 @@ async def test_every_answer_has_a_strict_policy(path):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["X-Frame-Options"] == "DENY"  # for browsers that know no ancestors
 
 
 @in_a_loop

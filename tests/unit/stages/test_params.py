@@ -1,4 +1,5 @@
 import copy
+from contextlib import nullcontext
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from nmt_core.evaluation import words
 from stages.configure.sections import build_all, check_all
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.registry.settings import PromotionParams
+from stages.runtime import params_file
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 
@@ -308,6 +310,15 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
 )
 def test_what_nobody_means_is_told(tmp_path, text, message):
     assert read_text(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize(("most", "read_"), [(3, True), (2, False)])
+def test_as_many_values_are_read_as_are_allowed(tmp_path, monkeypatch, most, read_):
+    """The mapping, its key and its value."""
+    monkeypatch.setattr(params_file, "MAX_VALUES", most)
+    (path := tmp_path / "params.yaml").write_text("a: 1")
+    with nullcontext() if read_ else pytest.raises(ConfigError, match="more than 2 values"):
+        assert read(path) == {"a": 1}
 
 
 @pytest.mark.parametrize("shape", ["[{}]", "{{{}}}"])

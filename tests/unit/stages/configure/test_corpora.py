@@ -73,7 +73,9 @@ def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys, monkey
     monkeypatch.setattr(mtdata, "PROGRAM", "true")
     monkeypatch.setattr(mtdata, "list_datasets", lambda _: ["Statmt-europarl-10-deu-eng"])
     corpora.main("de-en", index=url)
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    told = capsys.readouterr().out
+    assert "/Books/de&en/v1/Books" in told
+    rows = [line.split() for line in told.splitlines()]
     assert rows[1:4] == [
         ["opus:Books/v1", "51,467", "3.1", "unknown"],
         ["opus:Small/v2", "10", "0.3", "unknown"],

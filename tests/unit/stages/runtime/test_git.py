@@ -5,7 +5,13 @@ import pytest
 
 from nmt_core.base.errors import NmtError
 from stages import paths
-from stages.runtime.git import describe_checkout, git, head_commit, list_changed_files
+from stages.runtime.git import (
+    describe_checkout,
+    git,
+    head_commit,
+    list_changed_files,
+    short_commit,
+)
 from tests.support.git import commit_all
 
 
@@ -26,6 +32,8 @@ def test_parameters_and_lock_file_are_no_change(repository):
 
     assert [] == list_changed_files()
     assert head_commit() == describe_checkout()
+    assert len(short_commit()) > 3
+    assert head_commit().startswith(short_commit())
 
 
 def test_other_files_are(repository):
@@ -39,6 +47,7 @@ def test_before_the_first_commit_there_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NmtError, match="git rev-parse: fatal: not a git repository"):
         head_commit()
+    assert short_commit() == ""
     subprocess.run(["git", "init", "--quiet"], check=True)
 
     with pytest.raises(NmtError, match="git rev-parse"):
