@@ -93,7 +93,7 @@ class Source:
         for change in chance.sample(changes, len(changes)):
             code = self.apply(change)
             fault = show_fault(self.code, code)
-            if fault and is_python(code):
+            if fault and is_another(self.code, code):
                 return Mutant(self.file, fault, code, change.first, change.last)
         return None
 
@@ -106,13 +106,12 @@ class Source:
         return (code[:begin] + change.new.encode() + code[end:]).decode()
 
 
-def is_python(code: str) -> bool:
-    """Whether Python would read a file."""
+def is_another(code: str, changed: str) -> bool:
+    """Whether Python would read a file, and read another one than before."""
     try:
-        ast.parse(code)
+        return ast.dump(ast.parse(changed)) != ast.dump(ast.parse(code))
     except SyntaxError:
         return False
-    return True
 
 
 def show_fault(old: str, new: str) -> str:

@@ -176,6 +176,14 @@ def test_a_draw_can_be_repeated_and_another_seed_draws_others():
         draw(TOP, 20, "seed", "nmt_core/nowhere")
 
 
+def test_what_reads_the_same_is_no_mutant():
+    source = Source("stages/a.py", "f(b'', b\"\")")
+    [changes] = source.list_changes()
+    swapped = [one for one in changes if one.new == "f(b'', b'')"]
+    assert swapped
+    assert source.mutate(swapped, random.Random(0)) is None
+
+
 def test_text_that_people_read_and_what_types_say_stay_as_they_are():
     source = Source("stages/a.py", CODE)
     made = [source.mutate(line, random.Random(0)) for line in source.list_changes()]
