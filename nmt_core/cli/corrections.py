@@ -8,7 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.memory.correction import Correction, CorrectionStatus, Suggestion
+from nmt_core.memory.correction import (
+    KEY_CHARACTERS,
+    Correction,
+    CorrectionStatus,
+    Suggestion,
+)
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.pairs import read_languages, read_pair_file, write_pair_file
 from nmt_core.memory.selection import select_corrections
@@ -45,9 +50,6 @@ MemoryOption = Annotated[
 StatusOption = Annotated[
     CorrectionStatus | None, typer.Option(metavar="STATUS", help="suggested, approved or dropped.")
 ]
-
-KEY_CHARACTERS = 16
-"""Of the digest of a key, as the server keeps it."""
 
 SHORTEST_DIGEST = 8
 """Characters of a digest that name a key."""

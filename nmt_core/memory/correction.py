@@ -14,6 +14,9 @@ CorrectionVerdict = Literal["approved", "dropped"]
 CorrectionStatus = Literal["suggested", "approved", "dropped"]
 ID_CHARACTERS = 16
 
+KEY_CHARACTERS = 16
+"""Of the digest of an API key, that name it."""
+
 
 class Suggestion(Config):
     """A better translation of a text, as a user gives it."""
@@ -31,7 +34,7 @@ class Suggestion(Config):
     """The translation that is corrected; empty if it is not known."""
 
     key: str = ""
-    """Digest of the API key of whoever gave it; empty if nobody needs one."""
+    """Digest of the API key of whoever gave it, cut; empty if nobody needs one."""
 
     model: str = ""
     """Digest of the exported model that was served then; empty if there was none."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.memory.correction import KEY_CHARACTERS
 from nmt_core.server.errors import RequestError, too_many
 
 MOST_USERS = 10_000
@@ -15,10 +16,6 @@ MOST_USERS = 10_000
 
 SHORTEST_KEY = 8
 """Characters of an API key: a shorter one is guessed."""
-
-
-DIGEST_CHARACTERS = 16
-"""Of a key's digest, that name it."""
 
 
 class User(NamedTuple):
@@ -48,7 +45,7 @@ class Keys:
         if digest not in self.rates:
             raise RequestError(403, "Invalid API key")
         rate = self.rates[digest]
-        short = digest[:DIGEST_CHARACTERS]
+        short = digest[:KEY_CHARACTERS]
         return User(f"key {short}", default if rate is None else rate, short)
 
 
