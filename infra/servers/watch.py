@@ -19,7 +19,7 @@ def describe_exit(code: int | None) -> str:
 
 def restart(server: Server, say: Callable[[str], None]) -> Iterator[None]:
     """Restart a server whenever it ends; each step checks it once."""
-    wait, silent = FIRST_WAIT_SECONDS, False
+    wait, silent, failure = FIRST_WAIT_SECONDS, False, ""
     while True:
         if server.running:
             if silent and server.answers():
@@ -27,20 +27,19 @@ def restart(server: Server, say: Callable[[str], None]) -> Iterator[None]:
                 say(f"{server.name} answers again")
             yield
             continue
-        reason = f"{describe_exit(server.code)}, see {server.log}"
-        while not server.running:
-            say(f"{server.name}: {reason}; starting it again in {wait:.0f} s")
-            due, wait, silent = time.monotonic() + wait, min(2 * wait, LONGEST_WAIT_SECONDS), True
-            yield
-            while time.monotonic() < due:
-                yield
-            try:
-                server.launch()
-            except ServerFailed as error:
-                reason = str(error)
-            else:
-                break
+        reason = failure or f"{describe_exit(server.code)}, see {server.log}"
+        say(f"{server.name}: {reason}; starting it again in {wait:.0f} s")
+        due, wait = time.monotonic() + wait, min(2 * wait, LONGEST_WAIT_SECONDS)
+        silent, failure = True, ""
         yield
+        while time.monotonic() < due:
+            yield
+        try:
+            server.launch()
+        except ServerFailed as error:
+            failure = str(error)
+        else:
+            yield
 
 
 def watch(servers: Iterable[Server], say: Callable[[str], None], *, every: float = 0.5) -> None:
