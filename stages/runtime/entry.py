@@ -1,5 +1,6 @@
 """Start and end of every stage as a program."""
 
+import gc
 import inspect
 import os
 import re
@@ -34,6 +35,7 @@ def run_stage(main: Callable[[], object]) -> None:
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
         signal.signal(signal.SIGHUP, _exit)
     end_with_parent()
+    gc.freeze()  # looking for garbage in what was imported would be in vain, again and again
     code: str | int | None
     try:
         code = _run(main)

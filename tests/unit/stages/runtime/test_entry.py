@@ -35,6 +35,7 @@ def start(body):
     ("body", "code", "error"),
     [
         ("print('done')", 0, ""),
+        ("import gc; assert gc.get_freeze_count() > 1000", 0, ""),
         (f"raise CorpusError({LONG!r})", 1, f"{LONG}\n"),
         ("raise ServerError('away')", 75, "away\n"),
         ("raise KeyboardInterrupt", 130, ""),
