@@ -57,11 +57,11 @@ def gather(corpora, near):
     }
 
 
-def render(corpora, *, pairs=PAIRS, near=NEAR, languages=LANGUAGES):
+def render(corpora, *, pairs=PAIRS, near=NEAR, languages=LANGUAGES, **more):
     """Return the page of corpora that all have these pairs."""
     source, target = ([pair[side] for pair in pairs] for side in (0, 1))
     statistics = {
         name: measure_sample(source[: one["pairs"]["train"]], target[: one["pairs"]["train"]])
         for name, one in corpora.items()
     }
-    return render_data_page(gather(corpora, near), statistics, languages)
+    return render_data_page(gather(corpora, near) | more, statistics, languages)

@@ -160,6 +160,16 @@ def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
     assert show_marks(items) == "v w x <y z>"
 
 
+def test_a_pair_is_put_around_the_one_word_that_stands_for_any_of_its_own():
+    """However far away it stands."""
+    passage = passage_of("a ", ["b c"], " d")
+    rows = [[float(word == seen) for word in "abcd."] for seen in "addc."]
+
+    items = place(passage, lambda _: Answer("w x y z", ["w", "x", "y", "z"], rows))
+
+    assert show_marks(items) == "w x y <z>"
+
+
 def test_a_pair_holds_its_words_in_whatever_order_they_come():
     passage = passage_of("a ", ["b c"], " d")
     looks = ["a", "c", "b", "d", "."]

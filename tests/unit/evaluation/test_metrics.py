@@ -92,8 +92,9 @@ def test_it_is_shown(tmp_path):
     number = f"{found['ter']:.1f}"
     console = Console(width=200)
     with console.capture() as capture:
-        console.print(summary.score_table(found))
+        console.print(table := summary.score_table(found))
 
+    assert all(column.header for column in table.columns)
     assert f"TER {number}" in " ".join(capture.get().split())
     assert any(row.startswith(f"| TER | {number} (95 %") for row in card.score_rows(found))
     rows = artifacts.render_scores(found | {"failures": {}, "perplexity": 2.0})

@@ -543,6 +543,19 @@ def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
     ]
 
 
+def test_an_end_is_told_with_its_own_reason_and_not_that_of_a_start_before(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watched = restart(fake, said.append)
+    for well in (False, True, True):  # it fails to start, starts, and ends again
+        fake.well, fake.running = well, False
+        for _ in range(4):
+            next(watched)
+            clock.now += 0.5
+
+    assert "fake: no; starting it again in 2 s" in said
+    assert said[-2].startswith("fake: ended with code 3, see fake.log")
+
+
 def test_all_servers_are_looked_at_until_a_signal_ends_it(monkeypatch):
     """The first of which has died, and is started again."""
     servers, rounds = [Fake(), Fake()], iter(range(5))

@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -5,7 +7,7 @@ import yaml
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.training.distributed import ALONE, init_process_group, take_gpu
+from nmt_core.training.distributed import ALONE, World, init_process_group, take_gpu
 from nmt_core.training.settings import WorldConfig
 from stages.params import TrainParams
 from tests.support.presets import PRESETS
@@ -34,6 +36,37 @@ def test_alone_everything_is_as_it_was():
     assert ALONE.seed_rank == ()
     ALONE.run_on_main(lambda: done.append(1))
     assert done == [1]
+
+
+def test_gradients_are_summed_and_who_read_nothing_gets_those_of_the_others(monkeypatch):
+    """Of two processes, the other of which has gradients of 1 and a loss of 5."""
+    others = torch.tensor([1.0, 1.0, 1.0, 1.0, 5.0])
+    monkeypatch.setattr(dist, "all_reduce", lambda told: told.add_(others))
+    read, unread = (torch.ones(2, requires_grad=True) for _ in range(2))
+    read.grad = torch.tensor([2.0, 3.0])
+    total = World(size=2).sum_gradients([read, unread], torch.tensor(7.0))
+
+    assert total == 12
+    assert (read.grad.tolist(), unread.grad.tolist()) == ([3, 4], [1, 1])
+
+
+@pytest.mark.parametrize("end", [None, SystemExit, ValueError])
+def test_a_group_is_left_unless_an_error_ended_it(monkeypatch, end):
+    """Then others may be gone, for whom leaving would wait."""
+    noted = []
+    for name, value in {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(dist, "init_process_group", lambda *_, **given: noted.append(given))
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: noted.append("left"))
+    with (
+        nullcontext() if end is None else pytest.raises(end),
+        init_process_group(WorldConfig(device="cpu")) as world,
+    ):
+        assert (world.rank, world.size) == (1, 2)
+        if end:
+            raise end
+
+    assert noted[1:] == ([] if end is ValueError else ["left"])
 
 
 def test_every_process_needs_a_gpu_of_its_own(monkeypatch):

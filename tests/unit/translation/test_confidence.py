@@ -25,7 +25,9 @@ from nmt_core.translation.confidence import (
 from nmt_core.translation.fitting import (
     FEWEST,
     FEWEST_OF_A_KIND,
+    PENALTY,
     SIGNS,
+    _fit_weights,
     compute_area,
     compute_error,
     cross_validate,
@@ -90,6 +92,18 @@ def test_what_is_fitted_does_not_depend_on_the_order_of_lines(fitted):
 
     ours, theirs = (one.estimate(sources, translations) for one in (fitted, turned))
     assert np.abs(ours - theirs).max() < 1e-3
+
+
+def test_weights_are_those_of_the_least_penalized_loss():
+    """Where its slope is 0, but for weights whose sign is given."""
+    draw = np.random.default_rng(1)
+    rows, good = draw.normal(size=(300, len(SIGNS))), draw.random(300) < 0.3
+    *weights, intercept = _fit_weights(rows, good)
+    wrong = 1 / (1 + np.exp(-rows @ weights - intercept)) - good
+    slope = rows.T @ wrong + PENALTY * np.array(weights)
+
+    assert abs(wrong.sum()) < 0.1
+    assert np.abs(slope[np.array(weights) != 0]).max() < 0.1
 
 
 @settings(max_examples=20)

@@ -169,4 +169,5 @@ def test_the_report_shows_filters_and_findings(params, tmp_path):
     shown = console.export_text()
     assert "language" in shown
     assert SPOILT in shown
+    assert "too few validation and test pairs to fit thresholds to" in " ".join(shown.split())
     assert not [*(tmp_path / "downloads").glob("look-*")]

@@ -104,6 +104,14 @@ def test_another_language_than_expected_is_marked():
     assert ["not de", "not en"] == [text.split("; ")[-1] for text in marked]
 
 
+def test_text_of_one_language_is_counted_apart():
+    alone = {"licence": "own", "language": "en", "lines": 77, "removed": {"empty_side": 5}}
+    tree = parse(render({"one": describe("files")}, monolingual={"news": alone}))
+
+    [_, row] = table(tree, "Lines of each corpus").css("tr")
+    assert cells(row) == ["news", "own", "en", "77", "5"]
+
+
 def test_near_duplicates_are_shown_beside_what_they_are_near():
     rows = table(parse(render(SEVERAL)), "Examples").css("tbody tr")
 
