@@ -8,6 +8,7 @@ import yaml
 from nmt_core.base.config import _tags, build, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
+from nmt_core.server.settings import ServerConfig
 from stages.configure.sections import build_all, check_all
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.registry.settings import PromotionParams
@@ -382,17 +383,18 @@ def test_numbers_that_cost_memory_are_bounded():
 
 
 MAY_BE_NONE = {
-    "examples", "lines", "max_characters", "max_n", "max_words", "min_n", "min_words", "pictures",
-    "no_repeat_ngram_size", "processes", "ratio_floor_characters", "resamples", "sampled_softmax",
-    "seed", "threads",
+    "examples", "lines", "max_alternatives", "max_characters", "max_n", "max_words", "min_n",
+    "min_words", "no_repeat_ngram_size", "pictures", "port", "processes",
+    "ratio_floor_characters", "resamples", "sampled_softmax", "seed", "threads",
 }  # fmt: skip
 """Numbers of settings of which 0 means something."""
 
 
 def test_no_number_is_negative_and_none_is_nothing_of_which_there_must_be_one():
+    """Of the server's, too."""
     wrong = {
         field
-        for kind in kinds_within(SECTIONS.values())
+        for kind in kinds_within([*SECTIONS.values(), ServerConfig])
         for field, schema in numbers(kind.model_json_schema())
         if schema.get("minimum", 0) < (field not in MAY_BE_NONE)
     }
