@@ -74,8 +74,8 @@ class MonolingualCorpus(Corpus):
 
     @override
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
-        chosen = super().choose_filter(default)  # a line is its own copy, and nothing to align
-        return chosen.model_copy(update={"remove_untranslated": False, "screen": None})
+        chosen = super().choose_filter(default)  # a line is its own copy
+        return chosen.model_copy(update={"remove_untranslated": False})
 
     @override
     def list_languages(self, languages: Languages) -> tuple[str, ...]:

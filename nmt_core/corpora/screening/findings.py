@@ -162,7 +162,7 @@ def _check_languages(
             scores = scorer.score([lines[row] for row in rows])
             named = find_languages(scores, scorer.codes).most_common(1)[0][0]
             wrong.append((side, named, rows))
-    if len(wrong) > 1 and [named for _, named, _ in wrong] == [*languages[::-1]]:
+    if [named for _, named, _ in wrong] == [*languages[::-1]]:
         sentence = (
             f"the sides are swapped: the source is {languages[1]}, and the target is "
             f"{languages[0]}; exchange the two files or columns, or the languages"

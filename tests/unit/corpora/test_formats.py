@@ -379,11 +379,20 @@ def test_a_row_of_a_spreadsheet_that_would_fill_memory_is_refused(refusal, cells
     assert ("more than 16,384 cells" in told) == (cells == 16_385)
 
 
+def test_a_picture_in_a_workbook_harms_nothing(read):
+    content = io.BytesIO(xlsx(PAIRS))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr("xl/media/image1.png", b"\x89PNG\r\n\x1a\n")
+    assert read("a.xlsx", content.getvalue()) == PAIRS
+
+
 def test_formulas_that_nobody_computed_are_told(refusal, read):
     """Some programs write no values of theirs; beside cells that have some, they are empty."""
     rows = [("de", "en"), *[(f'="Haus {n}"', f'="house {n}"') for n in range(9)]]
     assert "formulas" in refusal("a.xlsx", workbook(rows))
-    assert read("a.xlsx", workbook([*rows, ("Baum", "tree")])) == [("Baum", "tree")]
+    for place in (1, len(rows)):
+        some = [*rows[:place], ("Baum", "tree"), *rows[place:]]
+        assert read("a.xlsx", workbook(some)) == [("Baum", "tree")]
     assert read("a.xlsx", workbook(rows[:1])) == []
 
 

@@ -261,9 +261,10 @@ def test_what_is_wrong_with_all_of_it_stops_unless_it_is_accepted(folder):
     files.write_lines(folder / "alone.en", (f"Das Haus Nummer {n} ist rot." for n in range(60)))
     looked = {"look": {}, "screen": {"sample_pairs": 100}}
     told = r"alone.*the text is de and not en.*Haus.*corpora\.alone\.filter\.look\.acc.*language\]"
-    with pytest.raises(CorpusError, match=told) as refused:
-        run(settings(folder, filter=looked), folder)
-    assert "beside" not in str(refused.value)
+    for filters in (looked, looked | {"look": None}):  # a screen looks, too
+        with pytest.raises(CorpusError, match=told) as refused:
+            run(settings(folder, filter=filters), folder)
+        assert "beside" not in str(refused.value)
     accepted = looked | {"look": {"accepted": ["wrong_language"]}}
     _, texts = run(settings(folder, filter=accepted), folder)
     assert len(texts["en.txt"]) == 60

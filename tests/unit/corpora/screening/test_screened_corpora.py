@@ -11,8 +11,9 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import sifting
+from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.screening.settings import LookConfig
-from stages import download
+from stages import download, paths
 from stages.demo.generate import GrammarConfig, generate
 from stages.params import DownloadParams, load
 from stages.reporting import clean_report
@@ -171,3 +172,18 @@ def test_the_report_shows_filters_and_findings(params, tmp_path):
     assert SPOILT in shown
     assert "too few validation and test pairs to fit thresholds to" in " ".join(shown.split())
     assert not [*(tmp_path / "downloads").glob("look-*")]
+
+
+def test_the_report_shows_text_of_one_language(params, tmp_path, monkeypatch, capsys):
+    """With each of its lines once, though they are read as pairs."""
+    path = tmp_path / "alone.en"
+    path.write_text("".join(f"{pair[1].lower()}\n" for pair in text()[0][:90]) + "zzzz " * 160)
+    alone = MonolingualCorpus(kind="text", language="en", path=path)
+    config = params(text()[0][:200], None)
+    config = config.model_copy(update={"corpora": {**config.corpora, "alone": alone}})
+    monkeypatch.setattr(clean_report, "load", lambda *_: config)
+    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
+    clean_report.main()
+    shown = capsys.readouterr().out
+    assert "alone: the text is in lower case all through" in " ".join(shown.split())
+    assert shown.count("zzzz") == clean_report.SHOWN_CHARACTERS / len("zzzz ")

@@ -50,7 +50,7 @@ def make(monkeypatch, tmp_path):
             synthesis, "find_teacher", lambda _, languages: asked.append(languages) or teacher
         )
         config = SynthesisConfig(**{"text": (text,), "chunk_lines": 10, **settings})
-        written = synthesize(config, DE_EN, look=look)
+        written = synthesize(config, DE_EN, corpus=tmp_path / "corpus", look=look)
         made = config.folder / "pairs"
         return written, {path.name: path.read_text() for path in sorted(made.glob("*"))}
 
@@ -75,6 +75,8 @@ def test_text_that_is_wrong_as_a_whole_is_not_translated(make, backward):
     for look in (None, LookConfig(accepted=["wrong_language"])):
         assert make("a", teacher, look=look, backward=backward)[0].kept
     assert len(teacher.asked) == 95
+    files.write_lines(make.text.parent / "corpus/train.source", files.read_lines(make.text))
+    assert make("b", teacher, look=LookConfig(), text=())[0].kept
 
 
 def test_what_is_kept_are_sound_pairs_with_the_best_scores(make):
