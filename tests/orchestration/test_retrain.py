@@ -381,7 +381,7 @@ def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
     _, before = overlapping
     (night, _), same_settings = taught
 
-    assert "promote: on corrections set aside, BLEU is" in night.log
+    assert "promote: on corrections set aside, chrF is" in night.log
     assert night.champion > before[-1].champion
     assert f"flow run {night.name}" == night.tags[night.champion]["promoted_by"]
     report = night.shown["learned"]
