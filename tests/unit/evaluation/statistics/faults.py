@@ -3,7 +3,7 @@
 FAULTS = [
     (
         "p-values corrected as if all were the smallest",
-        "nmt_core/evaluation/statistics/significance.py",
+        "nmt_core/evaluation/statistics/holm.py",
         "(len(p_values) - rank) * p_values[number]",
         "len(p_values) * p_values[number]",
     ),

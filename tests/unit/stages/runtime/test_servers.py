@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from stages import tracking
 from stages.runtime.servers import find_servers
 from stages.tracking.__main__ import app
 from stages.tracking.tracker import tracking_uri
@@ -37,7 +36,7 @@ def write(**more):
 def shows_runs(monkeypatch):
     """Let MLflow's pages be where they are, without MLflow."""
     mlflow = SimpleNamespace(locate_page=lambda server, uri: f"{server}/#/runs")
-    monkeypatch.setattr(tracking, "mlflow_experiment", mlflow, raising=False)
+    monkeypatch.setitem(sys.modules, "stages.tracking.mlflow_experiment", mlflow)
 
 
 def environment():
