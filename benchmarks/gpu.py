@@ -111,8 +111,11 @@ def measure(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, st
 
 
 def measure_products(compute: Compute, size: int = LARGE, times: int = 20) -> float:
-    """Return the operations by the second of a product of two large matrices."""
-    left = torch.ones(size, size, device=compute.device, dtype=compute.dtype)
+    """Return the operations by the second of a product of two large matrices.
+
+    Their numbers are drawn by chance: products of equal ones need less power, so a GPU is faster.
+    """
+    left = torch.randn(size, size, device=compute.device, dtype=compute.dtype)
     product = left @ left
     wait(compute.device)
     began = time.perf_counter()

@@ -41,14 +41,10 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
-from nmt_core.training.averaging import (
-    ChosenAverage,
-    average_with,
-    choose_average,
-    describe_average,
-)
+from nmt_core.training.averaging import average_with, choose_average
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.initial import describe_taken, load_initial_model, start_from
 from nmt_core.training.interrupt import Interrupted

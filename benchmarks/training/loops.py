@@ -152,7 +152,7 @@ def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Com
     """Read a batch, there and back."""
     with compute.autocast():
         loss = loss_of(batch.to(compute.device))
-    loss.backward()
+    compute.backward(loss)
 
 
 def train(

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from nmt_core.base.errors import ConfigError, TrainingError, is_out_of_memory
 
@@ -27,6 +28,17 @@ class Compute:
         if self.dtype == torch.float32:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=self.dtype)
+
+    def backward(self, loss: Tensor) -> None:
+        """Compute the gradients of a loss, which are the same bits each time.
+
+        On a GPU, PyTorch's fused attention adds in any order, but where it is told to fail rather.
+        """
+        if self.device.type == "cuda":
+            with deterministic_or_error():
+                loss.backward()
+        else:
+            loss.backward()
 
     def seed(self, seed: int) -> None:
         """Seed what PyTorch draws on this device, and on the processor.
@@ -59,6 +71,8 @@ def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: i
     torch.set_deterministic_debug_mode("warn")
     # or what a GPU convolves and recurs in "float32" would have ten bits
     torch.backends.cudnn.allow_tf32 = False
+    # it plans anew for every shape of a batch, which takes ten times as long as the update
+    torch.backends.cuda.enable_cudnn_sdp(False)
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     if precision == "auto":
@@ -109,6 +123,17 @@ def cpu_has_bfloat16() -> bool:
     """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))
+
+
+@contextmanager
+def deterministic_or_error() -> Iterator[None]:
+    """Let operations fail that have no deterministic way, in place of a warning."""
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.set_deterministic_debug_mode(before)
 
 
 @contextmanager

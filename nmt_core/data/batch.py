@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -48,10 +48,10 @@ target tokens of all."""
 class TensorBatch:
     """Tensors of several rows."""
 
-    def map(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """Change every tensor."""
+    def map(self, change: Callable[[Any], object], kind: type[object] = Tensor) -> Self:
+        """Change every tensor, or every value of another kind."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return replace(self, **{n: change(v) for n, v in values if isinstance(v, Tensor)})
+        return replace(self, **{n: change(v) for n, v in values if isinstance(v, kind)})
 
     def to(self, device: torch.device) -> Self:
         """Return the batch on another device."""

@@ -126,6 +126,7 @@ class ShardDataset:
     """
 
     def __init__(self, folder: Path, *, verify: bool = True) -> None:
+        self._folder = folder
         index = read_index(folder)
         if verify:
             verify_shards(folder)
@@ -139,6 +140,10 @@ class ShardDataset:
         sizes = index.get("corpora", [len(self)])  # shards of earlier versions are of one
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
         """Numbers of the pairs of each corpus, in order."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process open the folder for itself."""
+        return ShardDataset, (self._folder,)
 
     def __len__(self) -> int:
         return int(self._first[-1])

@@ -9,26 +9,15 @@ from typing import Any
 
 import torch
 
-from nmt_core.base.config import Config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.training.chosen_average import ChosenAverage
 from nmt_core.training.initial import InitialModel, pair_weights
 from nmt_core.training.settings import ModelPart
 
 SHARES = tuple(tenths / 10 for tenths in range(10))
 """Of the initial model, that one is chosen among."""
-
-
-class ChosenAverage(Config):
-    """The average that was chosen, and why."""
-
-    share: float
-    """Of the initial model."""
-    loss: float
-    """Of the average on validation text, per token, in nats."""
-    initial_loss: float
-    """The same of the initial model."""
 
 
 @torch.no_grad()
@@ -92,12 +81,3 @@ def choose_average(
         if loss <= initial_loss + tolerance:
             break
     return ChosenAverage(share=share, loss=loss, initial_loss=initial_loss)
-
-
-def describe_average(chosen: ChosenAverage) -> str:
-    """Say to a person what was chosen, and why."""
-    return (
-        f"the finished model is {chosen.share:.1f} of the initial one and {1 - chosen.share:.1f} "
-        f"of what was trained since: its loss on validation text is {chosen.loss:.3f}, the initial "
-        f"model's {chosen.initial_loss:.3f}"
-    )

@@ -210,7 +210,7 @@ class Trainer:
         objective.compute.seed(derive_seed(objective.seed, "dropout", step, *rank))
         with objective.compute.autocast():
             loss, nats = objective.compute_loss(replace(share, batch=batch), step)
-        loss.backward()
+        objective.compute.backward(loss)
         return nats.detach()
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -10,6 +11,7 @@ from typing_extensions import override
 
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
+from nmt_core.data.reading_process import read_in_process
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
 from nmt_core.training.objective import Objective, Remedies
@@ -57,7 +59,8 @@ class TranslationObjective(Objective[Batch]):
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
     ) -> Iterator[Share[Batch]]:
-        return self.batches.start_from(position, rank=rank, size=size)
+        make = partial(self.batches.start_from, position, rank=rank, size=size)
+        return read_in_process(make) if self.compute.device.type == "cuda" else make()
 
     @override
     def prepare(self, batch: Batch, step: int, done: float, rank: tuple[int, ...]) -> Batch:

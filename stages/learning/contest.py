@@ -9,6 +9,7 @@ from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slices import SlicedText, find_slice
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
 from stages.params import EvaluateParams
@@ -61,7 +62,7 @@ class Learned(Config):
     contest: Contest
     """On the test set of before; its outcome and reason are those of both tests."""
     lesson: WrittenLesson
-    average: dict[str, float] | None = None
+    average: ChosenAverage | None = None
     """With the champion, where its share was to be chosen; see :class:`Exported`."""
     held_out: Verdict | None = None
     """On the corrections that were set aside; None where they are too few, or nobody was asked."""
@@ -199,7 +200,7 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
         "corrections_right_after": float(learned.right_after),
     }
     if learned.average:
-        numbers["champion_share"] = learned.average["share"]
+        numbers["champion_share"] = learned.average.share
     for effect in learned.held_out.effects if learned.held_out else ():
         numbers[f"corrections_{effect.metric}_difference"] = effect.difference
     with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT) as tracker:
@@ -234,7 +235,7 @@ def render_learned(learned: Learned) -> str:
         "",
     ]
     if learned.average:
-        lines += [tell_average(learned.average), ""]
+        lines += [f"{describe_average(learned.average).capitalize()}.", ""]
     if learned.held_out:
         title = f"{learned.held_out.sentences:,} corrections set aside"
         rows = [
@@ -256,14 +257,6 @@ def render_learned(learned: Learned) -> str:
     ]
     lines += _show("Not learnt, some of each", ["why", "source", "correction"], unlearnt)
     return "\n".join(lines)
-
-
-def tell_average(average: dict[str, float]) -> str:
-    """Tell in a sentence what the average with the champion is."""
-    from nmt_core.training import averaging  # noqa: PLC0415 - imports torch
-
-    chosen = averaging.ChosenAverage(**average)
-    return f"{averaging.describe_average(chosen).capitalize()}."
 
 
 def _show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

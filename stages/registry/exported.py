@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base import files, seal
+from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
 from nmt_core.evaluation.registered import find_metric_names, load_metric
 from nmt_core.evaluation.statistics import gate
 from nmt_core.text.languages import Languages
+from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST
@@ -42,9 +44,8 @@ class Exported:
     """The test set it was evaluated on."""
     tags: dict[str, str]
     """Tags of its version; see :func:`read_exported`."""
-    average: dict[str, float] | None = None
-    """With the model that its training began from, where that was to be chosen: a
-    :class:`nmt_core.training.averaging.ChosenAverage`, as ``training.json`` has it."""
+    average: ChosenAverage | None = None
+    """With the model that its training began from, where that was to be chosen."""
 
     @property
     def fingerprint(self) -> str:
@@ -92,6 +93,7 @@ def read_exported(
                 f"describe the corpus; run: make repro"
             )
         names = find_metric_names(scores)
+        chosen = record.get("average")
         return Exported(
             folder=folder,
             name=model_name(download.languages),
@@ -108,7 +110,7 @@ def read_exported(
                 "signature": load_metric(names[0], language).signature,
                 **{name: f"{scores[name]:.2f}" for name in names},
             },
-            average=record.get("average"),
+            average=build(ChosenAverage, chosen, at=str(trained)) if chosen else None,
         )
     except FileNotFoundError as error:
         raise BundleError(f"{error.filename} is not there yet; run: make repro") from None

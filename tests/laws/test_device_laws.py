@@ -19,7 +19,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
 from tests.support import devices
-from tests.support.presets import PRESETS, VARIANTS, tiny_model
+from tests.support.presets import PRESETS, VARIANTS, tiny_config, tiny_model
 from tests.support.projects import PROJECT
 from tests.support.torch_settings import torchs_own_settings
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
@@ -44,11 +44,18 @@ def _prepared():
         yield
 
 
+def learning_model(name):
+    """A model as it learns, for only so does cuDNN recur backwards, but without dropout."""
+    config = tiny_config(name)
+    rates = ("dropout", "attention_dropout", "embedding_dropout", "state_dropout")
+    return tiny_model(name, **{rate: 0.0 for rate in rates if hasattr(config, rate)}).train()
+
+
 def loss_and_gradients(model, batch, compute):
     model.zero_grad()
     with compute.autocast():
         loss, _ = batch_loss(model, batch.to(compute.device), label_smoothing=0.1, per="token")
-    loss.backward()
+    compute.backward(loss)
     gradients = [w.grad.cpu() for w in model.parameters() if w.grad is not None]
     return loss.item(), gradients
 
@@ -57,9 +64,9 @@ def loss_and_gradients(model, batch, compute):
 def test_loss_and_gradients_are_the_processors(name):
     batch, float32 = collate(PAIRS), PRECISIONS["float32"]
     expected = loss_and_gradients(
-        tiny_model(name).eval(), batch, Compute(torch.device("cpu"), float32)
+        learning_model(name), batch, Compute(torch.device("cpu"), float32)
     )
-    model = tiny_model(name).eval().to(DEVICE)
+    model = learning_model(name).to(DEVICE)
     found = loss_and_gradients(model, batch, Compute(DEVICE, float32))
 
     assert_close(found, expected, **CLOSE["float32"])
@@ -123,6 +130,8 @@ def test_what_memory_refuses_is_split_there(tmp_path, name):
     with devices.at_most(most_bytes * 0.6):
         found, _ = devices.update_once(scarce)
     assert len(notes) == 1
+    for rounded in [each for each in found if each.endswith("key.bias")]:
+        del found[rounded], expected[rounded]  # without a gradient, of which AdamW makes steps
     assert_close(found, expected, rtol=1e-3, atol=1e-5)
 
 

@@ -33,7 +33,7 @@ def run_in_pool(
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
 
     def submit(job: JobT) -> Callable[[], ResultT]:
-        with _bare_beginnings():
+        with bare_beginnings():
             return pool.submit(work, job).result
 
     try:
@@ -48,7 +48,7 @@ def run_in_pool(
 
 
 @contextmanager
-def _bare_beginnings() -> Iterator[None]:
+def bare_beginnings() -> Iterator[None]:
     """Start processes without importing the running program, and deaf to Ctrl-C.
 
     They would import the running program, and with it torch, which takes seconds; and each would

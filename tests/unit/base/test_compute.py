@@ -1,4 +1,5 @@
 import platform
+from typing import ClassVar
 
 import pytest
 import torch
@@ -8,6 +9,9 @@ from nmt_core.base.compute import Compute, cpu_has_bfloat16, prepare_compute
 from nmt_core.base.errors import ConfigError
 from tests.support.processes import run_python
 from tests.support.torch_settings import torchs_own_settings
+
+WARN, ERROR = 1, 2
+"""Of PyTorch, where an operation has no deterministic way."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +75,51 @@ def test_algorithms_are_deterministic_and_float32_is_float32(no_gpu):
     assert torch.are_deterministic_algorithms_enabled()
     assert not torch.backends.cudnn.allow_tf32
     assert not torch.backends.cuda.matmul.allow_tf32
+
+
+def test_attention_is_not_planned_anew_for_every_shape(no_gpu):
+    prepare_compute()
+
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+
+
+class Watched(torch.autograd.Function):
+    """Passes a number on, and notes how deterministic it has to be on the way back."""
+
+    seen: ClassVar = []
+
+    @staticmethod
+    def forward(ctx, number):
+        del ctx
+        return number.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        del ctx
+        Watched.seen.append(torch.get_deterministic_debug_mode())
+        return gradient
+
+
+@pytest.mark.parametrize(("device", "mode"), [("cpu", WARN), ("cuda", ERROR)])
+def test_gradients_of_a_gpu_are_deterministic_or_an_error(no_gpu, device, mode):
+    prepare_compute()
+    number = torch.ones((), requires_grad=True)
+    Watched.seen.clear()
+
+    Compute(torch.device(device), torch.float32).backward(Watched.apply(number) * 3)
+
+    assert Watched.seen == [mode]
+    assert number.grad == 3
+    assert torch.get_deterministic_debug_mode() == WARN
+
+
+def test_what_is_not_deterministic_there_leaves_all_as_it_was(no_gpu):
+    prepare_compute()
+
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        Compute(torch.device("cuda"), torch.float32).backward(torch.ones(()))
+
+    assert torch.get_deterministic_debug_mode() == WARN
 
 
 @pytest.mark.slow

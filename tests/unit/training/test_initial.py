@@ -9,12 +9,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
-from nmt_core.training.averaging import (
-    SHARES,
-    average_with,
-    choose_average,
-    describe_average,
-)
+from nmt_core.training.averaging import SHARES, average_with, choose_average
+from nmt_core.training.chosen_average import describe_average
 from nmt_core.training.initial import (
     InitialModel,
     describe_taken,

@@ -11,6 +11,7 @@ from nmt_core.base.config import build
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.languages import Languages
+from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.learning import contest
 from stages.learning.contest import decide_both, list_guards, render_learned, run_learning_contest
@@ -26,7 +27,7 @@ GATE = GateConfig(resamples=200, trials=200, significance=0.05)
 SIDES = ("source", "target")
 
 
-AVERAGE = {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
+AVERAGE = ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
 
 
 def make_lesson(**given):

@@ -13,6 +13,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.statistics.gate import digest_test_set
+from nmt_core.training.chosen_average import ChosenAverage
 from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import DownloadParams
@@ -97,7 +98,7 @@ def test_an_export_says_what_it_is(project):
     told |= {"corpus": "demo", "pairs": "29,000"}
     assert found.tags.items() >= told.items()
     assert found.languages.codes[1] == "en"
-    assert found.average == {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
+    assert found.average == ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
 

@@ -1,0 +1,70 @@
+"""Batches that a process of its own reads and draws, so that a GPU does not wait for them.
+
+Drawing the pairs of a batch takes a Python program some milliseconds, in which it starts no
+operation of a GPU.
+"""
+
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
+from typing_extensions import override
+
+from nmt_core.base.errors import TrainingError
+from nmt_core.base.parallel.pool import bare_beginnings
+from nmt_core.data.batch import BatchT, Share
+
+READ_AHEAD = 128
+"""Batches that lie ready; drawn pairs come some 200 batches at a time."""
+
+
+def read_in_process(make: Callable[[], Iterator[Share[BatchT]]]) -> Iterator[Share[BatchT]]:
+    """Yield the shares of an iterator that another process makes and runs.
+
+    Args:
+        make: goes to the other process.
+
+    Raises:
+        TrainingError: if that process dies.
+    """
+    loader = DataLoader(
+        _Shares(make),
+        batch_size=None,
+        num_workers=1,
+        prefetch_factor=READ_AHEAD,
+        multiprocessing_context="spawn",
+        worker_init_fn=_ignore_signals,
+    )
+    with bare_beginnings():
+        shares: Iterator[Share[BatchT]] = iter(loader)
+    try:
+        for share in shares:
+            yield replace(share, batch=share.batch.map(torch.from_numpy, np.ndarray))
+    except RuntimeError as error:
+        raise TrainingError(
+            f"the process that reads training pairs has ended, most often because memory ran out; "
+            f"the last checkpoint is kept: run again ({error})"
+        ) from None
+
+
+class _Shares(IterableDataset[Share[BatchT]]):
+    """Shares with arrays: tensors go through shared memory, of which containers have little."""
+
+    def __init__(self, make: Callable[[], Iterator[Share[BatchT]]]) -> None:
+        self._make = make
+
+    @override
+    def __iter__(self) -> Iterator[Share[BatchT]]:
+        for share in self._make():
+            yield replace(share, batch=share.batch.map(Tensor.numpy))
+
+
+def _ignore_signals(number: int) -> None:
+    """Leave it to the process that trains to say when to end."""
+    del number
+    for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(asked, signal.SIG_IGN)

@@ -1,0 +1,162 @@
+"""What another process reads and draws is what this one would have."""
+
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from functools import partial
+from itertools import count, islice
+from multiprocessing.reduction import ForkingPickler
+
+import numpy as np
+import pytest
+import torch
+
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import TrainingError
+from nmt_core.data.augmented_pairs import AugmentedPairs
+from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches
+from nmt_core.data.reading_process import READ_AHEAD, read_in_process
+from nmt_core.data.sampled_pairs import SampledPairs
+from nmt_core.data.settings import AugmentationConfig, TokenBatching
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.tagged_pairs import TaggedPairs
+from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters
+from nmt_core.text.side import Side
+from nmt_core.text.spacy_words import SpacyWords
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.training import translation
+from tests.support.pairs import write_pairs
+from tests.support.subword_pairs import KINDS, LINES, sampler, subwords, write_lines
+from tests.support.trainings import Log, trainer
+
+AUGMENTED = AugmentationConfig(symbols=0.5, typing_errors=0.5, merged=0.2, punctuation=0.2)
+FIELDS = ("source", "source_padding", "target_input", "target_output", "target_places")
+
+
+def side_of(tokenizer):
+    """A tokenizer and the vocabulary of the lines."""
+    counts = Counter(token for pair in LINES for line in pair for token in tokenizer.encode(line))
+    return Side(tokenizer, Vocabulary.most_frequent(counts, symbols=ALL_SYMBOLS))
+
+
+def whole_lines(folder, tokenizer):
+    side = side_of(tokenizer)
+    pairs = [IdPair(*map(side.ids, pair)) for pair in LINES]
+    write_shards([Block.of(pairs)], folder, pairs_per_shard=7)
+    return side, ShardDataset(folder)
+
+
+def augment(folder, tokenizer):
+    side, dataset = whole_lines(folder, tokenizer)
+    return AugmentedPairs(dataset, (side, side), ("de", "en"), AUGMENTED, 3).draw
+
+
+def cut_anew(folder, kind):
+    own = sampler(kind, **({"dropout": 0.3} if kind == "bpe_dropout" else {"alpha": 0.3}))
+    return SampledPairs(write_lines(folder, kind).draw, own, own, 5).draw
+
+
+def tag(folder):
+    _, dataset = whole_lines(folder, Characters())
+    return TaggedPairs(dataset.draw, [range(9), range(9, 18)], [7, None], 0.2, 4).draw
+
+
+DRAWS = {
+    "subwords": lambda folder: augment(folder, subwords("bpe")),
+    "unigrams": lambda folder: augment(folder, subwords("unigram")),
+    "characters": lambda folder: augment(folder, Characters()),
+    "words": lambda folder: augment(folder, SpacyWords("de")),
+    **{kind: partial(lambda kind, folder: cut_anew(folder, kind), kind) for kind in KINDS},
+    "tags": tag,
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_what_draws_pairs_draws_the_same_elsewhere(name, tmp_path):
+    draw = DRAWS[name](tmp_path / "train")
+    elsewhere = ForkingPickler.loads(ForkingPickler.dumps(draw))
+
+    for epoch in range(3):
+        for number in range(len(LINES)):
+            for here, there in zip(draw(number, epoch), elsewhere(number, epoch), strict=True):
+                np.testing.assert_array_equal(here, there)
+
+
+def test_pairs_are_opened_again_and_not_sent(tmp_path):
+    dataset = write_pairs(tmp_path / "train", longest=6, count=500)
+    sent = ForkingPickler.dumps(dataset)
+
+    assert len(sent) < 1000
+    for here, there in zip(dataset, ForkingPickler.loads(sent), strict=True):
+        np.testing.assert_array_equal(here[0], there[0])
+        np.testing.assert_array_equal(here[1], there[1])
+
+
+@pytest.mark.parametrize(("device", "elsewhere"), [("cpu", False), ("cuda", True)])
+def test_a_gpu_lets_another_process_read(tmp_path, monkeypatch, device, elsewhere):
+    made = []
+    monkeypatch.setattr(translation, "read_in_process", lambda make: made.append(make) or make())
+    objective = trainer(
+        write_pairs(tmp_path / "train", longest=6), tmp_path / "kept", Log()
+    ).objective
+    objective.compute = Compute(torch.device(device), torch.float32)
+    place = Position(batch=1)
+    expected = objective.batches.start_from(place, rank=1, size=2)
+
+    share = next(objective.start_from(place, rank=1, size=2))
+
+    assert bool(made) == elsewhere
+    first = next(expected)
+    assert share.after == first.after
+    torch.testing.assert_close(share.batch.source, first.batch.source, rtol=0, atol=0)
+
+
+@pytest.mark.slow
+def test_shares_are_the_same_from_any_place(tmp_path):
+    draw = DRAWS["subwords"](tmp_path / "train")
+    dataset = ShardDataset(tmp_path / "train")
+    batches = TrainingBatches(dataset, TokenBatching(max_tokens=64, pool_batches=3), 1, draw)
+    after = next(islice(batches.start_from(Position()), 4, None)).after
+    make = partial(batches.start_from, after, rank=1, size=2)
+
+    several = islice(zip(read_in_process(make), make(), strict=True), 40)
+    for elsewhere, here in several:
+        assert elsewhere.after == here.after
+        assert elsewhere.pairs == here.pairs
+        assert elsewhere.target_tokens == here.target_tokens
+        for name in FIELDS:
+            pair = (getattr(share.batch, name) for share in (elsewhere, here))
+            torch.testing.assert_close(*pair, rtol=0, atol=0)
+
+
+def count_slowly():
+    """Shares with numbers, and the process that counts."""
+    for number in count():
+        yield Share(TensorBatch(), number, os.getpid(), Position())
+
+
+@pytest.mark.slow
+def test_the_process_hears_no_signal_and_ends_with_who_reads():
+    numbers = read_in_process(count_slowly)
+    process = next(numbers).target_tokens
+    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(process, asked)
+    seen = [share.predictions for share in islice(numbers, 3 * READ_AHEAD)]
+
+    assert process != os.getpid()
+    assert seen == [*range(1, 3 * READ_AHEAD + 1)]
+    numbers.close()
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_told():
+    numbers = read_in_process(count_slowly)
+    process = next(numbers).target_tokens
+    os.kill(process, signal.SIGKILL)
+
+    with pytest.raises(TrainingError, match="reads training pairs has ended"):
+        for _ in numbers:
+            pass
