@@ -19,8 +19,9 @@ STEP = 4
 """Source lengths that are batched together."""
 
 
-PAIRS_AT_ONCE = 5000
-"""Sentence pairs after which equal pairs of words are made one, to save memory."""
+WAITING = 2**20
+"""Pairs of words after which equal ones are made one, to save memory; or a quarter of those known
+by then, so that each is sorted a few times and not with every part of the text."""
 
 
 class AlignmentBatch(NamedTuple):
@@ -58,13 +59,26 @@ def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size:
     """Batch sentence pairs, none of them empty on a side, and number their pairs of words."""
     keys = np.zeros(0, np.int64)
     waiting: list[Numbers] = []
+    count = 0
     for number, (ours, theirs) in enumerate(zip(source, target, strict=True), start=1):
-        waiting.append(np.unique(ours[:, None] * target_size + theirs))
-        if number % PAIRS_AT_ONCE == 0 or number == len(source):
-            keys, waiting = np.unique(np.concatenate([keys, *waiting])), []
+        waiting.append(_number_pairs(ours, theirs, target_size))
+        count += len(waiting[-1])
+        if count >= max(WAITING, len(keys) // 4) or number == len(source):
+            keys, waiting, count = _sort_distinct(np.concatenate([keys, *waiting])), [], 0
     groups = plan_batches([len(words) for words in source], [len(words) for words in target])
     batches = [_fill(rows, source, target, keys, target_size) for rows in groups]
     return PairedText(batches, keys)
+
+
+def _number_pairs(ours: Numbers, theirs: Numbers, target_size: int) -> Numbers:
+    """Return the number of each pair of words of a sentence pair."""
+    return (ours[:, None] * target_size + theirs).ravel()
+
+
+def _sort_distinct(numbers: Numbers) -> Numbers:
+    """Return distinct numbers, rising; faster than NumPy's, which asks a table for each."""
+    rising = np.sort(numbers)
+    return rising[np.concatenate([[True], rising[1:] != rising[:-1]])]
 
 
 def plan_batches(source: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
@@ -96,11 +110,12 @@ def _fill(
     cells = np.full((lengths[0].max(), lengths[1].max(), len(rows)), len(keys), np.int32)
     ours = np.zeros((lengths[0].max(), len(rows)), np.int32)
     theirs = np.zeros((lengths[1].max(), len(rows)), np.int32)
-    for column, row in enumerate(rows):
+    numbers = [_number_pairs(source[row], target[row], target_size) for row in rows]
+    wanted, places = np.unique(np.concatenate(numbers), return_inverse=True)
+    indices = np.asarray(np.searchsorted(keys, wanted))[places]  # faster of rising numbers
+    ends = np.cumsum([*map(len, numbers)])[:-1]
+    for column, (row, of_row) in enumerate(zip(rows, np.split(indices, ends), strict=True)):
         one, other = source[row], target[row]
         ours[: len(one), column], theirs[: len(other), column] = one, other
-        pair_numbers = (one[:, None] * target_size + other).ravel()
-        wanted, places = np.unique(pair_numbers, return_inverse=True)
-        indices = np.asarray(np.searchsorted(keys, wanted))  # faster of rising numbers
-        cells[: len(one), : len(other), column] = indices[places].reshape(len(one), len(other))
+        cells[: len(one), : len(other), column] = of_row.reshape(len(one), len(other))
     return AlignmentBatch(rows, cells, ours, theirs, *lengths)

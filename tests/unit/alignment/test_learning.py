@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nmt_core.alignment import batches
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.batches import pair_text, plan_batches
 from nmt_core.alignment.bundle import load_aligner, write_aligner
@@ -11,6 +12,7 @@ from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
 from nmt_core.base.errors import BundleError, CorpusError
+from nmt_core.base.random import make_generator
 from tests.support.processes import run_python
 
 WORDS = {"das": "the", "haus": "house", "hund": "dog", "sieht": "sees", "rote": "red", "er": "he"}
@@ -42,6 +44,32 @@ def prepare(config):
     ]
     text = pair_text(*numbers, len(words[1]))
     return Learner(config, text, measure_priors(text.keys, words, config))
+
+
+@pytest.mark.parametrize("waiting", [1, 7, 10**6])
+def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
+    monkeypatch.setattr(batches, "WAITING", waiting)
+    draw = make_generator(1, "sentences")
+    source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
+    text = pair_text(source, target, 12)
+
+    met = {
+        (one, other)
+        for ours, theirs in zip(source, target, strict=True)
+        for one in ours.tolist()
+        for other in theirs.tolist()
+    }
+    assert text.keys.tolist() == sorted(one * 12 + other for one, other in met)
+    assert sorted(row for batch in text.batches for row in batch.rows) == [*range(90)]
+    for batch in text.batches:
+        for column, row in enumerate(batch.rows):
+            ours, theirs = source[row], target[row]
+            held = batch.cells[:, :, column]
+            place = np.ix_(range(len(ours)), range(len(theirs)))
+            np.testing.assert_array_equal(text.keys[held[place]], ours[:, None] * 12 + theirs)
+            assert (held == len(text.keys)).sum() == held.size - len(ours) * len(theirs)
+            np.testing.assert_array_equal(batch.source[: len(ours), column], ours)
+            np.testing.assert_array_equal(batch.target[: len(theirs), column], theirs)
 
 
 def prior_log_probability(learner):
