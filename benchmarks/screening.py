@@ -33,6 +33,12 @@ from nmt_core.corpora.screening.settings import ScreenConfig
 SHORTEST = 6
 """Words of a sentence that can be cut short."""
 
+HALF = 0.5
+"""Share of the copies that are not exact, and of lines of a third language that are a source."""
+
+LEFT_OUT = 0.1
+"""Share of the words that such a copy lacks."""
+
 
 def read_lines(path: Path, most: int) -> list[str]:
     """Return the first lines of a file."""
@@ -50,8 +56,8 @@ def copy(pair: Pair, following: Pair, draw: random.Random) -> Pair:
     """Return the source twice, or nearly so."""
     del following
     words = pair.source.split()
-    if draw.random() < 0.5:  # noqa: PLR2004 - every second one
-        words = [word for word in words if draw.random() > 0.1] or words  # noqa: PLR2004 - see above
+    if draw.random() < HALF:
+        words = [word for word in words if draw.random() > LEFT_OUT] or words
     return Pair(pair.source, " ".join(words))
 
 
@@ -84,7 +90,7 @@ def plant(
     def replace(pair: Pair, following: Pair, draw: random.Random) -> Pair:
         del following
         line = draw.choice(foreign)
-        return Pair(line, pair.target) if draw.random() < 0.5 else Pair(pair.source, line)  # noqa: PLR2004 - either side
+        return Pair(line, pair.target) if draw.random() < HALF else Pair(pair.source, line)
 
     ways: dict[str, Callable[[Pair, Pair, random.Random], Pair]] = {
         "shifted": shift,
@@ -128,9 +134,10 @@ def measure(
     return shares, 1e6 * seconds / len(pairs)
 
 
-def main(  # noqa: PLR0913, PLR0917 - options of a command
+def main(
     source: Path,
     target: Path,
+    *,
     languages: Annotated[str, typer.Option(help="Codes of source and target.")],
     foreign: Annotated[Path, typer.Option(help="Lines of a third language.")],
     pairs: int = 50_000,

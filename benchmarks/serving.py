@@ -51,6 +51,9 @@ from nmt_core.translation.translator import Translator
 BEGINNING = 3.0
 """Seconds of a measurement that do not count."""
 
+CLIENTS = [1, 8, 64, 200]
+"""Clients at once, one number after another."""
+
 SOAKING_CLIENTS = 8
 
 COLUMNS = (
@@ -268,12 +271,12 @@ class Bench:
         return Measured(load, worked, read_batch_size(port), process.memory_info().rss / 1e6)
 
 
-def main(  # noqa: PLR0913 - one argument per option
+def main(
     model: Annotated[Path, typer.Argument(help="An exported model.")],
     text: Annotated[Path, typer.Argument(help="One sentence a line.")],
     *,
     seconds: float = 120,
-    clients: Annotated[list[int], typer.Option()] = [1, 8, 64, 200],  # noqa: B006 - typer copies it
+    clients: Annotated[list[int], typer.Option()] = CLIENTS,
     threads: int = 2,
     lines: int = 1000,
     peer: Annotated[int | None, typer.Option(help="Port of another server of the API.")] = None,

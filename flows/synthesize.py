@@ -136,7 +136,7 @@ def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
     return config.model_copy(update={"teacher": str(copy)})
 
 
-def main(  # noqa: PLR0913 - one argument per option
+def main(
     teacher: Annotated[
         str, typer.Argument(help="Folder of an exported model, address of a server, or a file.")
     ] = str(paths.EXPORT),

@@ -25,7 +25,7 @@ PORTION = 64
 """Lines after which progress is shown."""
 
 
-def evaluate(  # noqa: PLR0913 - one argument per option
+def evaluate(
     *,
     model: Annotated[
         list[Path],

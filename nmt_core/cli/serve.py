@@ -22,7 +22,7 @@ from nmt_core.translation.translator import Translator
 PAIR_AND_FOLDER = re.compile(r"([a-zA-Z]{2,8})-([a-zA-Z]{2,8})=(.+)")
 
 
-def serve(  # noqa: PLR0913 - one argument per option
+def serve(
     *,
     model: Annotated[
         list[str],

@@ -42,7 +42,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 
-def translate(  # noqa: PLR0913 - one argument per option
+def translate(
     *,
     lines: Annotated[
         list[str] | None,

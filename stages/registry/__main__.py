@@ -84,7 +84,7 @@ def rollback(reason: Reason = "by hand", name: Name = None) -> None:
 
 
 @app.command()
-def serve(  # noqa: PLR0913 - one argument per option
+def serve(
     *,
     port: Annotated[int, typer.Option(help="0 takes a free one.")] = 5001,
     host: Annotated[str, typer.Option(help="By default, this machine alone.")] = "127.0.0.1",
@@ -141,7 +141,7 @@ def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
     command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
     own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     os.environ |= {"MLFLOW_TRACKING_URI": tracking_uri(), "PATH": os.pathsep.join(own_programs)}
-    os.execvp(  # noqa: S606 - our own command
+    os.execvp(
         sys.executable,
         [sys.executable, "-m", *command, "--host", "127.0.0.1", "--port", str(port)],
     )

@@ -36,7 +36,7 @@ GAP = "___"
 
 
 @explain_settings("**Settings** and their defaults, first that of several kinds:", LearningConfig())
-def learn(  # noqa: PLR0913 - one argument per option
+def learn(
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
     out: Annotated[
@@ -174,7 +174,7 @@ def show_training(total_steps: int) -> TrainingDisplay:
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
 
 
-def generate(  # noqa: PLR0913 - one argument per option
+def generate(
     *,
     language_model: Annotated[
         Path, typer.Option(metavar="DIR", help="Language model of nmt learn.")
