@@ -261,7 +261,8 @@ def main(
     jobs: Annotated[
         int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
     ] = 1,
-    record: Annotated[  # noqa: FBT002 - an option
+    *,
+    record: Annotated[
         bool, typer.Option("--record", help=f"Put the report into {report.RESULTS}, too.")
     ] = False,
 ) -> None:

@@ -60,7 +60,7 @@ EDGES = tuple("┏┃┡│├└╭╰┌")
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
 
-class StageFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
+class StageError(NmtError):
     """A stage ended badly; its own output says why."""
 
     def __init__(self, message: str, *, code: int) -> None:
@@ -69,7 +69,7 @@ class StageFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its
         """The exit code of the stage, or of dvc if the stage has none."""
 
 
-class _StageLocked(StageFailed):
+class _StageLockedError(StageError):
     """Another dvc holds locks that the stage needs."""
 
 
@@ -95,23 +95,23 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
         log: takes every line that dvc and the stage print.
 
     Raises:
-        StageFailed: if the stage ends badly, another dvc is at work for too long, or the remote
+        StageError: if the stage ends badly, another dvc is at work for too long, or the remote
             is away, which has the code 75.
     """
     for attempt in Retrying(
-        retry=retry_if_exception_type(_StageLocked),
+        retry=retry_if_exception_type(_StageLockedError),
         wait=wait_random_exponential(max=LONGEST_WAIT_SECONDS),
         stop=stop_after_delay(LOCK_PATIENCE_SECONDS),
         reraise=True,
     ):
         with attempt:
-            _reproduce(stage, shared, log)
+            _reproduce(stage, shared=shared, log=log)
     if shared:
         # at once: of what a stage made, DVC sends only what is in its current lock file
         _remote(["push", "--quiet", "--run-cache"], log)
 
 
-def _reproduce(stage: str, shared: bool, log: Callable[[str], None]) -> None:  # noqa: FBT001
+def _reproduce(stage: str, *, shared: bool, log: Callable[[str], None]) -> None:
     what, again = f"stage {stage!r}", f"repeat it with: dvc repro --single-item {stage}"
     arguments = ["repro", "--single-item", stage]
     if not shared:
@@ -120,8 +120,8 @@ def _reproduce(stage: str, shared: bool, log: Callable[[str], None]) -> None:  #
     lines: list[str] = []
     try:
         _dvc([*arguments, "--pull"], _both(lines.append, log), what=what, again=again)
-    except StageFailed as error:
-        if REPRODUCING in "\n".join(lines) or isinstance(error, _StageLocked):
+    except StageError as error:
+        if REPRODUCING in "\n".join(lines) or isinstance(error, _StageLockedError):
             raise
         raise _remote_is_away("repro --pull", lines) from None
 
@@ -130,7 +130,7 @@ def commit(stage: str, *, log: Callable[[str], None]) -> None:
     """Have DVC take what lies here for what a stage has made, which has run without it.
 
     Raises:
-        StageFailed: if an output is missing.
+        StageError: if an output is missing.
     """
     again = f"repeat it with: dvc commit --force {stage}"
     _dvc(["commit", "--force", stage], log, what=f"dvc commit of {stage!r}", again=again)
@@ -140,7 +140,7 @@ def pull(*, log: Callable[[str], None]) -> None:
     """Take everything that dvc.lock names from DVC's remote.
 
     Raises:
-        StageFailed: if the remote is away or lacks something; its code is 75.
+        StageError: if the remote is away or lacks something; its code is 75.
     """
     _remote(["pull", "--quiet"], log)
 
@@ -192,13 +192,13 @@ def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
     lines: list[str] = []
     try:
         _dvc(arguments, _both(lines.append, log), what=f"dvc {arguments[0]}", again="")
-    except StageFailed:
+    except StageError:
         raise _remote_is_away(arguments[0], lines) from None
 
 
-def _remote_is_away(command: str, lines: Sequence[str]) -> StageFailed:
+def _remote_is_away(command: str, lines: Sequence[str]) -> StageError:
     reason = next((line for line in lines if line.startswith("ERROR")), "it said nothing")
-    return StageFailed(
+    return StageError(
         f"dvc {command} failed ({reason}); what was made is kept: see that the remote answers, and "
         f"run the same again",
         code=os.EX_TEMPFAIL,
@@ -235,7 +235,7 @@ def run_experiment(
         log: takes every line that dvc and the stages print.
 
     Raises:
-        StageFailed: if a stage ends badly.
+        StageError: if a stage ends badly.
     """
     _remove_leftovers(name)
     chosen = [argument for setting in settings for argument in ("-S", setting)]
@@ -310,10 +310,10 @@ def _dvc(
         return
     output = "\n".join(lines)
     if any(message in output for message in LOCKED):
-        raise _StageLocked(f"{what} is in use by another dvc; {again}", code=code)
+        raise _StageLockedError(f"{what} is in use by another dvc; {again}", code=code)
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
     last = int([code, *by_the_stage][-1])
-    raise StageFailed(f"{what} exited with {last}; {again}", code=last)
+    raise StageError(f"{what} exited with {last}; {again}", code=last)
 
 
 @contextmanager

@@ -50,14 +50,14 @@ LOCK_FILE = "dvc-lock"
 """Key of the artifact in which a part hands its lock file over."""
 
 
-class PartFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
+class PartError(NmtError):
     """The part of another pool's worker has failed."""
 
 
 async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
     """Tell whether trying again may help: the stage said so by its exit code."""
     error = await state.aresult(raise_on_failure=False)
-    return isinstance(error, dvc_program.StageFailed) and error.code == os.EX_TEMPFAIL
+    return isinstance(error, dvc_program.StageError) and error.code == os.EX_TEMPFAIL
 
 
 @task(
@@ -221,7 +221,7 @@ def delegate(work: Part, order: Order) -> str:
     """Have a part done by a worker of its pool, and return the lock file it ended with.
 
     Raises:
-        PartFailed: if it does not end well; an end of ours is an end of it, too.
+        PartError: if it does not end well; an end of ours is an end of it, too.
     """
     say = get_run_logger().info
     run = run_deployment(
@@ -247,7 +247,7 @@ def delegate(work: Part, order: Order) -> str:
             client.set_flow_run_state(run.id, Cancelling())
             raise
         if not run.state.is_completed():
-            raise PartFailed(
+            raise PartError(
                 f"{run.name!r} ended as {run.state.name} ({run.state.message}); its own log says "
                 f"why, and the same run again continues where it stopped"
             )

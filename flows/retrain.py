@@ -127,7 +127,8 @@ def retrain(
     revision: str | None = None,
     test_set: Judged = "same",
     gate: GateConfig = GateConfig(),
-    across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    *,
+    across_pools: bool = False,
     nodes: NodesConfig | None = None,
 ) -> Contest:
     """Train on the current text, and promote the model if tests show that it is better.

@@ -59,7 +59,8 @@ def translate_text(
 @flow(name="synthesize")
 def synthesize_and_train(
     synthesis: SynthesisConfig = SynthesisConfig(),
-    student: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    *,
+    student: bool = False,
     settings: list[str] | None = None,
     nodes: NodesConfig | None = None,
 ) -> WrittenSynthesis | None:

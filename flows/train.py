@@ -25,7 +25,8 @@ def train(
     until: str = "export",
     settings: list[str] | None = None,
     revision: str | None = None,
-    across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+    *,
+    across_pools: bool = False,
     nodes: NodesConfig | None = None,
 ) -> None:
     """Train, evaluate and export a model; stages that are up to date are skipped.

@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import httpx
@@ -68,7 +69,8 @@ def main(
     name: Annotated[
         str | None, typer.Option(help="Name on the server. [POOL-PROCESS, and this machine]")
     ] = None,
-    leashed: Annotated[  # noqa: FBT002 - an option
+    *,
+    leashed: Annotated[
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:
@@ -123,7 +125,7 @@ def build_command(pool: str, worker: str, limit: int) -> list[str]:
 def build_environment(url: str, worker: str) -> dict[str, str]:
     """Return the variables of a worker, which its runs inherit."""
     ours = {"PREFECT_API_URL": url, MARK: worker}
-    return {"NMT_PROJECT": os.getcwd()} | ENVIRONMENT | dict(os.environ) | ours  # noqa: PTH109
+    return {"NMT_PROJECT": str(Path.cwd())} | ENVIRONMENT | dict(os.environ) | ours
 
 
 def check_pool(pool: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from flows.dvc_program import StageFailed
+from flows.dvc_program import StageError
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
@@ -123,7 +123,7 @@ def find_cause(said: str) -> str:
     return next((some[-1] for some in (own, ended, [words for _, words in errors]) if some), "")
 
 
-def make_failure(job: Job, what: str, said: str = "") -> StageFailed:
+def make_failure(job: Job, what: str, said: str = "") -> StageError:
     """Return the error of a job that has not trained to the end.
 
     Args:
@@ -132,7 +132,7 @@ def make_failure(job: Job, what: str, said: str = "") -> StageFailed:
         said: what its nodes have said.
     """
     reason = "; ".join(filter(None, (find_cause(said), what)))
-    return StageFailed(
+    return StageError(
         f"training on {job.nodes} nodes ended: {reason}; the same command continues from the last "
         f"checkpoint",
         code=1,

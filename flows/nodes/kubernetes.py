@@ -27,7 +27,7 @@ def run_job(job: Job, say: Callable[[str], object]) -> None:
 
     Raises:
         NmtError: if Kubernetes does not take it, or does not answer any more.
-        StageFailed: if it ends badly.
+        StageError: if it ends badly.
     """
     write_job(job, TEMPLATE, json.dumps)
     delete_job(job)

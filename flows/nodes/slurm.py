@@ -25,7 +25,7 @@ def run_job(job: Job, say: Callable[[str], object]) -> None:
 
     Raises:
         NmtError: if Slurm does not take it.
-        StageFailed: if it ends badly.
+        StageError: if it ends badly.
     """
     write_job(job, TEMPLATE, lambda value: shlex.quote(str(value)))
     where = ["--chdir", str(Path.cwd()), "--output", f"{JOBS}/%j.log"]

@@ -56,7 +56,7 @@ def train_on_nodes(nodes: NodesConfig, say: Callable[[str], object]) -> None:
 
     Raises:
         NmtError: if the cluster does not take the job.
-        StageFailed: if no model comes of it.
+        StageError: if no model comes of it.
     """
     job = make_job(nodes, load(TrainParams, STAGE).compute)
     shutil.rmtree(paths.TRAINED, ignore_errors=True)

@@ -67,7 +67,8 @@ def main(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of all data.")] = FOLDER,
-    leashed: Annotated[  # noqa: FBT002 - an option
+    *,
+    leashed: Annotated[
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:

@@ -11,7 +11,7 @@ from signal import SIGINT
 
 from flows import processes
 from infra.servers.secrets import Secrets, write_private
-from infra.servers.server import Server, ServerFailed
+from infra.servers.server import Server, StartError
 
 ACCOUNT = "postgres"
 """The user that runs it when we are root, which PostgreSQL refuses."""
@@ -134,20 +134,20 @@ class Postgres(Server):
         )
         if answer.returncode:
             said = " ".join(answer.stderr.split())
-            raise ServerFailed(f"{Path(command[-1 if environment else 0]).name} failed: {said}")
+            raise StartError(f"{Path(command[-1 if environment else 0]).name} failed: {said}")
 
 
 def find_programs() -> Path:
     """Return the folder of PostgreSQL's programs, the newest that is installed.
 
     Raises:
-        ServerFailed: if there is none.
+        StartError: if there is none.
     """
     if program := shutil.which("initdb"):
         return Path(program).resolve().parent
     versions = sorted(INSTALLED.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if not versions:
-        raise ServerFailed("PostgreSQL is not installed; run: apt-get install postgresql")
+        raise StartError("PostgreSQL is not installed; run: apt-get install postgresql")
     return versions[-1].parent
 
 
@@ -155,11 +155,11 @@ def check_reach(folder: Path, user: str) -> None:
     """Make sure that another user can come to a folder of ours.
 
     Raises:
-        ServerFailed: naming the first folder on the way that is closed.
+        StartError: naming the first folder on the way that is closed.
     """
     for parent in reversed(folder.parents):
         if not parent.stat().st_mode & stat.S_IXOTH:
-            raise ServerFailed(
+            raise StartError(
                 f"PostgreSQL runs as user {user}, who may not pass through {parent}; run: "
                 f"chmod o+x {parent}, or choose another folder"
             )

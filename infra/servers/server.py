@@ -41,7 +41,7 @@ PRIVATE = 0o700
 LOOPBACK = "127.0.0.1"
 
 
-class ServerFailed(NmtError):  # noqa: N818 - what happened, as with stages
+class StartError(NmtError):
     """A server cannot be started, or ended before it answered."""
 
 
@@ -114,7 +114,7 @@ class Server(ABC):
         """Launch it and wait until it answers.
 
         Raises:
-            ServerFailed: if it does not.
+            StartError: if it does not.
         """
         self.launch()
         self.wait()
@@ -123,7 +123,7 @@ class Server(ABC):
         """Run the program, without waiting for its answer; it lives as long as our thread.
 
         Raises:
-            ServerFailed: if its port is taken.
+            StartError: if its port is taken.
         """
         assert not self.running
         self.kill()  # what a main process leaves that was killed
@@ -145,14 +145,14 @@ class Server(ABC):
         """Wait until it answers.
 
         Raises:
-            ServerFailed: if it ends before that, or takes too long.
+            StartError: if it ends before that, or takes too long.
         """
         end = time.monotonic() + READY_SECONDS
         while not self.answers():
             if not self.running:
-                raise ServerFailed(f"{self.name} ended before it answered; {self._last_line()}")
+                raise StartError(f"{self.name} ended before it answered; {self._last_line()}")
             if time.monotonic() > end:
-                raise ServerFailed(
+                raise StartError(
                     f"{self.name} does not answer at {self.address} after {READY_SECONDS:.0f} "
                     f"seconds; {self._last_line()}"
                 )
@@ -214,7 +214,7 @@ def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
     """Return a free port: the given one, or any for 0.
 
     Raises:
-        ServerFailed: if the port is taken or forbidden, which many servers report late or never.
+        StartError: if the port is taken or forbidden, which many servers report late or never.
     """
     try:
         with socket.create_server((host, port)) as listener:
@@ -222,8 +222,8 @@ def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
             return number
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise ServerFailed(
+            raise StartError(
                 f"{name} cannot listen on {host}:{port}, where another program does; end that, or "
                 f"choose another port (0: any that is free)"
             ) from None
-        raise ServerFailed(f"{name} cannot listen on {host}:{port}: {error.strerror}") from None
+        raise StartError(f"{name} cannot listen on {host}:{port}: {error.strerror}") from None

@@ -84,7 +84,7 @@ class Topology:
             waiting: takes the names of servers that are waited for.
 
         Raises:
-            ServerFailed: if one does not answer; the others run on until ``stop``.
+            StartError: if one does not answer; the others run on until ``stop``.
         """
         for layer in self.layers:
             for server in layer:

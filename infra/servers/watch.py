@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from signal import Signals
 
-from infra.servers.server import Server, ServerFailed
+from infra.servers.server import Server, StartError
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 60.0
 """Before a server is started again; the wait doubles, and is short again once it has answered."""
@@ -36,7 +36,7 @@ def restart(server: Server, say: Callable[[str], None]) -> Iterator[None]:
             yield
         try:
             server.launch()
-        except ServerFailed as error:
+        except StartError as error:
             failure = str(error)
         else:
             yield

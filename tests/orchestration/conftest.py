@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from infra.servers.postgres import find_programs
-from infra.servers.server import ServerFailed
+from infra.servers.server import StartError
 from infra.servers.topology import Database, Files, Topology
 from tests.support.fleet import Fleet
 from tests.support.processes import at_work_in
@@ -37,7 +37,7 @@ def postgresql():
     """Skip where PostgreSQL is not installed, but fail where it must be."""
     try:
         find_programs()
-    except ServerFailed as error:
+    except StartError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))
         pytest.skip(str(error))

@@ -16,7 +16,7 @@ from prefect.logging.configuration import setup_logging
 from prefect.states import exception_to_failed_state
 
 from flows import dvc_program, pipeline
-from flows.dvc_program import StageFailed
+from flows.dvc_program import StageError
 from nmt_core.base.errors import NmtError
 from stages import paths
 from tests.support.projects import PROJECT
@@ -147,8 +147,8 @@ def test_dvc_still_gives_the_advice_that_is_left_out():
 @pytest.mark.parametrize(
     ("error", "again"),
     [
-        (StageFailed("away", code=75), True),
-        (StageFailed("wrong", code=1), False),
+        (StageError("away", code=75), True),
+        (StageError("wrong", code=1), False),
         (NmtError("wrong"), False),
         (RuntimeError(), False),
     ],
@@ -178,7 +178,7 @@ def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, mon
     )
     lines = []
 
-    with pytest.raises(StageFailed, match="exited with 3;"):
+    with pytest.raises(StageError, match="exited with 3;"):
         dvc_program.reproduce("train", log=lines.append)
     assert lines[1:] == ["x", "repro --single-item train"]
 
@@ -205,7 +205,7 @@ def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list
         sys.exit(143)
     """)
 
-    with pytest.raises(StageFailed, match="exited with 143"):
+    with pytest.raises(StageError, match="exited with 143"):
         dvc_program.run_experiment("stopped", [], target="evaluate", environment={}, log=print)
     assert not Path("stopped").exists()
     assert Path("another").exists()
@@ -260,7 +260,7 @@ def test_a_failure_names_the_stage_its_own_code_and_the_cure(
     """By the code Prefect knows whether to try again."""
     monkeypatch.setattr(dvc_program, "LOCK_PATIENCE_SECONDS", 0.0)
     told = asked(*ends)
-    with pytest.raises(StageFailed, match=message) as failure:
+    with pytest.raises(StageError, match=message) as failure:
         dvc_program.reproduce("train", shared=shared, log=[].append)
 
     assert failure.value.code == code
@@ -271,7 +271,7 @@ def test_a_failure_names_the_stage_its_own_code_and_the_cure(
 def test_a_lock_is_known_by_what_dvc_says(asked, message, monkeypatch):
     monkeypatch.setattr(dvc_program, "LOCK_PATIENCE_SECONDS", 0.0)
     asked((f"ERROR: {message}", 255))
-    with pytest.raises(StageFailed, match="in use by another dvc"):
+    with pytest.raises(StageError, match="in use by another dvc"):
         logged("train")
 
 
@@ -354,7 +354,7 @@ def test_whoever_stops_all_ends_what_runs_in_threads_and_lets_nothing_begin(
     number = signal.SIGTERM if on_sigterm == "signal.SIG_DFL" else signal.SIGKILL
     assert codes == [-number]
     asked()
-    with pytest.raises(StageFailed, match="exited with 143"):
+    with pytest.raises(StageError, match="exited with 143"):
         logged("train")
     assert not Path("asked").exists()
 

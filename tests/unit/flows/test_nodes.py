@@ -21,7 +21,7 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 from flows import dvc_program
-from flows.dvc_program import StageFailed
+from flows.dvc_program import StageError
 from flows.nodes import job, kubernetes, slurm, ways
 from flows.nodes.job import NodesConfig
 from nmt_core.base.errors import NmtError
@@ -98,7 +98,7 @@ def test_a_process_that_dies_is_started_again_as_often_as_is_said(cluster, death
     training += 'code=$?; test $code = 0 || echo "rank 1 is dead" >&2; exit $code\n'
     if deaths > TWO.restarts:
         with pytest.raises(
-            StageFailed, match=r"on 2 nodes ended: job \d+ of .* code 1, see .*log; "
+            StageError, match=r"on 2 nodes ended: job \d+ of .* code 1, see .*log; "
         ):
             run_on_slurm(training, said.append)
         assert said[-1].count("rank 1 is dead") == deaths
@@ -132,7 +132,7 @@ def test_a_node_that_does_not_share_the_folder_trains_nothing(cluster):
     other = cluster / "state/folder-1"
     shutil.copytree(job.JOBS, other / job.JOBS)  # as one whose clone is as old as ours
     with pytest.raises(
-        StageFailed, match=r"2 nodes ended: not every node sees .*; put the clone in"
+        StageError, match=r"2 nodes ended: not every node sees .*; put the clone in"
     ):
         run_on_slurm(say=said.append)
 
@@ -361,7 +361,7 @@ def test_a_job_is_waited_for_and_nothing_is_left_of_it(kubectl):
 def test_a_job_that_fails_says_why_and_what_its_nodes_said(kubectl):
     said = []
     with pytest.raises(
-        StageFailed,
+        StageError,
         match=r"ended: rank 1 is dead; job .*has failed \(FailedIndexes: too many\); ",
     ):
         kubectl({}, end("Failed", reason="FailedIndexes", message="too many"), say=said.append)
@@ -375,7 +375,7 @@ def test_what_cannot_be_deleted_is_told_and_hides_no_failure(kubectl, failed):
     said = []
     Path("stuck").touch()
     if failed:
-        with pytest.raises(StageFailed, match="rank 1 is dead"):
+        with pytest.raises(StageError, match="rank 1 is dead"):
             kubectl(end("Failed"), say=said.append)
     else:
         kubectl(end("Complete"), say=said.append)
@@ -465,7 +465,7 @@ def test_a_model_of_before_is_not_taken_for_what_was_trained(tmp_path, monkeypat
         ways.train_on_nodes(TWO, print)
         assert list(model.iterdir()) == []
     else:
-        with pytest.raises(StageFailed, match="for there is no models/trained; the same command"):
+        with pytest.raises(StageError, match="for there is no models/trained; the same command"):
             ways.train_on_nodes(TWO, print)
     assert asked == [(2, 4)]
 

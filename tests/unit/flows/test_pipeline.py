@@ -15,7 +15,7 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 from flows import dvc_program, pipeline
 from flows.clone import Order
 from flows.nodes.job import NodesConfig
-from flows.pipeline import Part, PartFailed, delegate, list_parts
+from flows.pipeline import Part, PartError, delegate, list_parts
 from nmt_core.base.errors import ConfigError
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
@@ -318,7 +318,7 @@ def test_a_part_that_does_not_complete_ends_the_run(delegated, end):
     """Whichever way: what it left undone would be trained on."""
     prefect = Prefect(Running(), end(message="so it is"))
 
-    with pytest.raises(PartFailed, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
+    with pytest.raises(PartError, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
         delegated(prefect)
     assert prefect.told == []
 

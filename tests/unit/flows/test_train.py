@@ -23,7 +23,7 @@ def test_what_the_stages_left_is_shown_while_the_clone_is_held(monkeypatch):
     monkeypatch.setattr(train, "hold_up_to_date", hold_up_to_date)
     monkeypatch.setattr(train, "publish", lambda: noted.append("published"))
     nodes = NodesConfig(count=2, by="slurm")
-    train.train.fn("shard", ["a=b"], "v1", True, nodes)
+    train.train.fn("shard", ["a=b"], "v1", across_pools=True, nodes=nodes)
     train.train.fn()
 
     given = {"settings": ["a=b"], "revision": "v1", "across_pools": True, "nodes": nodes}

@@ -34,7 +34,7 @@ from infra.servers.__main__ import (
     write_environment,
 )
 from infra.servers.secrets import load_secrets
-from infra.servers.server import Server, ServerFailed
+from infra.servers.server import Server, StartError
 from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import (
     FIRST_WAIT_SECONDS,
@@ -156,7 +156,7 @@ def test_what_a_killed_main_process_leaves_makes_way(tmp_path):
 
     end = time.monotonic() + 20
     while not toy.running:  # the system gives the port back a moment after who held it has ended
-        with suppress(ServerFailed) if time.monotonic() < end else nullcontext():
+        with suppress(StartError) if time.monotonic() < end else nullcontext():
             toy.start()
     toy.kill()
 
@@ -166,7 +166,7 @@ def test_what_a_killed_main_process_leaves_makes_way(tmp_path):
 def test_a_server_that_ends_at_once_is_told_with_its_last_line(tmp_path):
     failing = Toy(tmp_path, FAIL)
 
-    with pytest.raises(ServerFailed, match=r"toy ended before it answered; .*'no such database'"):
+    with pytest.raises(StartError, match=r"toy ended before it answered; .*'no such database'"):
         failing.start()
     assert "starting\nno such database\n" == failing.log.read_text()
 
@@ -175,7 +175,7 @@ def test_a_server_that_never_answers_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "READY_SECONDS", 0.2)
     silent = Toy(tmp_path, "import time; time.sleep(60)")
 
-    with pytest.raises(ServerFailed, match=r"toy does not answer at 127\.0\.0\.1:"):
+    with pytest.raises(StartError, match=r"toy does not answer at 127\.0\.0\.1:"):
         silent.start()
     silent.kill()
 
@@ -185,7 +185,7 @@ def test_a_taken_port_is_named(tmp_path):
         number = other.getsockname()[1]
         taken = Toy(tmp_path, port=number)
 
-        with pytest.raises(ServerFailed, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
+        with pytest.raises(StartError, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
             taken.start()
     assert not taken.log.exists()
 
@@ -193,9 +193,7 @@ def test_a_taken_port_is_named(tmp_path):
 def test_a_place_where_we_may_not_listen_is_named(tmp_path):
     """Such as an address of another machine, here one that is kept for documents."""
     for port in (0, 4200):
-        with pytest.raises(
-            ServerFailed, match=rf"toy cannot listen on 192\.0\.2\.1:{port}: Cannot"
-        ):
+        with pytest.raises(StartError, match=rf"toy cannot listen on 192\.0\.2\.1:{port}: Cannot"):
             Toy(tmp_path, host="192.0.2.1", port=port).start()
 
 
@@ -203,7 +201,7 @@ def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "LOG_BYTES", 1000)
     chatty = Toy(tmp_path, "for number in range(1000): print('line', number)")
 
-    with pytest.raises(ServerFailed, match="line 999"):
+    with pytest.raises(StartError, match="line 999"):
         chatty.start()
     sizes = [path.stat().st_size for path in sorted(tmp_path.glob("toy.log*"))]
     assert 2 == len(sizes)
@@ -451,7 +449,7 @@ def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
 
-    with pytest.raises(ServerFailed, match="not installed; run: apt-get install postgresql"):
+    with pytest.raises(StartError, match="not installed; run: apt-get install postgresql"):
         postgres.find_programs()
 
 
@@ -465,9 +463,9 @@ def test_a_program_of_the_database_that_fails_is_told_with_its_reason(tmp_path, 
     script.write_text('echo "$REASON" >&2; exit $CODE')
 
     database._run(["/bin/sh", str(script)], environment={"CODE": "0", "REASON": "a warning"})
-    with pytest.raises(ServerFailed, match=r"^make\.sh failed: no room$"):
+    with pytest.raises(StartError, match=r"^make\.sh failed: no room$"):
         database._run(["/bin/sh", str(script)], environment={"CODE": "3", "REASON": "no room"})
-    with pytest.raises(ServerFailed, match=r"^false failed"):
+    with pytest.raises(StartError, match=r"^false failed"):
         database._run(["/bin/false"])
 
 
@@ -487,7 +485,7 @@ def test_a_closed_folder_on_the_way_is_named():
         closed = Path(made) / "closed"
         closed.mkdir(mode=0o700)
 
-        with pytest.raises(ServerFailed, match=f"postgres, who may not pass through {closed}; run"):
+        with pytest.raises(StartError, match=f"postgres, who may not pass through {closed}; run"):
             postgres.check_reach(closed / "servers", "postgres")
 
 
@@ -510,7 +508,7 @@ class Fake:
     def launch(self):
         self.launched += 1
         if not self.well:
-            raise ServerFailed("no")
+            raise StartError("no")
         self.running = True
 
 
