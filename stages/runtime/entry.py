@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FrameType
 from typing import NoReturn
 
@@ -50,9 +51,7 @@ def _run(main: Callable[[], object]) -> int:
         answer_arguments()
         main()
         if stage := find_stage():
-            from stages.runtime.usage import record_usage  # noqa: PLC0415 - other programs lack it
-
-            record_usage(stage)
+            resolve_name("stages.runtime.usage:record_usage")(stage)  # other programs lack it
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
@@ -70,10 +69,9 @@ def _missing(error: Exception) -> NmtError | None:
     """Name the stage that makes a missing file, if the error is about one."""
     if not isinstance(error, OSError) or not paths.PIPELINE.exists():
         return None
-    import yaml  # noqa: PLC0415 - rarely needed
-
     named = f"{error.filename or ''} {error}"
-    pipeline = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
+    parse = resolve_name("yaml:safe_load")  # rarely needed
+    pipeline = parse(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     for stage, entry in pipeline.items():
         for out in (out for kind in ("outs", "metrics", "plots") for out in entry.get(kind, ())):
             path = out if isinstance(out, str) else next(iter(out))

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 import psutil
@@ -85,10 +86,8 @@ def _gpu(nvml: Any, number: int) -> Iterator[tuple[str, float]]:
 
 def _nvml() -> Any:
     """Return NVIDIA's library if it is installed and finds a driver."""
-    try:
-        import pynvml  # noqa: PLC0415 - an extra
-
-        pynvml.nvmlInit()
-    except Exception:  # noqa: BLE001 - without a driver, an error of its own
-        return None
-    return pynvml
+    with suppress(Exception):  # it is an extra; without a driver, an error of its own
+        nvml = import_module("pynvml")
+        nvml.nvmlInit()
+        return nvml
+    return None

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from functools import cache, partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -77,13 +78,12 @@ def identify_code() -> str:
 
 def _dask() -> ModuleType:
     try:
-        import distributed  # noqa: PLC0415 - an optional package
+        return import_module("distributed")
     except ImportError:
         raise WorkersError(
             f"workers.dask is set but Dask is not installed; run: "
             f"{advise_installing('distributed')}, or set workers.dask to null"
         ) from None
-    return distributed
 
 
 def _connected(dask: ModuleType, address: str) -> Any:
