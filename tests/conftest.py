@@ -1,12 +1,10 @@
 """What tests of many rooms are given; what they call is in tests/support."""
 
 import gc
+from importlib import import_module
 
 gc.disable()  # until all is imported, which stays to the end: looking for garbage there is in vain
-
-# isort: split
-
-import nmt_core  # noqa: F401 - before torch, see there
+import_module("nmt_core")  # before torch, see there
 
 # isort: split
 
@@ -16,9 +14,11 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests.support.order import pytest_collection_modifyitems  # noqa: F401 - a hook
+from tests.support.order import pytest_collection_modifyitems
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
+
+__all__ = ["pytest_collection_modifyitems"]  # a hook, beside those below
 
 # the machine decides how long an example takes, and every run tries the same ones
 settings.register_profile("nmt", deadline=None, derandomize=True)

@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy multiplies nothing h
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would read every package's list
 
 
-def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+def show_version(*, wanted: bool) -> None:
     """Write the version and end."""
     if wanted:
         version = read_version()

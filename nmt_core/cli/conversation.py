@@ -4,6 +4,7 @@ import io
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +16,7 @@ from nmt_core.translation.confidence import name_level
 from nmt_core.translation.translation import Translation
 
 with suppress(ImportError):  # gives the prompt a history where there is one
-    import readline  # noqa: F401 - for its effect
+    import_module("readline")
 
 UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""

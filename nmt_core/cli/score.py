@@ -72,13 +72,14 @@ def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         CorpusError: naming the first line that is no pair.
     """
     for number, line in enumerate(lines, start=1):
-        fields = line.split("\t")
-        if len(fields) != 2:  # noqa: PLR2004 - a source and a target
-            raise CorpusError(
-                f"line {number} of the input has {len(fields)} fields, and needs 2: source, tab, "
-                f"target; make such lines with paste"
-            )
-        yield fields[0], fields[1]
+        match line.split("\t"):
+            case [source, target]:
+                yield source, target
+            case fields:
+                raise CorpusError(
+                    f"line {number} of the input has {len(fields)} fields, and needs 2: source, "
+                    f"tab, target; make such lines with paste"
+                )
 
 
 def summarize(scores: Sequence[LogLikelihood]) -> str:

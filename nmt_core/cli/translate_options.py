@@ -1,7 +1,7 @@
 """Options of ``nmt translate``: the search, prefixes, and lines or documents."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
@@ -250,7 +250,9 @@ def is_document(argument: str) -> bool:
 
 def is_file(argument: str) -> bool:
     """Tell whether an argument is the name of an existing file; a line may be any text."""
-    return os.path.isfile(argument)  # noqa: PTH113 - Path.is_file raises where a name is too long
+    with suppress(OSError):  # as for a name that is too long
+        return Path(argument).is_file()
+    return False
 
 
 def wants_documents(

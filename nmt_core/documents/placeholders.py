@@ -192,7 +192,7 @@ def _put_in_order(items: Sequence[Item], wanted: Sequence[str]) -> Iterator[Item
     """Yield items with unnumbered placeholders in the order of the source."""
     following = iter(wanted)
     for item in items:
-        if not isinstance(item, str) or len(set(wanted)) < 2:  # noqa: PLR2004 - no other order
+        if not isinstance(item, str) or len(set(wanted)) <= 1:  # no other order
             yield item
             continue
         pieces = _cut(item)

@@ -97,10 +97,11 @@ def _read_run(pieces: Sequence[XmlPiece], style: RunStyle) -> _Run | None:
                 at, end = first, last
             elif pieces[first].text.strip() or pieces[first].name:
                 return None
-    if pieces[at].name != "t" or end - at != 3:  # noqa: PLR2004 - two tags and a text
-        return None
-    before, after = join_raw(pieces[: at + 1]), join_raw(pieces[at + 2 :])
-    return _Run(before, pieces[at + 1], after, properties)
+    match pieces[at:end]:
+        case [opening, text, _] if opening.name == "t":
+            before, after = join_raw(pieces[: at + 1]), join_raw(pieces[at + 2 :])
+            return _Run(before, text, after, properties)
+    return None
 
 
 def _clean(properties: str) -> str:

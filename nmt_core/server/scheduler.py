@@ -240,7 +240,7 @@ class Scheduler:
 
     async def _gather(self) -> None:
         """Wait for more requests while others are active and the batch is smaller than the last."""
-        alone = self._last_jobs < 2  # noqa: PLR2004 - as many
+        alone = self._last_jobs <= 1
         if alone and not self._running:
             return
         enough = min(self._last_tokens, self._config.batch_tokens)

@@ -14,15 +14,16 @@ from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 # the library that came with the model, where MLflow has put both
-sys.path[:0] = map(str, Path(__file__).parent.glob("code/*.zip"))
+if packed := [*map(str, Path(__file__).parent.glob("code/*.zip"))]:
+    sys.path[:0] = packed
 
-from nmt_core.base.errors import ConfigError, NmtError  # noqa: E402
-from nmt_core.translation.translator import Translator  # noqa: E402
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.translation.translator import Translator
 
 MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32
 """Limits of one request, so that none starves the others."""
 
-_log = logging.getLogger(__name__)
+LOGGER = logging.getLogger(__name__)
 
 
 class TranslationModel(PythonModel):
@@ -47,8 +48,8 @@ class TranslationModel(PythonModel):
             return self.translator.translate(model_input, beam_size=beam_size)
         except NmtError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
-        except Exception:  # noqa: BLE001 - whatever it is
-            _log.exception("a request could not be answered")
+        except Exception:
+            LOGGER.exception("a request could not be answered")
             failed = "the lines could not be translated; the log of the server says why"
             raise MlflowException(failed, INTERNAL_ERROR) from None
 

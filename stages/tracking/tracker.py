@@ -90,6 +90,10 @@ class MlflowTracker:
         self._patience_seconds = CLOSE_SECONDS
         self._unwarned = threading.Lock()
 
+    def begin(self, experiment: str, tags: Mapping[str, str]) -> None:
+        """Remember that a run has begun, of which experiment it is, and its tags."""
+        self._note("run", experiment=experiment, tags=dict(tags))
+
     def params(self, values: Mapping[str, object]) -> None:
         """Remember settings, flat, by dotted name."""
         self._note("params", values=dict(values))
@@ -171,7 +175,7 @@ def open_tracker(
     tracker = MlflowTracker(journal, follower)
     said = {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
     tags = {**(tags or {}), **provenance.collect_provenance(), **said}
-    tracker._note("run", experiment=experiment, tags=tags)  # noqa: SLF001 - same module
+    tracker.begin(experiment, tags)
     if follower is not None:
         follower.start()
     status = "KILLED"
@@ -279,11 +283,8 @@ def find_page(server: str) -> str:
     uri = tracking_uri()
     set_defaults()
     locate_page = resolve_name("stages.tracking.mlflow_experiment:locate_page")
-    try:
+    with _naming(uri):
         page: str = locate_page(server, uri=uri)
-    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
-        raise TrackingError(message) from None
     return page
 
 
@@ -303,11 +304,8 @@ def find_unsent() -> list[str]:
     uri = tracking_uri()
     set_defaults()
     list_fingerprints = resolve_name("stages.tracking.mlflow_experiment:list_fingerprints")
-    try:
+    with _naming(uri):
         known = list_fingerprints(uri)
-    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
-        raise TrackingError(message) from None
     return [fingerprint for fingerprint in finished if fingerprint not in known]
 
 
@@ -328,8 +326,19 @@ def send(journal: Journal) -> int:
         TrackingError: if MLflow cannot be reached, or refuses.
     """
     uri = tracking_uri()
-    try:
+    with _naming(uri):
         _, _, points = _bring_up_to_date(journal, uri)
-    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        raise TrackingError(f"MLflow at {redact_url(uri)}: {summarize_error(error)}") from None
     return points
+
+
+@contextmanager
+def _naming(uri: str) -> Iterator[None]:
+    """Report whatever a remote service may raise in a sentence that names it.
+
+    Raises:
+        TrackingError: if anything is raised.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        raise TrackingError(f"MLflow at {redact_url(uri)}: {summarize_error(error)}") from None

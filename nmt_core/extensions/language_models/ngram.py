@@ -270,7 +270,7 @@ class Shares(nn.Module):
 
 def estimate_discount(counts: Int[Tensor, " G"]) -> float:
     """Return n1 / (n1 + 2 n2), from how many k-grams were counted once and twice."""
-    once, twice = int((counts == 1).sum()), int((counts == 2).sum())  # noqa: PLR2004 - see there
+    once, twice = (int((counts == times).sum()) for times in (1, 2))
     return once / (once + 2 * twice) if once else NO_SINGLETONS
 
 
