@@ -13,9 +13,9 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-# the library that came with the model, where MLflow has put both
-if packed := [*map(str, Path(__file__).parent.glob("code/*.zip"))]:
-    sys.path[:0] = packed
+# the library that came with the model, where MLflow has put both; who logs a model has it at hand
+if "nmt_core" not in sys.modules:
+    sys.path[:0] = map(str, Path(__file__).parent.glob("code/*.zip"))
 
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.translation.translator import Translator

@@ -1,6 +1,9 @@
 """The model as MLflow's server has it: what it answers and refuses, and what it tells nobody."""
 
 import logging
+import runpy
+import shutil
+import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +22,18 @@ class Echo:
         if "broken" in lines:
             raise ValueError("what is inside")
         return [f"{line} {beam_size}" for line in lines]
+
+
+def test_who_logs_a_model_imports_nothing_from_its_copy(tmp_path, monkeypatch):
+    """MLflow runs the file in our process, too, and removes what lies beside it after that."""
+    copy = shutil.copy(served_model.__file__, tmp_path)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/nmt_core.zip").touch()
+    before = sys.path
+    monkeypatch.setattr(sys, "path", [*before])
+    runpy.run_path(copy)
+
+    assert sys.path == before
 
 
 @pytest.fixture
