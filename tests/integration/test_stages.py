@@ -600,7 +600,7 @@ def test_the_trained_model_is_loaded_as_it_was_saved(project):
             assert torch.equal(weight, weights[name])
 
 
-class Stopped(Exception):  # noqa: N818
+class StoppedError(Exception):
     pass
 
 
@@ -609,12 +609,12 @@ def test_training_reads_the_mixture_that_is_wanted(project, monkeypatch):
 
     def stop(*, objective, **_):
         built.append(objective.batches.mixture)
-        raise Stopped
+        raise StoppedError
 
     monkeypatch.setattr(train, "Trainer", stop)
     params = project.settings["train"]
     mixture = MixtureConfig(phases=({"tokens": 9}, {"corpora": ("0",)}))
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         train_on(project, params=params.model_copy(update={"mixture": mixture, "seed": 7}))
     [pairs] = count_lines(project.corpus)["train"]
     [found] = built

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pkgutil import resolve_name
 
 import pytest
 
@@ -304,9 +305,8 @@ def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
 def test_code_that_is_not_there_is_told(text, running, tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("def copy(job, part): pass")
     monkeypatch.syspath_prepend(tmp_path)
-    import only_here  # noqa: PLC0415
 
-    told = refusal(text, running.address, function=only_here.copy)
+    told = refusal(text, running.address, function=resolve_name("only_here:copy"))
     assert told.startswith(f"{running.address} cannot run this program (No module named")
 
 

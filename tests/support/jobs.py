@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 
 from nmt_core.base.parallel.jobs import append
 from nmt_core.text.tokenizing import tokenize
@@ -21,10 +22,8 @@ def copy(job, part):
 
 def imports(job, part):
     """Say whether there are spaCy, torch, and the program that began all this."""
-    import spacy  # noqa: PLC0415
-
     torch = sys.modules["torch"] is not None
-    return spacy is not None, torch, hasattr(sys.modules["__main__"], "__file__")
+    return import_module("spacy") is not None, torch, hasattr(sys.modules["__main__"], "__file__")
 
 
 def copy_backwards_in_time(job, part):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmt_core.alignment import batches
+from nmt_core.alignment import batches, bundle
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.batches import pair_text, plan_batches
 from nmt_core.alignment.bundle import load_aligner, write_aligner
@@ -311,8 +311,6 @@ def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
 )
 def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypatch):
     """Its seal is right, its numbers are not."""
-    from nmt_core.alignment import bundle  # noqa: PLC0415
-
     save = bundle.save_file
     monkeypatch.setattr(
         bundle,
@@ -331,8 +329,6 @@ def test_no_bit_depends_on_threads():
     program = f"""
 import hashlib
 from nmt_core.alignment.learning import learn_aligner
-from tests.support.processes import run_python
-from tests.support.processes import run_python
 learnt = learn_aligner({PAIRS!r} * 40)
 arrays = (learnt.counts, *learnt.tables[0], *learnt.tables[1], *learnt.jumps[0], *learnt.jumps[1])
 print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())

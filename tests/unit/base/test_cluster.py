@@ -12,7 +12,7 @@ from nmt_core.base.parallel import cluster
 ADDRESS = "tcp://there:1"
 
 
-class KilledWorker(Exception):  # noqa: N818 - as Dask calls it
+class KilledWorkerError(Exception):
     allowed_failures = 3
     last_worker = SimpleNamespace(address="tcp://worker:2")
 
@@ -26,13 +26,14 @@ def cannot_import():
 class Dask:
     """A cluster of one worker, whose futures first end with given errors, if any."""
 
-    KilledWorker = KilledWorker
+    KilledWorker = KilledWorkerError
 
     def __init__(self, *errors, workers=("one",), away=False):
         self.errors, self.workers, self.away = list(errors), workers, away
         self.scheduler = SimpleNamespace(address=ADDRESS)
+        self.Client = self.connect
 
-    def Client(self, address, *, timeout, set_as_default):  # noqa: N802 - as Dask calls it
+    def connect(self, address, *, timeout, set_as_default):
         assert (address, timeout, set_as_default) == (ADDRESS, cluster.CONNECT_SECONDS, False)
         if self.away:
             raise OSError("refused")
@@ -79,7 +80,10 @@ def test_results_come_in_order_however_long_a_busy_worker_takes(run, errors):
         (Dask(away=True), rf"no Dask scheduler answers at {ADDRESS} \(refused\)"),
         (Dask(TimeoutError(), workers=()), f"{ADDRESS} has no worker, and none came in"),
         (Dask(CancelledError()), f"the Dask scheduler at {ADDRESS} was lost"),
-        (Dask(KilledWorker()), "4 Dask workers died while working on a, the last at tcp://worker:"),
+        (
+            Dask(KilledWorkerError()),
+            "4 Dask workers died while working on a, the last at tcp://worker:",
+        ),
         (Dask(cannot_import()), rf"{ADDRESS} cannot run this program \(no module\)"),
     ],
 )

@@ -1,6 +1,7 @@
 """What a registry holds: our own things, and those that installed packages offer."""
 
 import sys
+from collections import Counter
 
 import pytest
 
@@ -17,8 +18,6 @@ def registry():
 
 
 def test_things_are_loaded_by_name(registry):
-    from collections import Counter  # noqa: PLC0415 - beside what it is compared with
-
     assert registry.load("counted") is Counter
     assert registry.load("here") is int
     assert registry.check("ordered") == "ordered"

@@ -161,10 +161,13 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
         "test": [(f"zwei {n}", line) for n, line in enumerate(held_out[1:])],
     }
     write(folder, sets, english)
+    texts, refused = None, ""
     try:
         _, texts = run(settings(folder), folder)
     except CorpusError as error:
-        assert "no line of the corpus alone is left (removed:" in str(error)  # noqa: PT017
+        refused = str(error)
+    if texts is None:
+        assert "no line of the corpus alone is left (removed:" in refused
         return
     keys = [make_comparison_key(line) for line in texts["en.txt"]]
     assert len({*keys}) == len(keys)

@@ -25,7 +25,7 @@ title: kept as it is
 
 Some **bold text** and _it_ with `code x` and a [link text](http://a.b/c "T") here.
 The second line of it has [ref], [x][ref] and <http://auto.link>. A ***both*** b.
-Hard break  
+Hard break \x20
 next \\* escaped &amp; entity.[^1]
 
 > quoted text
@@ -58,7 +58,7 @@ kept = 1
 
 [ref]: http://x.y "Kept"
 [^1]: a note here.
-"""  # noqa: W291 - two spaces are a line break
+"""
 
 TRANSLATED = """\
 ---
@@ -68,7 +68,7 @@ title: kept as it is
 
 SOME **BOLD TEXT** AND _IT_ WITH `code x` AND A [LINK TEXT](http://a.b/c "T") HERE.
 THE SECOND LINE OF IT HAS [REF][ref], [X][ref] AND <http://auto.link>. A ***BOTH*** B.
-HARD BREAK  
+HARD BREAK \x20
 NEXT \\* ESCAPED & ENTITY.[^1]
 
 > QUOTED TEXT
@@ -101,7 +101,7 @@ kept = 1
 
 [ref]: http://x.y "Kept"
 [^1]: A NOTE HERE.
-"""  # noqa: W291 - two spaces are a line break
+"""
 
 
 def outline(text):

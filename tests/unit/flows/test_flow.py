@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import nullcontext
+from importlib.resources import files
 from pathlib import Path
 
 import psutil
@@ -132,16 +133,13 @@ def test_the_log_of_a_run_tells_errors_of_ours_in_a_sentence(name):
 
 def test_dvc_still_gives_the_advice_that_is_left_out():
     """Under another wording it would come back."""
-    from dvc.commands import repro  # noqa: PLC0415
-    from dvc.repo import scm_context  # noqa: PLC0415
-    from dvc_data.hashfile import checkout  # noqa: PLC0415
-
-    code = "".join(Path(module.__file__).read_text() for module in (repro, scm_context))
+    dvc = files("dvc")
+    places = ("commands/repro.py", "repo/scm_context.py")
+    code = "".join(dvc.joinpath(place).read_text() for place in places)
     for beginning in dvc_program.ADVICE:
         assert beginning.replace("\t", "\\t") in code
-    assert (
-        dvc_program.NO_OUTPUTS_YET.removeprefix("WARNING: ") in Path(checkout.__file__).read_text()
-    )
+    checkout = files("dvc_data").joinpath("hashfile/checkout.py").read_text()
+    assert dvc_program.NO_OUTPUTS_YET.removeprefix("WARNING: ") in checkout
 
 
 @pytest.mark.parametrize(

@@ -145,9 +145,12 @@ def test_two_jobs_of_a_folder_take_turns(cluster):
     together = threading.Barrier(2)
     training = "#!/bin/sh\nmkdir busy-$SLURM_NODEID && sleep 0.2 && rmdir busy-$SLURM_NODEID\n"
     with ThreadPoolExecutor() as threads:
-        say = lambda _: together.wait(60)  # noqa: E731 - both are submitted
+
+        def wait_for_the_other(_):
+            together.wait(60)  # both are submitted
+
         once = NodesConfig(count=2, by="slurm", restarts=0)
-        runs = [threads.submit(run_on_slurm, training, say, once) for _ in range(2)]
+        runs = [threads.submit(run_on_slurm, training, wait_for_the_other, once) for _ in range(2)]
     for run in runs:
         run.result()
 

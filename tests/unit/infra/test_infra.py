@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -465,9 +466,7 @@ POOLS = {
 @pytest.fixture(scope="module")
 def official():
     """What Prefect's own servers offer for each kind of pool."""
-    import prefect  # noqa: PLC0415
-
-    views = Path(prefect.__file__).parent / "server/api/collections_data/views"
+    views = files("prefect") / "server/api/collections_data/views"
     collections = json.loads((views / "aggregate-worker-metadata.json").read_text())
     return {
         kind: worker["default_base_job_configuration"]

@@ -11,6 +11,9 @@ from nmt_core.extensions.language_models import (
     RecurrentConfig,
     TransformerLanguageConfig,
     build_language_model,
+    encoder,
+    feed_forward,
+    recurrent,
 )
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
@@ -137,8 +140,6 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
     ids=["feed_forward", "recurrent", "transformer"],
 )
 def test_language_models_drop_too(monkeypatch, config, places):
-    from nmt_core.extensions.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
-
     model = build_language_model(config, 9).train()
     modules = (feed_forward, recurrent, encoder, transformer, attention)
     with counted(monkeypatch, modules) as seen:

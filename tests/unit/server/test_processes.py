@@ -95,8 +95,9 @@ async def test_a_task_that_nobody_waits_for_is_killed(tmp_path, monkeypatch):
     )
     async with processes_of() as processes:
         task = asyncio.ensure_future(processes.run("me", note_and_sleep, path))
-        while not path.exists() or not path.read_text():  # noqa: ASYNC110 - a file
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(
+            wait_for, lambda: path.exists() and path.read_text(), seconds=60
+        )
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         pid = int(path.read_text())

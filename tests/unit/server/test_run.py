@@ -15,6 +15,7 @@ from nmt_core.server import run
 from nmt_core.server.models import LanguagePair, Watched
 from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models
 from nmt_core.server.settings import ServerConfig
+from tests.support.processes import wait_for
 from tests.support.stand_in import StandIn, StandInSource, in_a_loop
 
 
@@ -51,8 +52,9 @@ async def test_who_does_not_read_an_answer_is_dropped():
     async with server, asyncio.timeout(20):
         with socket.create_connection(address) as deaf:
             deaf.sendall(asked)
-            while not answered or state.connections:  # noqa: ASYNC110 - counts
-                await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(
+                wait_for, lambda: answered and not state.connections, seconds=20
+            )
         with socket.create_connection(address) as hearing:
             hearing.sendall(asked)
             assert await asyncio.to_thread(lambda: len(hearing.makefile("rb").read())) > size

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.errors import CheckpointError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
+from tests.support.trainings import PowerCut
 
 
 def checkpoint(value):
@@ -162,10 +163,6 @@ def test_a_best_of_a_lost_future_does_not_count(tmp_path):
     store.save(checkpoint(1900), step=1900)
 
     assert store.best().progress["step"] == 1900
-
-
-class PowerCut(Exception):  # noqa: N818
-    pass
 
 
 @contextmanager

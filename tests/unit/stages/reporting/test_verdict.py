@@ -106,9 +106,7 @@ def test_what_blocks_comes_first_and_is_the_reason():
 
 
 def test_of_an_error_rate_the_higher_is_the_worse(monkeypatch):
-    from nmt_core.evaluation.metrics.bleu import Bleu  # noqa: PLC0415 - changed here
-
-    monkeypatch.setattr(Bleu, "higher_is_better", False)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.bleu.Bleu.higher_is_better", False)
     assert remarks(FINE | {"slices": sliced("numbers", 30, 20.0, 29.4)}) == ()
     assert remarks(FINE | {"slices": sliced("numbers", 30, 32.0, 40.0)}) == ()
     [remark] = remarks(FINE | {"slices": sliced("numbers", 30, 33.0, 40.0)})
