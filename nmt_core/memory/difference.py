@@ -1,4 +1,4 @@
-"""How similar two texts are, and in which words they differ."""
+"""In which words two texts differ."""
 
 from typing import Literal, NamedTuple
 
@@ -14,14 +14,6 @@ class DifferentPart(NamedTuple):
     kind: Literal["same", "old", "new"]
     """Whether both have it, only the old one, or only the new one."""
     text: str
-
-
-def measure_similarity(old: str, new: str) -> float:
-    """Return 1 less the edits (characters put in, left out or exchanged) as a share of the longer.
-
-    It is 1 if both are the same, and 0 if they share nothing.
-    """
-    return Levenshtein.normalized_similarity(old, new)
 
 
 def list_differences(old: str, new: str) -> list[DifferentPart]:

@@ -45,7 +45,8 @@ def list_terms(text: str) -> list[int]:
 def bound_lengths(length: int, threshold: float) -> tuple[int, int]:
     """Return the least and greatest length of what may be as similar as a threshold says.
 
-    The similarity is 1 less the edits as a share of the longer text.
+    The similarity is 1 less the edits (characters put in, left out or exchanged) as a share of the
+    longer text.
     """
     return int(length * threshold), int(length / threshold) + 1
 

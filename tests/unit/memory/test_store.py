@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance.Levenshtein import normalized_similarity
 
 from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.memory.correction import Correction, Suggestion
-from nmt_core.memory.difference import format_differences, list_differences, measure_similarity
+from nmt_core.memory.difference import format_differences, list_differences
 from nmt_core.memory.index import bound_lengths, join_spaces, list_terms
 from nmt_core.memory.learning import forget_corrections, remember_corrections
 from nmt_core.memory.store import TranslationMemory
@@ -104,11 +104,11 @@ def test_what_is_found_is_what_comparing_with_every_unit_finds(memory):
         for _ in range(draw.randint(1, max(1, len(words) // 4))):
             words[draw.randrange(len(words))] = draw.choice(WORDS)
         asked = " ".join(words)
-        best = max(Levenshtein.normalized_similarity(one, asked) for one in known)
+        best = max(normalized_similarity(one, asked) for one in known)
         wanted.append(best if best >= 0.75 else None)
         found = memory.search(asked, ALL)
         got.append(found[0].score if found else None)
-        assert all(measure_similarity(one.source, asked) == one.score >= 0.75 for one in found)
+        assert all(normalized_similarity(one.source, asked) == one.score >= 0.75 for one in found)
         assert sorted(found, key=lambda one: -one.score) == found
 
     missed = [one for one, other in zip(wanted, got, strict=True) if one != other]
@@ -138,7 +138,9 @@ def test_rare_words_are_asked_before_common_ones(memory, monkeypatch):
 )
 def test_short_texts_and_other_scripts_are_found(memory, known, asked):
     put(memory, (known, "there"))
-    wanted = measure_similarity(known, asked) >= 0.6 and {*list_terms(known)} & {*list_terms(asked)}
+    wanted = normalized_similarity(known, asked) >= 0.6 and {*list_terms(known)} & {
+        *list_terms(asked)
+    }
 
     assert (["there"] if wanted else []) == targets(memory, asked, threshold=0.6)
 
@@ -146,7 +148,7 @@ def test_short_texts_and_other_scripts_are_found(memory, known, asked):
 @given(st.text(max_size=30), st.text(max_size=30), st.floats(0.05, 1))
 @example("a" * 3, "a" * 4, 0.75)
 def test_lengths_are_bounded_so_that_nothing_similar_is_left_out(one, other, threshold):
-    if one and other and measure_similarity(one, other) >= threshold:
+    if one and other and normalized_similarity(one, other) >= threshold:
         least, greatest = bound_lengths(len(one), threshold)
         assert least <= len(other) <= greatest
 

@@ -36,21 +36,12 @@ from nmt_core.extensions.classifiers.training import (
 from nmt_core.extensions.classifiers.vectors import read_embeddings
 from nmt_core.extensions.classifiers.words import HashedWords, learn_words
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from tests.support.language_models import Log, weights
 from tests.support.processes import run_python
 
 SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}
 FILLERS = ["the", "film", "was", "very", "long", "and", "a", "bit", "odd"]
 WORDS = HashedWords(TextConfig(longest=4), Vocabulary([*SPECIALS, "good", "bad", "film"]))
-
-
-class Silent:
-    """A display that shows nothing."""
-
-    def step(self, **_): ...
-
-    def validation(self, point, *, best): ...
-
-    def note(self, sentence): ...
 
 
 def separable(count):
@@ -88,7 +79,7 @@ def learn(
         validation=held_out or validation,
         start=Start(vectors=vectors(words) if vectors else None),
         checkpoints=folder / "checkpoints",
-        display=lambda _: nullcontext(log or Silent()),
+        display=lambda _: nullcontext(log or Log()),
     )
 
 
@@ -97,10 +88,6 @@ def untrained(**changes):
     config = ClassifierConfig(**SMALL | changes)
     model = Classifier(config, WORDS.size, 3)
     return TextClassifier(model, WORDS, ("a", "b", "c"), model.embedding.weight.detach().clone())
-
-
-def weights(classifier):
-    return {name: w.numpy().tobytes() for name, w in classifier.model.state_dict().items()}
 
 
 # --- bags of words
@@ -169,7 +156,7 @@ def test_a_bag_is_learnt_kept_and_read_again(tmp_path):
         training=learnt_from,
         validation=held,
         checkpoints=tmp_path / "checkpoints",
-        display=lambda _: nullcontext(Silent()),
+        display=lambda _: nullcontext(Log()),
     )
     write_classifier(tmp_path / "bag", classifier, learning={})
     again = load_classifier(tmp_path / "bag", device="cpu")

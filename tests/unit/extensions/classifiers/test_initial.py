@@ -27,7 +27,8 @@ from nmt_core.extensions.classifiers.training import (
 from nmt_core.extensions.language_models import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import WordUnit, learn_units
 from nmt_core.text.vocabulary import BOS, EOS, PAD
-from tests.unit.extensions.classifiers.test_classifiers import FILLERS, Silent, separable
+from tests.support.language_models import Log
+from tests.unit.extensions.classifiers.test_classifiers import FILLERS, separable
 
 SHAPE = {"layers": 1, "width": 8, "heads": 2, "feed_forward_width": 16, "context": 8}
 UNITS = learn_units(WordUnit(min_count=1), " ".join([*FILLERS, "awful", "superb"]))
@@ -70,12 +71,8 @@ def learn(folder, initial, *, log=None, parts=("embeddings", "layers"), epochs=1
         validation=validation,
         start=Start(language_model=initial),
         checkpoints=folder / "checkpoints",
-        display=lambda _: nullcontext(log or Silent()),
+        display=lambda _: nullcontext(log or Log()),
     )
-
-
-def weights(classifier):
-    return {name: w.numpy().tobytes() for name, w in classifier.model.state_dict().items()}
 
 
 def test_the_end_of_a_text_is_read_between_its_marks():

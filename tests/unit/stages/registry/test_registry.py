@@ -19,12 +19,12 @@ from stages.registry.overview import find_last_event
 from stages.registry.registry import Registry
 from stages.registry.versions import (
     ChampionMovedError,
-    Promotion,
     RegistryAwayError,
     RegistryError,
 )
 from stages.tracking.journal import BUNDLE_DIGEST, pack_tags, unpack_tags
 from stages.tracking.tracker import TrackingError
+from tests.support.registries import number, promote
 from tests.support.scripted import LANGUAGES
 
 VERSIONS = (1, 2, 3)
@@ -88,16 +88,6 @@ def opened(mlflow=None):
     registry = Registry("nmt-de-en", nullcontext)
     registry.__dict__["_mlflow"] = mlflow or FakeMlflow()
     return registry, registry._mlflow
-
-
-def number(registry):
-    champion = registry.champion()
-    return champion.number if champion else None
-
-
-def promote(registry, version, expected, identity="p", **evidence):
-    asked = Promotion(id=identity, by="me", reason="better", evidence=evidence)
-    return registry.promote(version, expected=expected, promotion=asked)
 
 
 def withdraw(registry, **settings):
