@@ -16,6 +16,10 @@ from nmt_core.alignment.learning import Learner
 from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig, ShortlistConfig
 
+MOST_PLACES = 2**26
+"""Tokens of the source times those of the target, over all pairs, that are learnt from: memory for
+more is some gigabytes."""
+
 LEAST_COUNT = 0.01
 """Expected links of two tokens below which one is no translation of the other."""
 
@@ -43,12 +47,15 @@ def learn_shortlist(
     letters and digits.
 
     Args:
-        pairs: source and target; those that are too long, or empty on a side, are passed over.
+        pairs: source and target; those that are too long, or empty on a side, are passed over, and
+            of too many long ones some all over the text are taken.
         tokens: the vocabularies of source and target.
         config: how many tokens.
     """
     settings = AlignerConfig()
     kept = [pair for pair in pairs if all(0 < len(side) <= settings.max_words for side in pair)]
+    places = sum(len(source) * len(target) for source, target in kept)
+    kept = kept[:: max(1, -(-places // MOST_PLACES))]
     counted = Counter(number for _, target in kept for number in target.tolist())
     frequent = sorted(counted, key=lambda number: (-counted[number], number))[: config.frequent]
     letters = [n for n, token in enumerate(tokens[1]) if len(token) == 1 and token.isascii()]

@@ -1,10 +1,13 @@
 """Shortlists of tokens, learnt from numbered pairs."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.alignment import shortlist as shortlist_module
 from nmt_core.alignment.settings import ShortlistConfig
 from nmt_core.alignment.shortlist import learn_shortlist
 
@@ -75,6 +78,18 @@ def test_pairs_that_are_too_long_teach_nothing():
     assert (shortlist.always, shortlist.translations) == ([], {})
     [pair] = number(([1] * 100, [2] * 100))
     assert learn_shortlist([pair], (SOURCE, TARGET), FEW).translations == {1: [2]}
+
+
+@pytest.mark.parametrize(("most", "step"), [(10**9, 1), (600, None), (1, None)])
+def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
+    monkeypatch.setattr(shortlist_module, "MOST_PLACES", most)
+    pairs = draw_pairs()
+    places = sum(len(source) * len(target) for source, target in pairs)
+    step = step or math.ceil(places / most)
+    found = learn_shortlist(pairs, (SOURCE, TARGET), FEW)
+    monkeypatch.setattr(shortlist_module, "MOST_PLACES", 10**9)
+
+    assert found == learn_shortlist(pairs[::step], (SOURCE, TARGET), FEW)
 
 
 def test_the_more_often_two_tokens_go_together_the_earlier_they_stand():
