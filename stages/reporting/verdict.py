@@ -23,6 +23,9 @@ LEAST_KEPT = 0.95
 LEAST_STEADY = 0.9
 """Share of changed sentences whose literals must come through."""
 
+SHORTEST, LONGEST = 0.96, 1.06
+"""Words of translations to those of references between which nothing need be done."""
+
 STILL_FALLING = 0.005
 """Share by which the validation loss fell at the last validation, if training ended too early."""
 
@@ -164,6 +167,20 @@ def _judge_output(measured: Mapping[str, Any]) -> Iterator[Remark]:
                 "than that of training."
             ),
             blocks=True,
+        )
+    ratio = measured["length_ratio"]
+    if not SHORTEST <= ratio <= LONGEST:
+        short = ratio < SHORTEST
+        yield Remark(
+            what=(
+                f"Translations are too {'short' if short else 'long'}: they have {ratio:.2f} of "
+                f"the length of their references."
+            ),
+            advice=(
+                f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at "
+                f"a time, as long as the scores rise; no training begins anew for that."
+            ),
+            blocks=False,
         )
     literals = measured["literals"]
     if literals["lines"] and literals["kept"] < LEAST_KEPT * literals["lines"]:

@@ -56,6 +56,8 @@ OTHER = {
         {"confidence": {"model": {"reliability": {"error": 0, "area": 0.64}}}},
         {},
     ),
+    "too short: they have 0.94": ({"length_ratio": 0.94}, {}),
+    "too long: they have 1.07": ({"length_ratio": 1.07}, {}),
     "kept in 47 of 50 sentences": ({"literals": {"lines": 50, "kept": 47}}, {}),
 }
 
@@ -83,6 +85,8 @@ def test_each_fault_is_named_with_what_to_do(told):
         ({"failures": FAILURES | {"detached_full_stop": 400}}, {}),
         ({"literals": {"lines": 100, "kept": 95}}, {}),
         ({"literals": {"lines": 0, "kept": 0}}, {}),
+        ({"length_ratio": 0.96}, {}),
+        ({"length_ratio": 1.06}, {}),
         ({"slices": sliced("numbers", 29, 20.0, 29.4)}, {}),
         ({"slices": sliced("unsure", 99, 20.0, 29.4)}, {}),
         ({"slices": sliced("numbers", 30, 20.0, 29.5)}, {}),
@@ -95,6 +99,12 @@ def test_each_fault_is_named_with_what_to_do(told):
 )
 def test_what_is_within_bounds_is_no_fault(measured, changes):
     assert remarks(FINE | measured, **changes) == ()
+
+
+@pytest.mark.parametrize(("ratio", "advice"), [(0.9, "Raise "), (1.2, "Lower ")])
+def test_what_is_too_short_is_to_score_higher_by_its_length(ratio, advice):
+    [remark] = remarks(FINE | {"length_ratio": ratio})
+    assert remark.advice.startswith(f"{advice}evaluate.beam.length_penalty")
 
 
 def test_what_blocks_comes_first_and_is_the_reason():
