@@ -4,9 +4,11 @@ Drawing the pairs of a batch takes a Python program some milliseconds, in which 
 operation of a GPU.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,6 +17,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from typing_extensions import override
 
 from nmt_core.base.errors import TrainingError
+from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.base.parallel.pool import bare_beginnings
 from nmt_core.data.batch import BatchT, Share
 
@@ -37,7 +40,7 @@ def read_in_process(make: Callable[[], Iterator[Share[BatchT]]]) -> Iterator[Sha
         num_workers=1,
         prefetch_factor=READ_AHEAD,
         multiprocessing_context="spawn",
-        worker_init_fn=_ignore_signals,
+        worker_init_fn=partial(_begin, os.getpid()),
     )
     with bare_beginnings():
         shares: Iterator[Share[BatchT]] = iter(loader)
@@ -63,8 +66,9 @@ class _Shares(IterableDataset[Share[BatchT]]):
             yield replace(share, batch=share.batch.map(Tensor.numpy))
 
 
-def _ignore_signals(number: int) -> None:
-    """Leave it to the process that trains to say when to end."""
+def _begin(parent: int, number: int) -> None:
+    """Leave it to the process that trains to say when to end, and end with it, however it ends."""
     del number
     for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(asked, signal.SIG_IGN)
+    end_with_parent(parent, by=signal.SIGKILL)

@@ -3,19 +3,22 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from functools import partial
 from itertools import count, islice
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
 from nmt_core.base.compute import Compute
 from nmt_core.base.errors import TrainingError
 from nmt_core.data.augmented_pairs import AugmentedPairs
-from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches
+from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches, collate
 from nmt_core.data.reading_process import READ_AHEAD, read_in_process
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.settings import AugmentationConfig, TokenBatching
@@ -28,6 +31,8 @@ from nmt_core.text.spacy_words import SpacyWords
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training import translation
 from tests.support.pairs import write_pairs
+from tests.support.processes import wait_for
+from tests.support.projects import PROJECT
 from tests.support.subword_pairs import KINDS, LINES, sampler, subwords, write_lines
 from tests.support.trainings import Log, trainer
 
@@ -160,3 +165,33 @@ def test_a_process_that_is_killed_is_told():
     with pytest.raises(TrainingError, match="reads training pairs has ended"):
         for _ in numbers:
             pass
+
+
+def fill_pipes():
+    """Shares that are too large to lie ready in a pipe, and the process that makes them."""
+    batch = collate([([4] * 1000, [5] * 1000)] * 50)
+    while True:
+        yield Share(batch, 0, os.getpid(), Position())
+
+
+@pytest.mark.slow
+def test_the_process_ends_with_a_training_that_is_killed():
+    program = (
+        "import os, signal; from itertools import islice; "
+        "from nmt_core.data.reading_process import read_in_process; "
+        "from tests.laws.test_reading_process_laws import fill_pipes; "
+        "shares = read_in_process(fill_pipes); "
+        "print([share.target_tokens for share in islice(shares, 9)][-1], flush=True); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    ended = subprocess.run(  # which waits for whoever else holds its output
+        [sys.executable, "-c", program],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert ended.returncode == -signal.SIGKILL
+    assert wait_for(lambda: not psutil.pid_exists(int(ended.stdout)), seconds=30)
