@@ -24,13 +24,7 @@ from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.source_task import check_tag
 from nmt_core.translation.translation import Translation
-
-
-class Words:
-    """Cuts lines into words; another process may be sent it."""
-
-    def tokens(self, line):
-        return [f"▁{word}" for word in line.split()]
+from tests.support.tasks import Words
 
 
 class StandIn:

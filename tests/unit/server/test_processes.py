@@ -3,7 +3,6 @@
 import asyncio
 import os
 import threading
-import time
 from contextlib import asynccontextmanager, nullcontext
 from itertools import pairwise
 from types import SimpleNamespace
@@ -22,32 +21,7 @@ from nmt_core.server.schemas import Body
 from nmt_core.server.worker import Ending
 from tests.support.processes import wait_for
 from tests.support.stand_in import Connection, Slow, client_of, in_a_loop, serve_stand_in
-
-
-def tell_process(seconds=0.0):
-    time.sleep(seconds)
-    return os.getpid()
-
-
-def note_and_sleep(path):
-    path.write_text(str(os.getpid()))
-    time.sleep(600)
-
-
-def take_memory(size):
-    return len(b"x" * size)
-
-
-def refuse():
-    raise DocumentError("this document is wrong")
-
-
-def fail():
-    raise ValueError("a secret text")
-
-
-def die():
-    os._exit(1)
+from tests.support.tasks import die, fail, note_and_sleep, refuse, take_memory, tell_process
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from nmt_core.server.texts import (
     prepare,
     take_sample,
 )
-from tests.support.stand_in import Words
+from tests.support.tasks import Words
 
 
 @given(st.lists(st.tuples(st.text("\n\t- ", max_size=3), st.text("abc d", min_size=1)), max_size=6))
