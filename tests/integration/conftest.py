@@ -5,6 +5,7 @@ import pytest
 from mlflow import MlflowClient
 
 from stages.tracking import tracker
+from tests.support.compositions import _remembered  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from flows import dvc_program
+from tests.support.compositions import _remembered  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -1,0 +1,28 @@
+"""What groups compose to, remembered: tests ask for the same ones again and again."""
+
+import copy
+
+import pytest
+
+from stages.configure import groups
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _remembered():
+    """Compose groups once for each choice and content of their files, errors apart."""
+    known = {}
+    compose = groups.compose_config
+
+    def remember(overrides, conf):
+        files = sorted(conf.resolve().rglob("*.yaml"))
+        key = (
+            *overrides,
+            *((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files),
+        )
+        if key not in known:
+            known[key] = compose(overrides, conf)
+        return copy.deepcopy(known[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups, "compose_config", remember)
+        yield
