@@ -17,7 +17,7 @@ from nmt_core.corpora.parallel_text import Pair
 from stages.demo import generate as generation
 from stages.demo.generate import GrammarConfig, generate, held_out, load_grammar, split_of
 from stages.demo.grammar import Combination
-from tests.support.demo import forms_of, narrow
+from tests.support.demo import draw_corpus, forms_of, narrow
 
 SIDES = (0, 1)
 MONTHS = [
@@ -45,7 +45,7 @@ def say(random):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return generate(GrammarConfig(train_pairs=4000, validation_pairs=200, test_pairs=300))
+    return draw_corpus()
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,23 @@
-"""The demo grammar with few words, for tests that look for certain sentences."""
+"""A corpus of the demo grammar; and the grammar with few words, to look for certain sentences."""
 
 import re
 from collections.abc import Callable
+from functools import cache
 from random import Random
 
-from stages.demo.generate import GRAMMAR
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.splitting import Split
+from stages.demo.generate import GRAMMAR, GrammarConfig, generate
 from stages.demo.grammar import Alternative, Grammar, GrammarError
 from stages.demo.reader import read_grammar
 
 TEXT = GRAMMAR.read_text(encoding="utf-8")
+
+
+@cache
+def draw_corpus() -> dict[Split, list[Pair]]:
+    """Return a corpus of the grammar, written once, of which tests take as much as they need."""
+    return generate(GrammarConfig(train_pairs=4000, validation_pairs=200, test_pairs=300))
 
 
 def forms_of(word: Alternative, side: int) -> set[str]:

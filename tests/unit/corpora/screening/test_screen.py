@@ -25,7 +25,7 @@ from nmt_core.corpora.screening.signals import (
 )
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG, fit_thresholds
 from nmt_core.corpora.screening.word_numbers import WordNumbers, measure_repetition
-from stages.demo.generate import GrammarConfig, generate
+from tests.support.demo import draw_corpus
 
 LANGUAGES = "de", "en"
 KINDS = "shifted", "language", "copied", "repetition", "truncated", "script", "literals"
@@ -39,18 +39,17 @@ FRENCH = [
 
 @cache
 def text():
-    drawn = generate(GrammarConfig(train_pairs=5000, validation_pairs=100, test_pairs=100))
-    return [Pair(*pair) for pair in drawn["train"]]
+    return draw_corpus()["train"]
 
 
 @cache
 def screen():
-    sample = text()[:2500]
+    sample = text()[:1700]
     for place, kind in enumerate(KINDS):
-        sample[200 * place : 200 * (place + 1)] = spoil(
-            kind, sample[200 * place : 200 * place + 200]
+        sample[140 * place : 140 * (place + 1)] = spoil(
+            kind, sample[140 * place : 140 * place + 140]
         )
-    return learn_screen(sample, text()[2500:4500], LANGUAGES, ScreenConfig())
+    return learn_screen(sample, text()[1700:3300], LANGUAGES, ScreenConfig())
 
 
 def spoil(kind, pairs):
@@ -76,14 +75,14 @@ def spoil(kind, pairs):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_planted_is_found(kind):
-    pairs = [pair for pair in text()[4500:4900] if len(pair.target.split()) > 5]
+    pairs = [pair for pair in text()[3300:3700] if len(pair.target.split()) > 5]
     taken = screen().judge([*spoil(kind, pairs)])
     assert sum(why is not None for why in taken) >= 0.9 * len(pairs)
 
 
 def test_sound_pairs_stay():
-    taken = screen().judge(text()[4500:])
-    assert sum(why is not None for why in taken) <= 0.03 * 500
+    taken = screen().judge(text()[3300:])
+    assert sum(why is not None for why in taken) <= 0.03 * 700
 
 
 def test_a_pair_is_judged_alone(tmp_path):
@@ -104,15 +103,15 @@ def test_lines_of_all_kinds_are_judged():
 
 def test_a_person_sets_thresholds():
     config = ScreenConfig(truncated="off", alignment=0.25)
-    learnt = learn_screen(text()[:1500], text()[2500:4500], LANGUAGES, config)
+    learnt = learn_screen(text()[:1000], text()[1700:3300], LANGUAGES, config)
     assert learnt.thresholds["alignment"] == 0.25
-    cut = [*spoil("truncated", text()[4500:4600])]
+    cut = [*spoil("truncated", text()[3300:3400])]
     assert "truncated" not in learnt.judge(cut)
 
 
 def test_too_little_text_is_refused():
     with pytest.raises(CorpusError, match="1,000"):
-        learn_screen(text()[:999], text()[2500:], LANGUAGES, ScreenConfig())
+        learn_screen(text()[:999], text()[1700:], LANGUAGES, ScreenConfig())
 
 
 @pytest.mark.parametrize("damage", ["missing", "no json", "unknown key", "no arrays"])

@@ -16,7 +16,6 @@ from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.text.languages import Languages
 from stages import download, paths
 from stages.configure.sections import build_all
-from stages.demo.generate import GrammarConfig, generate
 from stages.learning import lesson as lesson_of_a_night
 from stages.learning.lesson import (
     compose_learning,
@@ -27,6 +26,7 @@ from stages.learning.lesson import (
     write_lesson,
 )
 from stages.learning.settings import LearningConfig
+from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 
 DE_EN = Languages(source="de", target="en")
@@ -36,9 +36,7 @@ PAIRS, CORRECTIONS = 1200, 240
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     """Training text, and other pairs of its kind, as users would correct them."""
-    made = generate(
-        GrammarConfig(train_pairs=PAIRS + CORRECTIONS, validation_pairs=200, test_pairs=100)
-    )
+    made = draw_corpus()
     folder = tmp_path_factory.mktemp("corpus")
     splits = {**made, "train": made["train"][:PAIRS]}
     for split, pairs in splits.items():
@@ -46,7 +44,7 @@ def text(tmp_path_factory):
             files.write_lines(folder / f"{split}.{side}", (pair[number] for pair in pairs))
     counts = {split: len(pairs) for split, pairs in splits.items()}
     files.write_json(folder / "corpus.json", {"pairs": counts})
-    return folder, made["train"][PAIRS:]
+    return folder, made["train"][PAIRS : PAIRS + CORRECTIONS]
 
 
 RUSSIAN = "Комиссия не отвечает на вопросы этого докладчика, и парламент ждёт."
