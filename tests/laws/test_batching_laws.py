@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
@@ -93,6 +93,7 @@ def test_validation_batches_are_a_partition_too(lengths, max_tokens):
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2000)), max_size=20),
     st.integers(5, 10**6),
 )
+@settings(max_examples=40)
 def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
     """Every pair is read once, as far as a translator reads, in batches of bounded size."""
     pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
@@ -195,6 +196,7 @@ def test_batches_by_length_are_a_partition_within_their_budget(lengths, max_toke
 
 
 @given(st.integers(0, 60))
+@settings(max_examples=40)
 def test_reading_from_any_place_continues_the_sequence(tmp_path_factory, skipped):
     """What comes after a place is what would have come without stopping, epochs on."""
     folder = tmp_path_factory.mktemp("shards") / "train"

@@ -1,7 +1,7 @@
 """Laws of glossaries: terms are met in whole words, inflected or not, and nothing else is."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
@@ -48,6 +48,7 @@ def test_terms_are_found_as_by_trying_all_of_them(terms, line):
 
 
 @given(ENTRIES)
+@settings(max_examples=50)
 def test_a_glossary_comes_back_as_it_was_written(tmp_path_factory, entries):
     path = tmp_path_factory.mktemp("glossary") / "terms.tsv"
     given_one = Glossary(entries, LANGUAGES)
@@ -56,6 +57,7 @@ def test_a_glossary_comes_back_as_it_was_written(tmp_path_factory, entries):
 
 
 @given(ENTRIES, st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
+@settings(max_examples=50)
 def test_a_line_with_the_first_translation_of_all_its_terms_is_sound(entries, line):
     kinds = [*Glossary(entries, LANGUAGES).kinds, *KINDS]
     literals = find_literals(line, "de", kinds)

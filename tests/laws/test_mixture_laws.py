@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base import config
@@ -75,6 +75,7 @@ def test_shares_are_met_to_the_pair(given, temperature, epoch):
 
 
 @given(given=corpora, epochs=st.integers(1, 6), group_pairs=st.sampled_from([GROUP, 70, 300]))
+@settings(max_examples=40)
 def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs, group_pairs):
     sizes, weight = zip(*given, strict=True)
     mixture = mix(sizes, weight, group_pairs=group_pairs)
@@ -108,6 +109,7 @@ def test_a_name_draws_nothing_and_a_seed_everything():
 
 
 @given(given=corpora, group_pairs=st.integers(40, 300), epoch=st.integers(0, 3))
+@settings(max_examples=50)
 def test_each_group_has_the_shares_of_its_epoch(given, group_pairs, epoch):
     sizes, weight = zip(*given, strict=True)
     mixture = mix(sizes, weight, group_pairs=group_pairs)
@@ -126,6 +128,7 @@ def test_each_group_has_the_shares_of_its_epoch(given, group_pairs, epoch):
     group_pairs=st.integers(1, 200),
     epoch=st.integers(0, 3),
 )
+@settings(max_examples=30)
 def test_groups_of_equal_weights_hold_each_pair_once(sizes, group_pairs, epoch):
     groups = read_epoch(mix(sizes, [2.0] * len(sizes), group_pairs=group_pairs), epoch)
     if groups[0] is not None:
@@ -236,6 +239,7 @@ def test_a_phase_reads_its_corpora_until_its_tokens_are_read():
 
 
 @given(st.integers(0, 50), st.sampled_from([GROUP, 25]))
+@settings(max_examples=50)
 def test_reading_from_any_place_continues_the_mixture(skipped, group_pairs):
     batches = mixed_batches(group_pairs=group_pairs)
     stream, place = batches.start_from(Position()), Position()

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ShardError
@@ -18,6 +18,7 @@ pairs = st.lists(st.builds(IdPair, ids, ids), max_size=30)
 
 
 @given(st.lists(pairs, max_size=4), st.integers(1, 12))
+@settings(max_examples=40)
 def test_pairs_come_back_in_order(tmp_path_factory, lists, pairs_per_shard):
     """However they come, shards have the size that was asked for."""
     folder = tmp_path_factory.mktemp("shards") / "train"

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import TokenizerError
@@ -35,6 +35,7 @@ def test_joining_gives_back_the_normalised_line(subwords, line):
 
 
 @given(line=st.text())
+@settings(max_examples=50)
 def test_nothing_is_unknown_and_no_piece_holds_a_space(subwords, line):
     pieces = subwords.encode(line)
 

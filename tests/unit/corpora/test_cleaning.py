@@ -3,7 +3,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base import files
@@ -108,6 +108,7 @@ def clean_or_nothing(clean, texts, **options):
 @given(
     train=corpora, validation=corpora, test=corpora, split_off=st.sets(st.sampled_from(SPLITS[1:]))
 )
+@settings(max_examples=30)
 def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off):
     """Neither side of test is left in validation or train, nor one of validation in train."""
     texts = {"train": train, "validation": validation, "test": test}
@@ -126,6 +127,7 @@ def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off)
 
 
 @given(corpus=corpora, more=corpora)
+@settings(max_examples=30)
 def test_a_pair_keeps_its_split_when_others_come(clean, corpus, more):
     """It may leave train or validation because a new test sentence equals it; it never moves."""
     before = clean_or_nothing(clean, {"train": corpus})
@@ -139,6 +141,7 @@ def test_a_pair_keeps_its_split_when_others_come(clean, corpus, more):
 
 
 @given(corpus=corpora, test=corpora)
+@settings(max_examples=30)
 def test_a_given_test_set_stays_as_it_is(clean, corpus, test):
     done = clean_or_nothing(clean, {"train": corpus, "test": test})
     if done is not None:
@@ -456,6 +459,7 @@ def test_near_duplicates_of_either_side_are_removed_and_counted(clean, remove):
 
 
 @given(train=corpora, test=corpora)
+@settings(max_examples=30)
 def test_nothing_near_is_left_in_train(clean, train, test):
     near = NearDuplicateConfig(distance=0.4)
     done = clean_or_nothing(clean, {"train": train, "validation": test, "test": test}, near=near)

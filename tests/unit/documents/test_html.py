@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
@@ -83,6 +83,7 @@ def test_what_is_translated_to_itself_stays_as_it_was(text):
 
 
 @given(st.lists(elements(), max_size=3).map("".join), answers)
+@settings(max_examples=50)
 def test_tags_are_neither_lost_nor_invented(text, answered):
     for translated in (answer(read_html(text), answered), shout(read_html(text))):
         assert outline(translated) == outline(text)

@@ -2,7 +2,7 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
@@ -75,6 +75,7 @@ def test_what_is_translated_to_itself_stays_as_it_was(passage):
 
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20), st.integers(0, 5))
+@settings(max_examples=50)
 def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text, shift):
     def answer(line):
         tokens, source = text.split(), line.split()
@@ -93,6 +94,7 @@ def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text,
 
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20))
+@settings(max_examples=50)
 def test_the_text_is_what_was_answered(passage, text):
     assume(not passage.breaks)
     plan = Plan([passage], Segmenter("en"))
@@ -105,6 +107,7 @@ def test_the_text_is_what_was_answered(passage, text):
 
 
 @given(passages(), st.text("ab .,本\n", max_size=20))
+@settings(max_examples=50)
 def test_as_many_lines_end_as_before(passage, text):
     assume(passage.breaks)
 

@@ -1,7 +1,7 @@
 import textwrap
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.documents.plain_text import LINE_END, read_plain_text
@@ -33,6 +33,7 @@ def test_line_ends_stay_as_many_and_in_order(text, answered):
 
 
 @given(paragraphs, st.integers(30, 120), st.sampled_from(["\n", "\r\n"]), st.text(SIGNS))
+@settings(max_examples=50)
 def test_wrapped_lines_stay_as_many(words, width, end, answered):
     text = end.join(textwrap.wrap(" ".join(words), width))
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.corpora.filters import FilterConfig
@@ -48,6 +48,7 @@ def test_each_has_one_fate(some, distance, share):
 
 
 @given(some=corrections, more=corrections)
+@settings(max_examples=40)
 def test_what_is_tested_on_was_learnt_in_no_earlier_night(some, more):
     """Whatever comes, changes or goes, and however it is written."""
     early, late = prepare(some), prepare(more)
@@ -58,6 +59,7 @@ def test_what_is_tested_on_was_learnt_in_no_earlier_night(some, more):
 
 
 @given(some=corrections, tested=st.sets(sentences), learnt=st.sets(sentences))
+@settings(max_examples=50)
 def test_nothing_leaks_either_way(some, tested, learnt):
     known = KnownText.read([line.upper() for line in tested], learnt, some)
     lesson = prepare(some, known=known)

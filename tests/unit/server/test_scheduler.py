@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.literals.glossary import Glossary
@@ -74,6 +74,7 @@ async def settle():
     portion=st.integers(1, 60),
     workers=st.integers(1, 3),
 )
+@settings(max_examples=40)
 def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, portion, workers):
     async def run():
         sizes = {"batch_tokens": batch, "portion_tokens": portion, "workers": workers}

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
@@ -147,6 +147,7 @@ def test_shares_are_all_tenths_but_the_whole():
     st.lists(st.floats(0, 9), min_size=11, max_size=11),
     st.lists(st.floats(0, 9), min_size=2, max_size=2).map(sorted),
 )
+@settings(max_examples=30)
 def test_more_tolerance_never_takes_more_of_the_initial_model(losses, tolerances):
     _, initial = finished("rnn_plain")
     shares, model = [], fresh("rnn_plain", seed=7)
