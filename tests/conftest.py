@@ -67,8 +67,13 @@ def web_server():
 
 
 @pytest.fixture
-def site(web_server):
-    """A web server with nothing on it that nobody has asked."""
+def site(web_server, monkeypatch):
+    """A web server with nothing on it that nobody has asked.
+
+    It has no certificate; to read those of others takes a client longer than an answer.
+    """
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
     web_server.requests.clear()
     web_server.queries.clear()
     web_server.behaviours.clear()
