@@ -8,6 +8,7 @@ import_module("nmt_core")  # before torch, see there
 
 # isort: split
 
+import os
 import signal
 
 import pytest
@@ -24,6 +25,9 @@ __all__ = ["pytest_collection_modifyitems"]  # a hook, beside those below
 settings.register_profile("nmt", deadline=None, derandomize=True)
 settings.load_profile("nmt")
 
+
+# a test that waits for the disk waits for a power cut, which would end the tests, too
+os.fsync = lambda _: None
 
 if not torch.cuda.is_available():
     # it would note the seed for devices that are not there, each with the stack of calls as text,

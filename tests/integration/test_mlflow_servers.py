@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pkgutil import resolve_name
 
 import pytest
 from mlflow import MlflowClient
-from mlflow.server import app, handlers
 from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
@@ -65,7 +65,9 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        self._serving = make_server("127.0.0.1", self.port, app, threaded=True)
+        self._serving = make_server(
+            "127.0.0.1", self.port, resolve_name("mlflow.server:app"), threaded=True
+        )
         self.port = self._serving.port
         self._thread = threading.Thread(target=self._serving.serve_forever)
         self._thread.start()
@@ -114,7 +116,7 @@ def server(project, empty_database, monkeypatch):
     shutil.copy(empty_database, project / "mlflow.db")
     monkeypatch.setenv("_MLFLOW_SERVER_FILE_STORE", tracking.tracking_uri())
     monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_ROOT", f"{project}/served")
-    monkeypatch.setattr(handlers, "_tracking_store", None)
+    monkeypatch.setattr("mlflow.server.handlers._tracking_store", None)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "2")
     server = Server()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.port}")
