@@ -1,17 +1,21 @@
 """A corpus of the demo grammar; and the grammar with few words, to look for certain sentences."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 from functools import cache
+from operator import itemgetter
 from random import Random
 
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
 from stages.demo.generate import GRAMMAR, GrammarConfig, generate
-from stages.demo.grammar import Alternative, Grammar, GrammarError
+from stages.demo.grammar import Alternative, Grammar, GrammarError, Node
 from stages.demo.reader import read_grammar
 
 TEXT = GRAMMAR.read_text(encoding="utf-8")
+ROUND = 50
+"""Draws after which those that are most like a sentence decide what is drawn rather."""
 
 
 @cache
@@ -56,7 +60,7 @@ def translate(sentence: str) -> str | None:
         said = [[p for word in body for p in word if isinstance(p, str)] for body in bodies]
         return any(all(p.lower() in shown for p in text) for text in said)
 
-    grammar = narrow(keeps)
+    grammar, drawn = narrow(keeps), list[tuple[float, Node]]()
     for number in range(40_000):
         try:
             node = grammar.draw(Random(number))
@@ -65,4 +69,18 @@ def translate(sentence: str) -> str | None:
         german, english = (re.sub(r"\d+", "0", text) for text in grammar.say(node))
         if german == wanted:
             return english
+        drawn.append((SequenceMatcher(None, german.split(), wanted.split()).ratio(), node))
+        if len(drawn) == ROUND:
+            drawn.sort(key=itemgetter(0))
+            prefer([node for _, node in drawn[-ROUND // 10 :]])
+            drawn.clear()
+            for _, totals in grammar._fitting.values():
+                totals.clear()
     return None
+
+
+def prefer(nodes: Iterable[Node]) -> None:
+    """Give what these were made of a greater weight."""
+    for node in nodes:
+        node.alternative.weight += 1
+        prefer(node.children.values())
