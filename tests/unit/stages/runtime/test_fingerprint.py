@@ -159,40 +159,28 @@ def test_python_compiles_what_is_counted_to_the_same():
     """To what it runs without docstrings: nothing but words is left out."""
     for path in ALL_CODE:
         source = path.read_bytes()
-        counted, whole = (compile_quietly(tree) for tree in (parse_code(source), ast.parse(source)))
-        assert is_same(counted, whole), path
+        assert operations(parse_code(source)) == operations(ast.parse(source)), path
 
 
-def compile_quietly(tree):
-    """Compile without docstrings."""
-    return compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2)
-
-
-def is_same(one, other):
-    """Tell whether Python does the same: the same bytes, or the same operations in order."""
-    if not (isinstance(one, CodeType) and isinstance(other, CodeType)):
-        return (type(one), one) == (type(other), other)
-    if one.co_code == other.co_code and one.co_names == other.co_names:
-        variables = ("co_varnames", "co_freevars", "co_cellvars", "co_exceptiontable")
-        constants = one.co_consts, other.co_consts
-        return (
-            all(getattr(one, name) == getattr(other, name) for name in variables)
-            and len(constants[0]) == len(constants[1])
-            and all(map(is_same, *constants))
-        )
-    return operations(one) == operations(other)
-
-
-def operations(value):
-    """What Python does, in order, but for how far it jumps."""
+def operations(tree):
+    """What Python does without docstrings, in order, but for how far it jumps."""
     jumps = {*dis.hasjrel, *dis.hasjabs}
-    if not isinstance(value, CodeType):
-        return value
-    return [
-        (each.opname, None if each.opcode in jumps else operations(each.argval))
-        for each in dis.get_instructions(value)
-        if each.opname not in ("NOP", "EXTENDED_ARG")
-    ]
+    nothing = {dis.opmap[name] for name in ("NOP", "CACHE", "EXTENDED_ARG")}
+
+    def of(value):
+        if not isinstance(value, CodeType):
+            return value
+        found, longer = [], 0
+        for opcode, low in zip(value.co_code[::2], value.co_code[1::2], strict=True):
+            number = longer << 8 | low
+            longer = number if opcode == dis.EXTENDED_ARG else 0
+            if opcode not in nothing:
+                constant = opcode in dis.hasconst
+                told = of(value.co_consts[number]) if constant else number
+                found.append((opcode, None if opcode in jumps else told))
+        return found, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
+
+    return of(compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2))
 
 
 @pytest.fixture(scope="module")
