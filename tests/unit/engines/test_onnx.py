@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines import tracing
 from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
@@ -76,12 +78,22 @@ def build(name, seed=0):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Return PyTorch's engine and ONNX Runtime's over the same weights."""
+    """Return PyTorch's engine and ONNX Runtime's over the same weights, traced once."""
+    graphs = {}
+
+    def trace_once(name, trace, model):
+        if (name, trace) not in graphs:
+            graphs[name, trace] = trace(model).SerializeToString()
+        return onnx.load_from_string(graphs[name, trace])
 
     @functools.cache
     def make(name, precision="float32"):
         folder = tmp_path_factory.mktemp("onnx") / "model"
-        write_onnx(folder, precision, model=build(name), positions=600)
+        with pytest.MonkeyPatch.context() as patch:
+            for trace in (tracing.trace_encoder, tracing.trace_decoder):
+                once = functools.partial(trace_once, name, trace)
+                patch.setattr(tracing, trace.__name__, once)
+            write_onnx(folder, precision, model=build(name), positions=600)
         other = load_onnx(folder, WORDS, WORDS, name=f"onnx_{precision}", device="cpu", threads=2)
         return PyTorchEngine(build(name), SIZE), other
 
