@@ -35,13 +35,13 @@ from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
 from stages.configure.sections import build_all
-from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.reporting.confidence import read_confidence
 from stages.runtime.trained import TrainedInputs, load_trained
+from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
 from tests.support.torch_settings import torchs_own_settings
@@ -112,9 +112,9 @@ def lines(path):
 
 def write_corpus(folder):
     """A few lines of the demo, validated on what was learnt: less would score nothing."""
-    written = generate(GrammarConfig(train_pairs=400, validation_pairs=1, test_pairs=TEST_LINES))
-    train_pairs = written["train"][:TRAIN_LINES]
-    splits = {"train": train_pairs, "validation": train_pairs[:TEST_LINES], "test": written["test"]}
+    written = draw_corpus()
+    train_pairs, test_pairs = written["train"][:TRAIN_LINES], written["test"][:TEST_LINES]
+    splits = {"train": train_pairs, "validation": train_pairs[:TEST_LINES], "test": test_pairs}
     for split, pairs in splits.items():
         for side in paths.SIDES:
             files.write_lines(folder / f"{split}.{side}", [getattr(pair, side) for pair in pairs])

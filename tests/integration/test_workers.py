@@ -20,9 +20,9 @@ from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
-from stages.demo.generate import GrammarConfig, generate
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests.support import jobs
+from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
 
@@ -45,13 +45,13 @@ TOKENIZERS = {
 def given(tmp_path_factory):
     """Text as it comes: odd lines between good ones, no end at the end; plain, TSV and zipped."""
     folder = tmp_path_factory.mktemp("given")
-    drawn = generate(GrammarConfig(train_pairs=100, validation_pairs=20, test_pairs=20))
-    train = [(pair.source, pair.target) for pair in drawn["train"]]
+    drawn = draw_corpus()
+    train = [(pair.source, pair.target) for pair in drawn["train"][:100]]
     for odd, place in zip(ODD, range(0, 100, 18), strict=True):
         train.insert(place, odd)
     for side, lines in zip(("de", "en"), zip(*train, strict=True), strict=True):
         (folder / f"train.{side}").write_text("\n".join(lines), encoding="utf-8", newline="")
-    held = {name: [f"{p.source}\t{p.target}\r\n" for p in drawn[name]] for name in drawn}
+    held = {name: [f"{p.source}\t{p.target}\r\n" for p in drawn[name][:20]] for name in drawn}
     (folder / "validation.tsv").write_text("".join(held["validation"]), newline="")
     (folder / "test.tsv.gz").write_bytes(gzip.compress("".join(held["test"]).encode()))
     return folder
