@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,6 +29,14 @@ SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
 
 def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
     return experiments.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _digested():
+    """Read all code once: it is the same for all plans."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiments, "digest_code", cache(experiments.digest_code))
+        yield
 
 
 @pytest.fixture(scope="module")
