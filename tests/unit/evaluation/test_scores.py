@@ -94,18 +94,16 @@ def test_the_interval_holds_the_score(measure):
 def test_the_interval_is_the_middle_of_what_resamples_score(measure):
     """So it stays on the scale, however few sentences there are, and all but 5 % lie in it."""
     hypotheses, references = [REFERENCES[0], ""], REFERENCES[:2]
-    score = measure(hypotheses, references, resamples=400)
+    score = measure(hypotheses, references, resamples=200)
 
     assert (score.low, score.high) == (0, pytest.approx(100))
-    drawn = np.random.default_rng(12345).choice(80, size=(400, 80))  # as sacreBLEU draws
+    drawn = np.random.default_rng(12345).choice(80, size=(200, 80))  # as sacreBLEU draws
     alone = [
         measure([HYPOTHESES[n] for n in rows], [REFERENCES[n] for n in rows]).value
         for rows in drawn
     ]
-    score = measure(HYPOTHESES, REFERENCES, resamples=400)
-    assert [score.low, score.high] == pytest.approx(
-        [sorted(alone)[10], sorted(alone)[-11]], rel=1e-5
-    )
+    score = measure(HYPOTHESES, REFERENCES, resamples=200)
+    assert [score.low, score.high] == pytest.approx([sorted(alone)[5], sorted(alone)[-6]], rel=1e-5)
 
 
 def test_one_resample_is_an_interval_of_no_width():
