@@ -108,9 +108,9 @@ def test_a_gpu_lets_another_process_read(tmp_path, monkeypatch, device, elsewher
     ).objective
     objective.compute = Compute(torch.device(device), torch.float32)
     place = Position(batch=1)
-    expected = objective.batches.start_from(place, rank=1, size=2)
+    expected = objective.batches.start_from(place, rank=1, size=3)
 
-    share = next(objective.start_from(place, rank=1, size=2))
+    share = next(objective.start_from(place, rank=1, size=3))
 
     assert bool(made) == elsewhere
     first = next(expected)

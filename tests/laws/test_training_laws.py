@@ -101,6 +101,18 @@ def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
             torch.testing.assert_close(weight, other)
 
 
+def test_gradients_come_as_the_device_computes_them(dataset, tmp_path, monkeypatch):
+    """A GPU's are the same bits each time (test_compute.py), once for each pass."""
+    asked, plain = [], Compute.backward
+    monkeypatch.setattr(
+        Compute, "backward", lambda own, loss: asked.append(own) or plain(own, loss)
+    )
+    training, _ = watched(dataset, tmp_path, budget=Budget(steps=2), ema_decay=0.0)
+    training.fit()
+
+    assert asked == [training.objective.compute] * 2
+
+
 def test_gradients_are_clipped(dataset, tmp_path):
     """However large the loss, an update of SGD moves the weights no further than its rate."""
     training, watch = watched(
