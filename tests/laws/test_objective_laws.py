@@ -94,7 +94,7 @@ class AsksToStop(trainings.Log):
 def test_stopping_anywhere_and_going_on_is_learning(name, tmp_path, stop):
     """The same weights and validations, whether asked to stop or cut off; amid an epoch, too."""
     whole = learn(name, tmp_path / "whole", log := AsksToStop())
-    for at in range(1, log.steps - 1, 4):
+    for at in range(1, log.steps - 1, 3):
         folder = tmp_path / str(at)
         with pytest.raises((Interrupted, trainings.PowerCut)):
             learn(name, folder, stop(at))

@@ -130,7 +130,7 @@ def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, mo
     """Wherever the best is not cut off; these models go in circles where length is for nothing."""
     monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
-    asked = requests(10)
+    asked = requests(14)
     one, other = (engine.search(asked, search, **QUIET) for engine in engines)
     free = [
         (mine.tokens, its.tokens)
