@@ -1,7 +1,8 @@
-"""Ordinary case and accents, restored from what most of a training text has.
+"""Ordinary case, accents and spelling, restored from what most of a training text has.
 
-A word in capitals, or typed without its accents, is another word for a model. Truecasing (Lita et
-al. 2003) and restoring of diacritics bring back the word that it has learnt.
+A word in capitals, without its accents, or with a typing error is another word for a model.
+Truecasing (Lita et al. 2003), restoring of diacritics and correction of spelling bring back the
+word that it has learnt.
 """
 
 import unicodedata
@@ -13,6 +14,7 @@ from typing import Literal, Self
 import regex
 
 from nmt_core.base import files
+from nmt_core.text.spelling_correction import SpellingCorrector
 
 FILE = "restoration.json"
 
@@ -29,6 +31,8 @@ FEWEST_WORDS = 3
 """Words of a line whose case is believed to be odd."""
 ONE_IN = 10
 """Words of a line in odd case of which one may be in another."""
+KNOWN_IN = 3
+"""Words of a line of which one may be unknown; where more are, none is taken for mistyped."""
 
 NEAR = 5
 """Characters before a word that tell whether it begins a sentence."""
@@ -45,11 +49,18 @@ class Restorer:
     Args:
         case: forms of words that are not written in lower case, by what they are in lower case.
         accents: words in lower case that have accents, by what they are without.
+        spelling: corrects words in lower case; None corrects none.
     """
 
-    def __init__(self, case: Mapping[str, str], accents: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        case: Mapping[str, str],
+        accents: Mapping[str, str],
+        spelling: SpellingCorrector | None = None,
+    ) -> None:
         self.case = case
         self.accents = accents
+        self.spelling = spelling or SpellingCorrector()
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
@@ -60,12 +71,13 @@ class Restorer:
             for match in _WORD.finditer(line):
                 word = match[0]
                 words[word.lower()] += 1
-                if not _BEGINNING.search(line, max(0, match.start() - NEAR), match.start()):
+                if not _begins_sentence(match):
                     forms[word.lower()][word] += 1
         totals = Counter({word: seen.total() for word, seen in forms.items()})
         often = [word for word, count in totals.most_common(MOST) if count >= FEWEST]
         best = ((word, forms[word].most_common(1)[0][0]) for word in often)
-        return cls({word: form for word, form in best if form != word}, find_accents(words))
+        case = {word: form for word, form in best if form != word}
+        return cls(case, find_accents(words), SpellingCorrector.learn(words))
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -74,15 +86,27 @@ class Restorer:
         if not path.exists():
             return None
         saved = files.read_json(path)
-        return cls(saved["case"], saved["accents"])
+        spelling = SpellingCorrector(saved.get("words", "").split(), saved.get("frequent", 0))
+        return cls(saved["case"], saved["accents"], spelling)
 
     def save(self, folder: Path) -> None:
         """Write what was learnt."""
-        files.write_json(folder / FILE, {"case": dict(self.case), "accents": dict(self.accents)})
+        learnt = {
+            "case": dict(self.case),
+            "accents": dict(self.accents),
+            "words": " ".join(self.spelling.words),
+            "frequent": self.spelling.frequent,
+        }
+        files.write_json(folder / FILE, learnt)
 
-    def restore_case(self, line: str) -> str:
-        """Return a line in the ordinary case, whatever case it has."""
-        lowered = self.restore_accents(line.lower())
+    def restore_case(self, line: str, keep: Iterable[str] = ()) -> str:
+        """Return a line in the ordinary case, whatever case it has.
+
+        Args:
+            line: the line.
+            keep: texts whose words are right as they are.
+        """
+        lowered = self.restore_words(line.lower(), keep)
         restored = _WORD.sub(lambda match: self._find_form(match[0]), lowered)
         if not _FINAL.search(restored):
             return restored
@@ -95,6 +119,51 @@ class Restorer:
         ends = (word[start:] for start in range(SHORTEST_START, len(word) - SHORTEST_END + 1))
         known = next((end for end in ends if end in self.case), "")
         return capitalize(word) if self.case.get(known, "").istitle() else word
+
+    def restore_words(self, line: str, keep: Iterable[str] = ()) -> str:
+        """Return a line with the accents and the spelling of the words that are meant.
+
+        Args:
+            line: the line, in its own case.
+            keep: texts whose words are right as they are.
+        """
+        return self.correct_spelling(self.restore_accents(line), keep)
+
+    def correct_spelling(self, line: str, keep: Iterable[str] = ()) -> str:
+        """Return a line with the words that are meant in the place of mistyped ones.
+
+        A line of which many words are unknown stays as it is, for it is of another kind; so do
+        words in capitals, which are acronyms.
+
+        Args:
+            line: the line, in its own case.
+            keep: texts whose words are right as they are.
+        """
+        if not self.spelling.frequent:
+            return line
+        right = {word.lower() for text in keep for word in _WORD.findall(text)}
+        words = _WORD.findall(line)
+        unknown = {
+            word
+            for word in words
+            if (lowered := word.lower()) not in self.spelling and lowered not in right
+        }
+        if not unknown or KNOWN_IN * sum(word in unknown for word in words) > len(words):
+            return line
+        return _WORD.sub(
+            lambda match: self._correct_word(match) if match[0] in unknown else match[0], line
+        )
+
+    def _correct_word(self, match: regex.Match[str]) -> str:
+        """Return the word that is meant by an unknown one of a line, in the case that it has."""
+        word = match[0]
+        meant = None if word.isupper() else self.spelling.find_meant(word.lower())
+        if meant is None:
+            return word
+        if word[0].isupper() and _begins_sentence(match):
+            return capitalize(meant)
+        form = meant if word.islower() else self.case.get(meant, meant)
+        return word if form.islower() and not word.islower() else form
 
     def restore_accents(self, line: str) -> str:
         """Return a line with the accents of words that are known with accents alone."""
@@ -109,6 +178,11 @@ class Restorer:
         if word.isupper():
             return known.upper()
         return capitalize(known) if word[0].isupper() else known
+
+
+def _begins_sentence(word: regex.Match[str]) -> bool:
+    """Tell whether a word stands at the beginning of a sentence of its line."""
+    return bool(_BEGINNING.search(word.string, max(0, word.start() - NEAR), word.start()))
 
 
 def find_accents(words: Counter[str]) -> dict[str, str]:

@@ -56,7 +56,7 @@ class Protector:
         source: the source side.
         languages: of both sides.
         symbols: whether both vocabularies have symbols.
-        restorer: brings odd case and missing accents to what was learnt.
+        restorer: brings odd case, missing accents and typing errors to what was learnt.
         search: bounds the length of a translation.
         usual: translations of words, without a glossary.
         kinds: what must come through.
@@ -223,7 +223,8 @@ class Protector:
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
         read = masked.line
         if restorer:
-            read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
+            keep = [one.text for one in literals]
+            read = restorer.restore_case(read, keep) if odd else restorer.restore_words(read, keep)
         if not isinstance(line, Tokenized):
             tokenized = self.source.tokenize(read)
         elif read == text:

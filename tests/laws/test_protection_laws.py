@@ -10,6 +10,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.restoration import Restorer
+from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.protection import warn_of_loss
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
@@ -193,6 +194,24 @@ def test_terms_come_through_whatever_an_engine_writes(words):
     assert best.breaches == ()
     assert best.text.lower().count("mansion") == sum(word in {"Haus", "Häuser"} for word in words)
     assert not {*ALL_SYMBOLS} & {*best.text}
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("die Haus stehtt die die die", "die Maus steht die die die"),
+        ("DIE HAUS STEHTT DIE DIE DIE", "die Maus steht die die die"),
+        ("die Kaffe stehtt", "die Kaffe steht"),
+        ("DIE KAFFE STEHTT", "die kaffe steht"),
+        ("die stehtt@example.org stehtt steht", "die \ue010 stehtt steht"),
+    ],
+)
+def test_typing_errors_are_read_as_what_is_meant_but_not_in_literals(line, read):
+    words = ["die", "steht", "maus", "kaffee"]
+    restorer = Restorer({"maus": "Maus"}, {}, SpellingCorrector(words, len(words)))
+    own = scripted_translator(restorer=restorer, glossary={"Kaffe": ("coffee",)})
+    own.search([line])
+    assert own.engine.asked[0] == [read]
 
 
 def test_a_term_begins_with_a_capital_where_the_line_does():

@@ -1,0 +1,146 @@
+"""A mistyped word comes back where one is sure of it; words that are right stay."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base.files import write_json
+from nmt_core.data.modifiers import TypingErrors
+from nmt_core.text import spelling_correction
+from nmt_core.text.restoration import FILE, Restorer
+from nmt_core.text.spelling_correction import SpellingCorrector
+
+WORDS = st.text("abé", min_size=3, max_size=6)
+COUNTS = st.dictionaries(WORDS, st.integers(1, 40), max_size=60)
+KNOWN = ("danke", "sehr", "ihren", "bericht", "haus", "rat")
+
+
+def name_error(meant, typed):
+    """Return 0 for a slip, 1 for an exchange, 2 for an addition, None for anything else."""
+    if len(meant) == len(typed):
+        differ = [at for at, pair in enumerate(zip(meant, typed, strict=True)) if len({*pair}) > 1]
+        if len(differ) == 1:
+            return 1
+        swapped = len(differ) == 2 and differ[1] == differ[0] + 1
+        return 0 if swapped and sorted(meant) == sorted(typed) else None
+    longer, shorter = sorted((meant, typed), key=len, reverse=True)
+    left_out = [at for at in range(len(longer)) if longer[:at] + longer[at + 1 :] == shorter]
+    if not left_out:
+        return None
+    twice = any(longer[at : at + 1] == longer[at + 1 : at + 2] for at in left_out)
+    return 0 if longer is meant or twice else 2
+
+
+@given(st.lists(WORDS, unique=True), st.integers(0, 30), WORDS)
+def test_what_is_meant_is_the_most_frequent_word_of_the_likeliest_error(words, frequent, typed):
+    frequent = min(frequent, len(words))
+    candidates = [
+        (kind, rank)
+        for rank, word in enumerate(words[:frequent])
+        if (kind := name_error(word, typed)) is not None
+    ]
+    expected = words[min(candidates)[1]] if candidates and len(typed) >= 4 else None
+    if typed not in words:
+        assert SpellingCorrector(words, frequent).find_meant(typed) == expected
+
+
+@given(COUNTS)
+def test_few_words_of_sound_text_are_taken_for_mistyped(counts):
+    learnt = SpellingCorrector.learn(Counter(counts))
+    once = [word for word, count in counts.items() if count == 1]
+    taken = sum(learnt.find_meant(word) is not None for word in once)
+    assert taken <= spelling_correction.FALSE * sum(counts.values())
+    assert all(counts[word] >= 10 for word in learnt.words[: learnt.frequent])
+    if learnt.frequent:
+        assert [*learnt.words] == sorted(counts, key=lambda word: (-counts[word], word))
+
+
+def test_as_many_words_are_believed_as_sound_text_allows():
+    others = {f"{first}{second}uvwxyz": 100 for first in "ab" for second in "cd"}
+    counts = Counter({"haus": 30_000, "maus": 20_000, "laut": 20, "naut": 1, **others})
+    learnt = SpellingCorrector.learn(counts)
+    assert learnt.find_meant("mmaus") == "maus"
+    assert learnt.find_meant("alut") == "laut"  # one wrong in 50,000 words
+    counts.update({"lauz": 1, **dict.fromkeys((f"lau{letter}" for letter in "bcdfghijkl"), 1)})
+    counts.update(dict.fromkeys((f"{letter}aut" for letter in "bcdefghijkmopqr"), 1))
+    learnt = SpellingCorrector.learn(counts)
+    assert learnt.find_meant("mmaus") == "maus"
+    assert learnt.find_meant("aluut") is None
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "en"])
+def test_typing_errors_are_undone_where_no_other_word_is_near(language):
+    words = ["regierung", "wirtschaft", "abstimmung", "parlament", "beschluss"]
+    corrector = SpellingCorrector(words, len(words))
+    draw = np.random.default_rng(3)
+    errors = TypingErrors(language)
+    for word in words * 50:
+        typed = errors.mistype(word, draw)
+        assert typed == word or corrector.find_meant(typed) == word
+
+
+@pytest.mark.parametrize("word", ["rta", "q" + "haus" * 6, "hasu" * 6 + "x"])
+def test_short_and_long_words_are_left_alone(word):
+    assert SpellingCorrector(["rat", "haus" * 6], 2).find_meant(word) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "corrected"),
+    [
+        ("Dnake für Ihren sehr guten Beircht!", "Danke für Ihren sehr guten Bericht!"),
+        ("danke sehr fürr ihren beirhct", "danke sehr fürr ihren beirhct"),  # two errors in one
+        ("Danke sehr: ihern ihren", "Danke sehr: ihren ihren"),
+        ("Sehr guten, Dake sehr", "Sehr guten, Dake sehr"),  # a name, for all it says
+        ("Sehr guten. Dake sehr", "Sehr guten. Danke sehr"),
+        ("Danke sehr für aHus", "Danke sehr für Haus"),
+        ("Danke sehr für HUAS", "Danke sehr für HUAS"),
+        ("danke dir serh", "danke dir sehr"),
+        ("danke dri serh", "danke dri serh"),  # two of three are unknown
+    ],
+)
+def test_a_line_keeps_its_case_and_the_words_that_may_be_names(line, corrected):
+    words = [*KNOWN, "für", "guten", "dir"]
+    case = {"bericht": "Bericht", "haus": "Haus"}
+    restorer = Restorer(case, {}, SpellingCorrector(words, len(words)))
+    assert restorer.restore_words(line) == corrected
+    assert restorer.restore_words(corrected) == corrected
+
+
+@given(st.lists(st.sampled_from([*KNOWN, "hasu", "Dnake", "x", "12", "«Serh»"])).map(" ".join))
+def test_words_that_are_to_be_kept_and_known_ones_stay(line):
+    restorer = Restorer({}, {}, SpellingCorrector(KNOWN, len(KNOWN)))
+    assert restorer.restore_words(line, [line]) == line
+    assert restorer.restore_words(line, ["Hasu serh", "DNAKE"]) == line
+    corrected = restorer.restore_words(line).split()
+    for word, after in zip(line.split(), corrected, strict=True):
+        assert word == after or word in ("hasu", "Dnake", "«Serh»")
+
+
+def test_accents_come_first_and_case_last():
+    corrector = SpellingCorrector(["sehr", "schön", "häuser", "rat"], 4)
+    restorer = Restorer({"häuser": "Häuser"}, {"schon": "schön"}, corrector)
+    assert restorer.restore_case("SERH SCHON HÄUESR SEHR SEHR SEHR.") == (
+        "Sehr schön Häuser sehr sehr sehr."
+    )
+
+
+@given(COUNTS)
+def test_what_was_learnt_is_read_again(tmp_path_factory, counts):
+    line = " ".join(word for word, count in counts.items() for _ in range(count))
+    learnt = Restorer.learn([line])
+    folder = tmp_path_factory.mktemp("tokenizer")
+    learnt.save(folder)
+    read = Restorer.load(folder)
+    assert read is not None
+    assert vars(read.spelling) == vars(learnt.spelling)
+    assert (read.case, read.accents) == (learnt.case, learnt.accents)
+
+
+def test_what_earlier_versions_learnt_corrects_nothing(tmp_path):
+    write_json(tmp_path / FILE, {"case": {"haus": "Haus"}, "accents": {"schon": "schön"}})
+    read = Restorer.load(tmp_path)
+    assert read is not None
+    assert read.restore_words("Das hasu ist schon alt") == "Das hasu ist schön alt"
