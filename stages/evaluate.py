@@ -20,7 +20,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
-from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
@@ -33,6 +33,11 @@ from nmt_core.translation.fitting import (
     explain_unfit,
     fit_confidence,
     measure_reliability,
+)
+from nmt_core.translation.length_penalty import (
+    LengthPenaltyTrial,
+    set_length_penalty,
+    try_length_penalties,
 )
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -73,6 +78,12 @@ from stages.tracking.tracker import open_tracker
 PICTURE_TOKENS = 30
 """Longer sentences make unreadable pictures."""
 
+LENGTH_PENALTY_SENTENCES = 500
+"""Validation sentences by which the length penalty is chosen."""
+
+ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
+"""Source sentences, their references and their tags."""
+
 
 def run(
     params: EvaluateParams,
@@ -97,7 +108,10 @@ def run(
         timed: takes the sentences translated per second, which differ from run to run.
     """
     language = languages.target
-    translator = load_trained(params, inputs, languages)
+    validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
+    translator, trials = choose_length_penalty(
+        params, load_trained(params, inputs, languages), validation, language=language
+    )
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
     written = [translator.target.tokenize(line) for line in references]
@@ -122,7 +136,7 @@ def run(
     confidence, confidences = judge_confidence(
         params,
         translator,
-        read_validation(inputs, CONFIDENCE_SENTENCES, params.seed),
+        validation,
         (sources, references, translations),
         language=language,
     )
@@ -148,6 +162,8 @@ def run(
             params, translator, sources, None if any(inputs.tags) else translations
         ),
         "confidence": confidence,
+        "length_penalty": translator.config.beam.length_penalty,
+        "length_penalty_trials": [trial.model_dump() for trial in trials],
         "slices": dump_slices(measure_slices(params, text, hypotheses, corpora)),
     }
     sentences = judge_sentences(sources, references, hypotheses, language=language)
@@ -166,6 +182,40 @@ def run(
     )
     files.write_text(reports / "index.html", page)
     return measured
+
+
+def choose_length_penalty(
+    params: EvaluateParams,
+    translator: Translator,
+    validation: ValidationText,
+    *,
+    language: str,
+) -> tuple[Translator, list[LengthPenaltyTrial]]:
+    """Return the translator with the length penalty that validation text has the best score with.
+
+    Nothing is tried for greedy search, which has none, and where it is not to be chosen.
+
+    Args:
+        params: whether to choose; the first metric decides.
+        translator: translates validation text.
+        validation: source sentences, their references and their tags.
+        language: code of the target language.
+    """
+    if not params.choose_length_penalty or params.beam.beam_size == 1 or not validation[0]:
+        return translator, []
+    metric = load_metric(params.metrics[0], language)
+    sign = 1 if metric.higher_is_better else -1
+    most = LENGTH_PENALTY_SENTENCES
+    sources, references, tags = validation[0][:most], validation[1][:most], validation[2][:most]
+    read = tag_lines(translator.source, sources, tags) if any(tags) else sources
+    trials = try_length_penalties(
+        translator,
+        read,
+        references,
+        lambda texts: sign * metric.score(texts, references, sources).value,
+    )
+    best = max(trials, key=lambda trial: trial.score)
+    return set_length_penalty(translator, best.length_penalty), trials
 
 
 def measure_behaviour(
@@ -190,7 +240,7 @@ def measure_behaviour(
 def judge_confidence(
     params: EvaluateParams,
     translator: Translator,
-    validation: tuple[Sequence[str], Sequence[str], Sequence[str | None]],
+    validation: ValidationText,
     test: tuple[Sequence[str], Sequence[str], Sequence[Translation]],
     *,
     language: str,

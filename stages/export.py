@@ -7,7 +7,7 @@ Writes: models/export/, metrics/export.json
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -132,6 +132,12 @@ def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary,
     return (glossary,)
 
 
+def take_length_penalty(evaluation: EvaluateParams, measured: Mapping[str, Any]) -> EvaluateParams:
+    """Return settings of evaluation with the length penalty that it chose."""
+    beam = evaluation.beam.model_copy(update={"length_penalty": measured["length_penalty"]})
+    return evaluation.model_copy(update={"beam": beam})
+
+
 def count_terms(glossaries: Sequence[Glossary]) -> int:
     """Return the number of terms of glossaries."""
     return sum(len(one.translations) for one in glossaries)
@@ -188,7 +194,7 @@ def main() -> None:
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
             params,
-            load(EvaluateParams, "evaluate"),
+            take_length_penalty(load(EvaluateParams, "evaluate"), measured["evaluate"]),
             TrainedInputs(),
             languages=download.languages,
             papers=Papers(card, bill, list_texts()),

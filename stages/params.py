@@ -250,6 +250,10 @@ class EvaluateParams(Config):
     beam: BeamConfig = BeamConfig()
     """Settings of search; exported as the model's own defaults."""
 
+    choose_length_penalty: bool = True
+    """Try other length penalties on 500 validation sentences where translations are too short or
+    too long, and take the one with the best score; false takes that of ``beam`` in any case."""
+
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute, in float32 as the exported model will; auto takes a GPU if there is one."""
 

@@ -171,15 +171,16 @@ def _judge_output(measured: Mapping[str, Any]) -> Iterator[Remark]:
     ratio = measured["length_ratio"]
     if not SHORTEST <= ratio <= LONGEST:
         short = ratio < SHORTEST
+        by_hand = (
+            f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at a "
+            f"time, as long as the scores rise; no training begins anew for that."
+        )
         yield Remark(
             what=(
                 f"Translations are too {'short' if short else 'long'}: they have {ratio:.2f} of "
                 f"the length of their references."
             ),
-            advice=(
-                f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at "
-                f"a time, as long as the scores rise; no training begins anew for that."
-            ),
+            advice=OF_ITSELF if measured.get("length_penalty_trials") else by_hand,
             blocks=False,
         )
     literals = measured["literals"]
@@ -207,6 +208,12 @@ def _judge_output(measured: Mapping[str, Any]) -> Iterator[Remark]:
             blocks=False,
         )
 
+
+OF_ITSELF = (
+    "No length penalty has a better score on validation text: train longer, or look whether the "
+    "references say as much as the source text."
+)
+"""What to do about a length that is not the references' once length penalties were tried."""
 
 UNUSABLE = {"empty": "empty", "copied": "copied", "looping": "in loops", "too_long": "too long"}
 """Failures of which nothing can be used, in words."""

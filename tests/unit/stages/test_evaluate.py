@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from nmt_core.base import files
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
 from stages.reporting.confidence import read_confidence
@@ -218,6 +220,35 @@ def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
     assert confidences == [None] * 100
     assert found.keys() == {"missing"}
     assert read_confidence({"confidence": found}) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "chosen", "tried"),
+    [
+        ({"metrics": ["chrf", "bleu"]}, 2.0, [1.0, 1.5, 2.0, 2.5]),
+        ({"metrics": ["bleu", "chrf"]}, 1.0, [1.0, 1.5]),  # an error rate, for this test
+        ({"choose_length_penalty": False}, 1.0, []),
+        ({"beam": BeamConfig(beam_size=1)}, 1.0, []),
+    ],
+)
+def test_the_length_penalty_is_that_of_the_best_score(changes, chosen, tried, monkeypatch):
+    """Of a model that writes the more of a reference, the higher it is."""
+    read = []
+
+    def translate(own, lines):
+        read.append(len(lines))
+        return [line[: 2 + round(8 * own.config.beam.length_penalty)] for line in lines]
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.bleu.Bleu.higher_is_better", False)
+    lines = ["abcdef gh ijk lmno"] * 600
+    translator, trials = evaluate.choose_length_penalty(
+        EvaluateParams(**changes), tiny_translator(), (lines, lines, [None] * 600), language="en"
+    )
+
+    assert translator.config.beam.length_penalty == chosen
+    assert [trial.length_penalty for trial in trials] == tried
+    assert read == [500] * len(tried)
 
 
 @pytest.fixture

@@ -108,3 +108,9 @@ def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
     assert tokens == (translator.source.vocabulary.tokens, translator.target.vocabulary.tokens)
     assert known == settings
     assert export.learn_from_training(None, inputs, translator) is None
+
+
+def test_what_is_exported_has_the_length_penalty_that_evaluation_chose():
+    taken = export.take_length_penalty(EvaluateParams(resamples=7), {"length_penalty": 2.5})
+    assert taken.beam == EvaluateParams().beam.model_copy(update={"length_penalty": 2.5})
+    assert taken.resamples == 7

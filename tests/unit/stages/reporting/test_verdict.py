@@ -107,6 +107,13 @@ def test_what_is_too_short_is_to_score_higher_by_its_length(ratio, advice):
     assert remark.advice.startswith(f"{advice}evaluate.beam.length_penalty")
 
 
+def test_where_length_penalties_were_tried_nobody_is_told_to_try_them():
+    trials = [{"length_penalty": 1.0, "score": 20.0, "length_ratio": 0.9}]
+    [remark] = remarks(FINE | {"length_ratio": 0.9, "length_penalty_trials": trials})
+    assert "length_penalty" not in remark.advice
+    assert "train longer" in remark.advice
+
+
 def test_what_blocks_comes_first_and_is_the_reason():
     worse = FINE | BLOCKING["3 copied, 2 in loops"][0] | OTHER["no confidence: too few"][0]
     verdict = judge(worse)
