@@ -10,7 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.records import describe_doubt, format_breaches, is_doubtful
+from nmt_core.cli.records import (
+    describe_doubt,
+    format_breaches,
+    format_typing_errors,
+    is_doubtful,
+)
 from nmt_core.cli.translate_options import Beginnings, Search
 from nmt_core.translation.confidence import name_level
 from nmt_core.translation.translation import Translation
@@ -42,6 +47,8 @@ def translate_interactively(search: Search, beginnings: Beginnings, flag_below: 
             console.print(render_translation(translation))
         if lost := translations[0].breaches:
             console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
+        if errors := translations[0].typing_errors:
+            console.print(f"Taken for mistyped: {format_typing_errors(errors)}.", style="yellow")
         if is_doubtful(translations[0], flag_below):
             doubt = describe_doubt(flag_below)
             console.print(f"{doubt[0].upper()}{doubt[1:]}.", style="yellow")

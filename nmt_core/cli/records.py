@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nmt_core.literals.checking import Breach
+from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.translation import Translation
 
 MOST_NUMBERS = 10
@@ -43,6 +44,11 @@ def format_breaches(breaches: Iterable[Breach]) -> str:
     return ", ".join(f"{breach.problem} {breach.text}".rstrip() for breach in breaches) or "kept"
 
 
+def format_typing_errors(typing_errors: Iterable[TypingError]) -> str:
+    """Return what was read in the place of mistyped words, as ``Danke for Dnake``."""
+    return ", ".join(f"{one.meant} for {one.word}" for one in typing_errors)
+
+
 def format_confidence(confidence: float | None) -> str:
     """Return a confidence as ``0.87``, or ``-`` where there is none."""
     return "-" if confidence is None else f"{confidence:.2f}"
@@ -67,6 +73,13 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
     ]
     if broken:
         yield f"not as in the source: {name_first(broken, '; ')}"
+    mistyped = [
+        f"line {number}: {format_typing_errors(one.typing_errors)}"
+        for number, one in best.items()
+        if one.typing_errors
+    ]
+    if mistyped:
+        yield f"taken for mistyped: {name_first(mistyped, '; ')}"
     remembered = [str(number) for number, one in best.items() if one.origin == "memory"]
     if remembered:
         lines = "line" if len(remembered) == 1 else "lines"

@@ -10,6 +10,7 @@ from nmt_core.server.schemas import (
     Check,
     Detected,
     Match,
+    Mistyped,
     SentenceDetails,
     TextDetails,
     TranslateAnswer,
@@ -17,6 +18,7 @@ from nmt_core.server.schemas import (
 )
 from nmt_core.server.texts import Place
 from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 
 AUTO = "auto"
 
@@ -125,15 +127,24 @@ def describe_sentence(
         text=target.text,
         score=best.score,
         confidence=round_confidence(best.confidence),
-        source_tokens=list(translator.source.tokens(line)),
+        source_tokens=list_source_tokens(translator, line),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
         attention=None if attention is None else attention.astype(float).round(4).tolist(),
         alternatives=[Alternative(text=other.text, score=other.score) for other in others],
         checks=list_checks(best),
+        typing_errors=[Mistyped(text=one.word, read=one.meant) for one in best.typing_errors],
         origin=best.origin,
         matches=matches,
     )
+
+
+def list_source_tokens(translator: Translator, line: str) -> list[str]:
+    """Return the tokens of a line as the model reads it, which are those of attention."""
+    protector = translator.protector
+    if protector is None:
+        return translator.source.tokens(line)
+    return protector.list_tokens(protector.protect(line))
 
 
 def list_checks(translation: Translation) -> list[Check]:

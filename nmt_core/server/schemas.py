@@ -131,6 +131,14 @@ class Check(Body):
     translation goes in circles, is empty, was cut off, or is its source."""
 
 
+class Mistyped(Body):
+    """A word of a sentence that was taken for mistyped."""
+
+    text: str
+    read: str
+    """What the model has read in its place."""
+
+
 class MatchPart(Body):
     """A part of a sentence and of one that the memory holds."""
 
@@ -178,6 +186,8 @@ class SentenceDetails(Body):
     alternatives: list[Alternative]
     checks: list[Check]
     """What of the sentence did not come through."""
+    typing_errors: list[Mistyped]
+    """Its typing errors."""
     origin: Literal["model", "memory"]
     """Who translated it: the model, or somebody whose approved translation the memory holds; that
     has no tokens."""

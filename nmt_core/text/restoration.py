@@ -14,7 +14,11 @@ from typing import Literal, Self
 import regex
 
 from nmt_core.base import files
-from nmt_core.text.spelling_correction import SpellingCorrector
+from nmt_core.text.spelling_correction import (
+    SpellingCorrector,
+    TypingError,
+    correct_typing_errors,
+)
 
 FILE = "restoration.json"
 
@@ -99,14 +103,23 @@ class Restorer:
         }
         files.write_json(folder / FILE, learnt)
 
-    def restore_case(self, line: str, keep: Iterable[str] = ()) -> str:
-        """Return a line in the ordinary case, whatever case it has.
+    def restore(
+        self, line: str, keep: Iterable[str] = (), *, case: bool = False
+    ) -> tuple[str, tuple[TypingError, ...]]:
+        """Return a line with the words that are meant, and the typing errors that it had.
 
         Args:
             line: the line.
             keep: texts whose words are right as they are.
+            case: restore the ordinary case, too, whatever case the line has.
         """
-        lowered = self.restore_words(line.lower(), keep)
+        accented = self.restore_accents(line.lower() if case else line)
+        typing_errors = self.find_typing_errors(accented, keep)
+        corrected = correct_typing_errors(accented, typing_errors)
+        return self._restore_case(corrected) if case else corrected, typing_errors
+
+    def _restore_case(self, lowered: str) -> str:
+        """Return a line of lower case in the ordinary one."""
         restored = _WORD.sub(lambda match: self._find_form(match[0]), lowered)
         if not _FINAL.search(restored):
             return restored
@@ -120,27 +133,18 @@ class Restorer:
         known = next((end for end in ends if end in self.case), "")
         return capitalize(word) if self.case.get(known, "").istitle() else word
 
-    def restore_words(self, line: str, keep: Iterable[str] = ()) -> str:
-        """Return a line with the accents and the spelling of the words that are meant.
+    def find_typing_errors(self, line: str, keep: Iterable[str] = ()) -> tuple[TypingError, ...]:
+        """Return the mistyped words of a line, in its own case, with what is meant by each.
+
+        A line of which many words are unknown has none, for it is of another kind; nor are words in
+        capitals, which are acronyms.
 
         Args:
-            line: the line, in its own case.
-            keep: texts whose words are right as they are.
-        """
-        return self.correct_spelling(self.restore_accents(line), keep)
-
-    def correct_spelling(self, line: str, keep: Iterable[str] = ()) -> str:
-        """Return a line with the words that are meant in the place of mistyped ones.
-
-        A line of which many words are unknown stays as it is, for it is of another kind; so do
-        words in capitals, which are acronyms.
-
-        Args:
-            line: the line, in its own case.
+            line: the line.
             keep: texts whose words are right as they are.
         """
         if not self.spelling.frequent:
-            return line
+            return ()
         right = {word.lower() for text in keep for word in _WORD.findall(text)}
         words = _WORD.findall(line)
         unknown = {
@@ -149,21 +153,21 @@ class Restorer:
             if (lowered := word.lower()) not in self.spelling and lowered not in right
         }
         if not unknown or KNOWN_IN * sum(word in unknown for word in words) > len(words):
-            return line
-        return _WORD.sub(
-            lambda match: self._correct_word(match) if match[0] in unknown else match[0], line
-        )
+            return ()
+        matches = (match for match in _WORD.finditer(line) if match[0] in unknown)
+        meant = ((match, self._correct_word(match)) for match in matches)
+        return tuple(TypingError(match[0], word, match.start()) for match, word in meant if word)
 
-    def _correct_word(self, match: regex.Match[str]) -> str:
-        """Return the word that is meant by an unknown one of a line, in the case that it has."""
+    def _correct_word(self, match: regex.Match[str]) -> str | None:
+        """Return the word that is meant by an unknown one of a line, in its case, if one is."""
         word = match[0]
         meant = None if word.isupper() else self.spelling.find_meant(word.lower())
         if meant is None:
-            return word
+            return None
         if word[0].isupper() and _begins_sentence(match):
             return capitalize(meant)
         form = meant if word.islower() else self.case.get(meant, meant)
-        return word if form.islower() and not word.islower() else form
+        return None if form.islower() and not word.islower() else form
 
     def restore_accents(self, line: str) -> str:
         """Return a line with the accents of words that are known with accents alone."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import and_, eq
-from typing import Self
+from typing import NamedTuple, Self
 
 MOST = 200_000
 """Words that are known, the most frequent ones."""
@@ -25,6 +25,22 @@ TRIED = 2000
 """Words that a text has once from which that share is estimated."""
 LETTERS = 64
 """Letters that may have been left out or mistyped, the most frequent ones."""
+
+
+class TypingError(NamedTuple):
+    """A word of a line with a typing error."""
+
+    word: str
+    meant: str
+    start: int
+    """Where it begins in the line."""
+
+
+def correct_typing_errors(line: str, typing_errors: Sequence[TypingError]) -> str:
+    """Return a line with the words that are meant in the place of mistyped ones."""
+    for one in reversed(typing_errors):
+        line = line[: one.start] + one.meant + line[one.start + len(one.word) :]
+    return line
 
 
 class SpellingCorrector:

@@ -22,6 +22,7 @@ from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 
@@ -46,6 +47,8 @@ class ProtectedLine(NamedTuple):
     """The line with symbols, in the ordinary case."""
     masked: Masked
     in_capitals: bool
+    typing_errors: tuple[TypingError, ...] = ()
+    """Its typing errors."""
 
 
 @dataclass(frozen=True)
@@ -222,16 +225,22 @@ class Protector:
         restorer = self.restorer
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
         read = masked.line
+        typing_errors: tuple[TypingError, ...] = ()
         if restorer:
             keep = [one.text for one in literals]
-            read = restorer.restore_case(read, keep) if odd else restorer.restore_words(read, keep)
+            read, typing_errors = restorer.restore(read, keep, case=odd is not None)
         if not isinstance(line, Tokenized):
             tokenized = self.source.tokenize(read)
         elif read == text:
             tokenized = line
         else:
             tokenized = replace(self.source.tokenize(read), tag=line.tag)
-        return ProtectedLine(text, literals, tokenized, masked, in_capitals=odd == "upper")
+        return ProtectedLine(text, literals, tokenized, masked, odd == "upper", typing_errors)
+
+    def list_tokens(self, given: ProtectedLine) -> list[str]:
+        """Return the tokens of a line as a model reads it, with literals for symbols."""
+        literals = given.masked.literals
+        return [literals[token].text if token in literals else token for token in given.text.tokens]
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
@@ -246,7 +255,9 @@ class Protector:
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
         breaches = [*check_found(given.literals, text, codes, self.kinds), *flaws]
-        return translation._replace(text=text, tokens=tokens, breaches=tuple(breaches))
+        return translation._replace(
+            text=text, tokens=tokens, breaches=tuple(breaches), typing_errors=given.typing_errors
+        )
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:
         literal = literals.get(token)

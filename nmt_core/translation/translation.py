@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.literals.checking import Breach
+from nmt_core.text.spelling_correction import TypingError
 
 
 class Translation(NamedTuple):
@@ -33,6 +34,9 @@ class Translation(NamedTuple):
 
     breaches: tuple[Breach, ...] = ()
     """Numbers, placeholders and other literals of the source that did not come through."""
+
+    typing_errors: tuple[TypingError, ...] = ()
+    """Words of the source that were taken for mistyped, and what was read in their place."""
 
     confidence: float | None = None
     """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it. None

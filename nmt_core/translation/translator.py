@@ -158,18 +158,18 @@ class Translator:
                 ),
             )
 
-        if self._protector is None:
+        if self.protector is None:
             found = translate(lines, {})
         else:
             most = 0 if begin else search.beam_size
-            found = self._protector.translate(lines, translate, search.n_best, most)
+            found = self.protector.translate(lines, translate, search.n_best, most)
         if begin or self.confidence_model is None:
             return found
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
         return self.confidence_model.judge(texts, found)
 
     @cached_property
-    def _protector(self) -> Protector | None:
+    def protector(self) -> Protector | None:
         """What keeps literals; None where nobody has said of which languages the sides are."""
         if self.languages is None:
             return None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.server.answers import list_source_tokens
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.protection import warn_of_loss
@@ -212,6 +213,17 @@ def test_typing_errors_are_read_as_what_is_meant_but_not_in_literals(line, read)
     own = scripted_translator(restorer=restorer, glossary={"Kaffe": ("coffee",)})
     own.search([line])
     assert own.engine.asked[0] == [read]
+
+
+@given(LINES)
+def test_source_tokens_are_those_that_attention_belongs_to(line):
+    own = scripted_translator(restorer=Restorer({"haus": "Haus"}, {}))
+    for one in (line, line.upper()):
+        given = own.protector.protect(one)
+        tokens = list_source_tokens(own, one)
+        assert len(tokens) == len(given.text.tokens)
+        assert not {*ALL_SYMBOLS} & {*"".join(tokens)} - {*one}
+    assert list_source_tokens(replace(own, languages=None), line) == own.source.tokens(line)
 
 
 def test_a_term_begins_with_a_capital_where_the_line_does():

@@ -11,7 +11,7 @@ from nmt_core.base.files import write_json
 from nmt_core.data.modifiers import TypingErrors
 from nmt_core.text import spelling_correction
 from nmt_core.text.restoration import FILE, Restorer
-from nmt_core.text.spelling_correction import SpellingCorrector
+from nmt_core.text.spelling_correction import SpellingCorrector, TypingError
 
 WORDS = st.text("abé", min_size=3, max_size=6)
 COUNTS = st.dictionaries(WORDS, st.integers(1, 40), max_size=60)
@@ -105,16 +105,16 @@ def test_a_line_keeps_its_case_and_the_words_that_may_be_names(line, corrected):
     words = [*KNOWN, "für", "guten", "dir"]
     case = {"bericht": "Bericht", "haus": "Haus"}
     restorer = Restorer(case, {}, SpellingCorrector(words, len(words)))
-    assert restorer.restore_words(line) == corrected
-    assert restorer.restore_words(corrected) == corrected
+    assert restorer.restore(line)[0] == corrected
+    assert restorer.restore(corrected) == (corrected, ())
 
 
 @given(st.lists(st.sampled_from([*KNOWN, "hasu", "Dnake", "x", "12", "«Serh»"])).map(" ".join))
 def test_words_that_are_to_be_kept_and_known_ones_stay(line):
     restorer = Restorer({}, {}, SpellingCorrector(KNOWN, len(KNOWN)))
-    assert restorer.restore_words(line, [line]) == line
-    assert restorer.restore_words(line, ["Hasu serh", "DNAKE"]) == line
-    corrected = restorer.restore_words(line).split()
+    assert restorer.restore(line, [line]) == (line, ())
+    assert restorer.restore(line, ["Hasu serh", "DNAKE"]) == (line, ())
+    corrected = restorer.restore(line)[0].split()
     for word, after in zip(line.split(), corrected, strict=True):
         assert word == after or word in ("hasu", "Dnake", "«Serh»")
 
@@ -122,8 +122,9 @@ def test_words_that_are_to_be_kept_and_known_ones_stay(line):
 def test_accents_come_first_and_case_last():
     corrector = SpellingCorrector(["sehr", "schön", "häuser", "rat"], 4)
     restorer = Restorer({"häuser": "Häuser"}, {"schon": "schön"}, corrector)
-    assert restorer.restore_case("SERH SCHON HÄUESR SEHR SEHR SEHR.") == (
-        "Sehr schön Häuser sehr sehr sehr."
+    assert restorer.restore("SERH SCHON HÄUESR SEHR SEHR SEHR.", case=True) == (
+        "Sehr schön Häuser sehr sehr sehr.",
+        (TypingError("serh", "sehr", 0), TypingError("häuesr", "häuser", 11)),
     )
 
 
@@ -143,4 +144,4 @@ def test_what_earlier_versions_learnt_corrects_nothing(tmp_path):
     write_json(tmp_path / FILE, {"case": {"haus": "Haus"}, "accents": {"schon": "schön"}})
     read = Restorer.load(tmp_path)
     assert read is not None
-    assert read.restore_words("Das hasu ist schon alt") == "Das hasu ist schön alt"
+    assert read.restore("Das hasu ist schon alt") == ("Das hasu ist schön alt", ())

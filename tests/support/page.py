@@ -11,6 +11,7 @@ import uvicorn
 
 from nmt_core.server.run import listen
 from nmt_core.server.settings import ServerConfig
+from nmt_core.text.spelling_correction import TypingError
 from tests.support.stand_in import StandIn, Translation, serve_stand_in
 
 PAIRS = [("de", "en"), ("de", "ar"), ("en", "de"), ("ar", "en")]
@@ -82,6 +83,8 @@ class WordByWord(StandIn):
         return super().search(lines, **wanted)
 
     def translate(self, line, rank, probabilities, attention):
+        typing_errors = (TypingError("Beircht", "Bericht", 4),) if "Beircht" in line else ()
+        line = line.replace("Beircht", "Bericht")
         tokens, shares, origins = [], [], []
         for number, (read, (text, probability)) in enumerate(self.read(line)):
             for piece in text.split():
@@ -102,6 +105,7 @@ class WordByWord(StandIn):
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),
             attention=weights if attention else None,
+            typing_errors=typing_errors,
         )
 
 

@@ -22,6 +22,7 @@ from nmt_core.server.app import build_app
 from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
+from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.source_task import check_tag
 from nmt_core.translation.translation import Translation
 from tests.support.tasks import Words
@@ -32,6 +33,7 @@ class StandIn:
 
     engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
+    protector = None
     confidence_model = None
     tags = ()
 
@@ -76,6 +78,7 @@ class StandIn:
             ids=(),
             attention=weights if attention else None,
             confidence=0.15 if "?" in line else 0.95,
+            typing_errors=(TypingError("wlet", "welt", 6),) if "wlet" in line else (),
         )
 
 

@@ -121,3 +121,6 @@ const FLAWS = {
 /** Return in words what is wrong with a translation. */
 export const describeCheck = ({ text, problem }) =>
   problem in FLAWS ? `a sentence ${FLAWS[problem]}` : `${text} did not come through`;
+
+/** Return in words what a mistyped word was taken for. */
+export const describeTypingError = ({ text, read }) => `“${text}” read as “${read}”`;

@@ -38,6 +38,14 @@ def test_a_sentence_that_is_hardly_good_is_told(page):
     assert 1 == page.locator("#translation .doubtful").count()
 
 
+def test_what_a_mistyped_word_was_read_as_is_told(page):
+    write(page, "Der Beircht ist lang")
+    translated(page, "The report is long")
+
+    expect(page.locator("#status")).to_have_text("“Beircht” read as “Bericht”")
+    assert 0 == page.locator("#translation .doubtful").count()
+
+
 def test_pointing_at_a_word_shows_what_it_comes_from(page):
     write(page, TEXT)
     translated(page, TRANSLATED)

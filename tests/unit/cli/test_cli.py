@@ -13,6 +13,9 @@ from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
+from nmt_core.text.languages import Languages
+from nmt_core.text.restoration import Restorer
+from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
 from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
@@ -111,6 +114,22 @@ def test_what_was_not_measured_has_no_confidence(doubting, tmp_path, monkeypatch
 
     assert found.stdout.endswith("\t-\n")
     assert found.stderr == ""
+
+
+def test_words_that_are_taken_for_mistyped_are_told(tmp_path):
+    words = ["wo", "ist", "das", "rote", "haus"]
+    restorer = Restorer({"haus": "Haus"}, {}, SpellingCorrector(words, len(words)))
+    languages = Languages(source="de", target="en")
+    translator = replace(tiny_translator(), restorer=restorer, languages=languages)
+    bundle = export(tmp_path / "export", translator=translator)
+    lines = ["Wo ist das Huas?", "Wo ist das Haus?", "Wo itst das Haus?"]
+    told = run("translate", "--model", bundle, *lines)
+    asked = run("translate", "--model", bundle, "-i", lines="".join(f"{one}\n" for one in lines))
+
+    assert told.stdout.splitlines()[0] == told.stdout.splitlines()[1]
+    assert "taken for mistyped: line 1: Haus for Huas; line 3: ist for itst\n" in told.stderr
+    assert asked.stdout.count("Taken for mistyped: ") == 2
+    assert "Haus for Huas." in asked.stdout
 
 
 def test_a_conversation_tells_doubts(doubting):

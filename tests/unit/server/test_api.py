@@ -75,6 +75,15 @@ async def test_details_tell_how_each_sentence_came_about():
 
 
 @in_a_loop
+async def test_details_tell_which_words_were_taken_for_mistyped():
+    asked = HALLO | {"q": "Hallo wlet. Hallo welt.", "details": True}
+    first, second = (await ask(json=asked)).json()["details"]["sentences"]
+
+    assert first["typing_errors"] == [{"text": "wlet", "read": "welt"}]
+    assert second["typing_errors"] == []
+
+
+@in_a_loop
 async def test_confidence_is_that_of_the_least_sure_sentence_where_it_is_asked_for():
     texts = ["Hallo Welt. Wie geht es? Alles gut.", "hallo", ""]
     asked = HALLO | {"q": texts, "confidence": True}
