@@ -68,15 +68,16 @@ class Restorer:
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
-        """Learn from normalised lines; words at the beginning of sentences say nothing of case."""
+        """Learn from normalised lines; a capital at the beginning of a sentence says nothing."""
         forms: dict[str, Counter[str]] = defaultdict(Counter)
         words: Counter[str] = Counter()
         for line in lines:
             for match in _WORD.finditer(line):
                 word = match[0]
-                words[word.lower()] += 1
-                if not _begins_sentence(match):
-                    forms[word.lower()][word] += 1
+                lowered = word.lower()
+                words[lowered] += 1
+                if word == lowered or not _begins_sentence(match):
+                    forms[lowered][word] += 1
         totals = Counter({word: seen.total() for word, seen in forms.items()})
         often = [word for word, count in totals.most_common(MOST) if count >= FEWEST]
         best = ((word, forms[word].most_common(1)[0][0]) for word in often)
