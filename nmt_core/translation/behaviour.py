@@ -16,7 +16,15 @@ from typing_extensions import override
 from nmt_core.base.binomial import find_share_interval
 from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
-from nmt_core.data.modifiers import Capitals, Lines, Lower, Modifier, NoAccents, Title
+from nmt_core.data.modifiers import (
+    Capitals,
+    Lines,
+    Lower,
+    Modifier,
+    NoAccents,
+    Title,
+    TypingErrors,
+)
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
 from nmt_core.translation.flaws import is_flaw
@@ -93,6 +101,25 @@ class Modified(Probe):
         return translation.casefold()
 
 
+class MistypedWord(Probe):
+    """A word of four letters or more with a typing error."""
+
+    name = "a typing error"
+
+    @override
+    def change(self, line: str, language: str, draw: Generator) -> str:
+        words = [*_WORD.finditer(line)]
+        if not words:
+            return ""
+        word = words[int(draw.integers(len(words)))]
+        mistyped = TypingErrors(language).mistype(word[0], draw)
+        return line[: word.start()] + mistyped + line[word.end() :] if mistyped != word[0] else ""
+
+    @override
+    def reduce(self, translation: str, language: str) -> str:
+        return translation.casefold()
+
+
 PROBES: tuple[Probe, ...] = (
     Redrawn(),
     Inserted("a placeholder, {name}", "{name}"),
@@ -105,9 +132,11 @@ PROBES: tuple[Probe, ...] = (
     Modified(Title()),
     Modified(Lower()),
     Modified(NoAccents()),
+    MistypedWord(),
 )
 
 _DIGITS = regex.compile(r"\d+")
+_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}])\p{L}{4,}(?![\p{L}\p{M}\p{Nd}])")
 
 
 class ProbeShare(Config):

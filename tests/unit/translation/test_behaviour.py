@@ -1,12 +1,16 @@
 """Probes of behaviour: what they see in translators that keep all, lose some or mix things up."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
 from nmt_core.text.restoration import Restorer
+from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.behaviour import (
     AS_THEY_COME,
     PROBES,
+    MistypedWord,
     ProbeShare,
     Redrawn,
     cut_literals,
@@ -19,8 +23,11 @@ LINES = [
     "Die Äpfel, 12 an der Zahl, sind rot.",
     "Er geht jetzt.",
 ]
+WORDS = "das haus steht seit am see die äpfel an der zahl sind rot er geht jetzt"
 RESTORER = Restorer(
-    {"haus": "Haus", "see": "See", "äpfel": "Äpfel", "zahl": "Zahl"}, {"apfel": "äpfel"}
+    {"haus": "Haus", "see": "See", "äpfel": "Äpfel", "zahl": "Zahl"},
+    {"apfel": "äpfel"},
+    SpellingCorrector(WORDS.split(), 16),
 )
 
 
@@ -35,6 +42,8 @@ def test_a_translator_that_copies_passes_every_probe():
     as_they_come = found.pop(AS_THEY_COME)
     assert as_they_come.kept == ProbeShare.count([True, True])
     assert as_they_come.same is None  # nothing to compare with
+    mistyped = found.pop("a typing error")
+    assert mistyped.same.passed >= 2  # a word of three letters is left as it is
     for behaviour in found.values():
         assert behaviour.kept.passed == behaviour.same.passed == behaviour.kept.total
 
@@ -89,6 +98,23 @@ def test_digits_are_drawn_in_their_number_and_lead_with_none():
     assert [len(word) for word in drawn.split() if word.isdigit()] == [1, 2, 4]
     assert not any(word.startswith("0") for word in drawn.split())
     assert Redrawn().change("keine", "de", make_generator(1, "x")) == ""
+
+
+def test_one_that_reads_typing_errors_as_they_stand_is_seen():
+    translator = scripted_translator(restorer=Restorer({}, {}))
+    found = probe_translator(translator, LINES, seed=3)
+    assert found["a typing error"].same.total == 3
+    assert found["a typing error"].same.passed == 0
+
+
+@given(st.integers(0, 1000))
+def test_one_word_of_four_letters_or_more_is_mistyped(seed):
+    line = "Er sah das Haus, 1987 am großen See."
+    changed = MistypedWord().change(line, "de", make_generator(seed, "x"))
+    pairs = zip(line.split(), changed.split() or line.split(), strict=True)
+    differ = [word for word, other in pairs if word != other]
+    assert differ in ([], ["Haus,"], ["großen"])
+    assert MistypedWord().change("Er sah das", "de", make_generator(seed, "x")) == ""
 
 
 @pytest.mark.parametrize(
