@@ -14,6 +14,7 @@ from nmt_core.text.restoration import FILE, Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector, TypingError
 
 WORDS = st.text("abé", min_size=3, max_size=6)
+ALIKE = st.text("ab", min_size=3, max_size=5)
 COUNTS = st.dictionaries(WORDS, st.integers(1, 40), max_size=60)
 KNOWN = ("danke", "sehr", "ihren", "bericht", "haus", "rat")
 
@@ -34,7 +35,7 @@ def name_error(meant, typed):
     return 0 if longer is meant or twice else 2
 
 
-@given(st.lists(WORDS, unique=True), st.integers(0, 30), WORDS)
+@given(st.lists(ALIKE | WORDS, unique=True), st.integers(0, 30), ALIKE | WORDS)
 def test_what_is_meant_is_the_most_frequent_word_of_the_likeliest_error(words, frequent, typed):
     frequent = min(frequent, len(words))
     candidates = [
@@ -54,8 +55,8 @@ def test_few_words_of_sound_text_are_taken_for_mistyped(counts):
     taken = sum(learnt.find_meant(word) is not None for word in once)
     assert taken <= spelling_correction.FALSE * sum(counts.values())
     assert all(counts[word] >= 10 for word in learnt.words[: learnt.frequent])
-    if learnt.frequent:
-        assert [*learnt.words] == sorted(counts, key=lambda word: (-counts[word], word))
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    assert [*learnt.words] == (ordered if learnt.frequent else [])
 
 
 def test_as_many_words_are_believed_as_sound_text_allows():
@@ -64,6 +65,9 @@ def test_as_many_words_are_believed_as_sound_text_allows():
     learnt = SpellingCorrector.learn(counts)
     assert learnt.find_meant("mmaus") == "maus"
     assert learnt.find_meant("alut") == "laut"  # one wrong in 50,000 words
+    counts.update(dict.fromkeys((f"la{letter}t" for letter in "bcdfghjklmn"), 2))
+    learnt = SpellingCorrector.learn(counts)
+    assert learnt.find_meant("alut") == "laut"  # what stands there twice is no new word
     counts.update({"lauz": 1, **dict.fromkeys((f"lau{letter}" for letter in "bcdfghijkl"), 1)})
     counts.update(dict.fromkeys((f"{letter}aut" for letter in "bcdefghijkmopqr"), 1))
     learnt = SpellingCorrector.learn(counts)
@@ -98,6 +102,8 @@ def test_short_and_long_words_are_left_alone(word):
         ("Danke sehr für aHus", "Danke sehr für Haus"),
         ("Danke sehr für HUAS", "Danke sehr für HUAS"),
         ("danke dir serh", "danke dir sehr"),
+        ("dake dir für ihren sehr guten beriht", "danke dir für ihren sehr guten bericht"),
+        ("danke serh serh", "danke serh serh"),
         ("danke dri serh", "danke dri serh"),  # two of three are unknown
     ],
 )
@@ -117,6 +123,11 @@ def test_words_that_are_to_be_kept_and_known_ones_stay(line):
     corrected = restorer.restore(line)[0].split()
     for word, after in zip(line.split(), corrected, strict=True):
         assert word == after or word in ("hasu", "Dnake", "«Serh»")
+
+
+def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():
+    lines = ["Das Haus", "Das Haus", "Das Rad", "Das Rad"]
+    assert Restorer.learn([*lines, *["haus da"] * 3, *["Rad da"] * 3]).case == {"rad": "Rad"}
 
 
 def test_accents_come_first_and_case_last():
