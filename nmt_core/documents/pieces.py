@@ -228,7 +228,7 @@ def make_parts(pieces: Sequence[Piece], escape: Escape) -> Iterator[Part]:
         if isinstance(part, Segment):
             yield part
         else:
-            yield from part.markup
+            yield from filter(None, part.markup)
 
 
 def join_pieces(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
@@ -237,8 +237,11 @@ def join_pieces(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Se
     Markup without a partner, or that is not nested, is a wall, too.
     """
     for is_wall, between in groupby(pieces, lambda piece: piece.type is Type.WALL):
+        if is_wall:
+            yield from between
+            continue
         run = list(between)
-        partners = {} if is_wall else _pair(run)
+        partners = _pair(run)
         for is_paired, group in groupby(range(len(run)), partners.__contains__):
             numbers = list(group)
             full = [number for number in numbers if is_paired and not _is_blank(run[number])]

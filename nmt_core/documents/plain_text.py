@@ -77,6 +77,9 @@ def _continues(block: Sequence[Line], line: Line) -> bool:
 
 def _end(block: Sequence[Line]) -> Iterator[Piece]:
     """Yield the pieces of a block; a wrapped one is one passage."""
+    if len(block) == 1 and not block[0].text:
+        yield Piece(Type.WALL, block[0].before + block[0].after)
+        return
     wrapped = _is_wrapped(block)
     for number, line in enumerate(block):
         if not wrapped or number == 0:
