@@ -15,8 +15,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 STATE = Path(os.environ.get("STAND_IN", "."))
 """Where the stand-in remembers its jobs, and what was asked of it."""
 
@@ -129,6 +127,8 @@ def list_addresses():
 
 def end(process, number):
     """Send a signal to a process, and end it and all that it has started."""
+    import psutil  # noqa: PLC0415 - most calls of a program need none of it
+
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
     try:
@@ -142,6 +142,8 @@ def end(process, number):
 
 def kill_node(state, node):
     """Let a node die, with all that runs on it."""
+    import psutil  # noqa: PLC0415 - see above
+
     agent = psutil.Process(int((state / f"node-{node}").read_text()))
     for process in [*agent.children(recursive=True), agent]:
         process.suspend()  # so that no one notices the end of another
