@@ -1,8 +1,6 @@
 """Probes of behaviour: what they see in translators that keep all, lose some or mix things up."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
 from nmt_core.text.restoration import Restorer
@@ -107,14 +105,17 @@ def test_one_that_reads_typing_errors_as_they_stand_is_seen():
     assert found["a typing error"].same.passed == 0
 
 
-@given(st.integers(0, 1000))
-def test_one_word_of_four_letters_or_more_is_mistyped(seed):
+def test_one_word_of_four_letters_or_more_is_mistyped():
     line = "Er sah das Haus, 1987 am großen See."
-    changed = MistypedWord().change(line, "de", make_generator(seed, "x"))
-    pairs = zip(line.split(), changed.split() or line.split(), strict=True)
-    differ = [word for word, other in pairs if word != other]
-    assert differ in ([], ["Haus,"], ["großen"])
-    assert MistypedWord().change("Er sah das", "de", make_generator(seed, "x")) == ""
+    mistyped = set()
+    for seed in range(50):
+        changed = MistypedWord().change(line, "de", make_generator(seed, "x"))
+        pairs = zip(line.split(), changed.split() or line.split(), strict=True)
+        differ = [word for word, other in pairs if word != other]
+        assert len(differ) <= 1
+        mistyped |= {*differ}
+    assert mistyped == {"Haus,", "großen"}
+    assert MistypedWord().change("Er sah das", "de", make_generator(1, "x")) == ""
 
 
 @pytest.mark.parametrize(
