@@ -1,0 +1,584 @@
+"""Pieces of the server one by one: what each makes of what it is given."""
+
+import asyncio
+import json
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import uvicorn
+from hypothesis import given
+from hypothesis import strategies as st
+from uvicorn.server import ServerState
+
+from nmt_core.base.errors import ConfigError, DocumentError
+from nmt_core.literals.checking import Breach
+from nmt_core.server import detect, downloads, metrics, models, run
+from nmt_core.server.answers import (
+    TranslatedText,
+    describe_sentence,
+    find_confidence,
+    gather_answer,
+    list_checks,
+    list_details,
+)
+from nmt_core.server.api import describe_model
+from nmt_core.server.asked import find_kind, find_tag, read_glossary
+from nmt_core.server.card import summarize_card
+from nmt_core.server.detect import LanguageGuess, detect_language
+from nmt_core.server.docs import name_type, render_docs, render_fields, render_text
+from nmt_core.server.downloads import KEPT_SECONDS, Downloads
+from nmt_core.server.errors import RequestError
+from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
+from nmt_core.server.schemas import TranslateRequest
+from nmt_core.server.shadow import Shadow
+from nmt_core.server.texts import Place
+from nmt_core.server.turns import Turns
+from nmt_core.server.worker import Ending, attempt
+from nmt_core.text.spelling_correction import TypingError
+from nmt_core.translation.confidence import TENTHS, compute_drift
+from nmt_core.translation.translation import Translation
+from tests.support.stand_in import StandIn, StandInSource, in_a_loop
+
+BREACH = Breach("number", "5", "5", "missing")
+CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}
+
+
+def translation(text="x", **more):
+    tokens = more.pop("tokens", tuple(text.split()))
+    return Translation(text, more.pop("score", -0.5), tokens, (), (), **more)
+
+
+def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
+    return ServedModel(LanguagePair(*pair), translator, Bundle("f", version, digest), "now", "card")
+
+
+# answers
+
+
+def text(number, details=()):
+    return TranslatedText(
+        f"t{number}",
+        LanguageGuess("de", 90.0) if number else None,
+        [f"a{number}"],
+        details,
+        list_checks(translation(breaches=(BREACH,))),
+        0.5,
+        True,
+        [],
+    )
+
+
+@pytest.mark.parametrize("count", [None, 1, 3])
+@pytest.mark.parametrize(
+    "wanted", [(), ("alternatives",), ("checks", "confidence"), ("matches", "details"), ("auto",)]
+)
+@pytest.mark.parametrize("remembers", [True, False])
+def test_an_answer_has_what_was_asked_for_in_the_shape_of_the_question(count, wanted, remembers):
+    asked = TranslateRequest(
+        q="q" if count is None else ["q"] * count,
+        source="auto" if "auto" in wanted else "de",
+        target="en",
+        **{name: 1 for name in wanted if name != "auto"},
+    )
+    pieces = list_details([b'{"n":1}', b'{"n":2}'], after=" .")
+    done = [text(number, pieces) for number in range(count or 1)]
+    answer = json.loads(gather_answer(asked, done, remembers=remembers))
+    one = {
+        "translatedText": [f"t{number}" for number in range(len(done))],
+        "alternatives": [[f"a{number}"] for number in range(len(done))],
+        "checks": [[CHECK]] * len(done),
+        "confidence": [0.5] * len(done),
+        "matches": [[]] * len(done),
+        "details": [{"sentences": [{"n": 1}, {"n": 2}], "after": " ."}] * len(done),
+        "memory": [True] * len(done),
+        "detectedLanguage": [
+            {"language": "de", "confidence": 90.0} if n else {"language": "en", "confidence": 0.0}
+            for n in range(len(done))
+        ],
+    }
+    names = {"translatedText", *wanted} - {"auto"}
+    names |= {"memory"} if remembers else set()
+    names |= {"detectedLanguage"} if "auto" in wanted else set()
+    assert answer == {name: one[name] if count else one[name][0] for name in names}
+
+
+@given(st.lists(st.integers(), max_size=4), st.text(max_size=5))
+def test_details_in_pieces_are_one_document(sentences, after):
+    pieces = list_details([json.dumps(one).encode() for one in sentences], after=after)
+    document = json.loads(b"".join(pieces))
+    assert document == {"sentences": sentences, "after": after}
+
+
+@pytest.mark.parametrize(
+    ("confidences", "lowest"),
+    [([], None), ([None], None), ([0.7, None, 0.123456], 0.1235), ([1.0], 1.0), ([0.0, 0.5], 0.0)],
+)
+def test_a_text_is_as_sure_as_its_least_sure_sentence(confidences, lowest):
+    found = [[translation(confidence=one), translation(confidence=0.0)] for one in confidences]
+    assert find_confidence(found) == lowest
+
+
+def test_a_sentence_is_described_by_its_best_translation():
+    best = translation(
+        "B",
+        score=-0.25,
+        tokens=("▁B",),
+        confidence=0.98765,
+        breaches=(BREACH,),
+        typing_errors=(TypingError("hasu", "haus", 0),),
+        attention=np.array([[0.12345, 0.87655]], np.float32),
+    )._replace(token_probabilities=(0.123456, 1.0))
+    other = translation("C", score=-0.75)
+    places = [Place("(", "b b"), Place("[", "B")]
+    found = describe_sentence(model_of(StandIn()), "b b", places, [best, other], []).model_dump()
+    attention = found.pop("attention")
+    assert np.allclose(attention, [[0.1234, 0.8766]], atol=1.1e-4)
+    assert found == {
+        "source_before": "(",
+        "source": "b b",
+        "before": "[",
+        "text": "B",
+        "score": -0.25,
+        "confidence": 0.9877,
+        "source_tokens": StandIn().source.tokens("b b"),
+        "tokens": ["▁B"],
+        "probabilities": [0.1235, 1.0],
+        "alternatives": [{"text": "C", "score": -0.75}],
+        "checks": [CHECK],
+        "typing_errors": [{"text": "hasu", "read": "haus"}],
+        "origin": "model",
+        "matches": [],
+    }
+    plain = describe_sentence(model_of(StandIn()), "b", places, [other], [])
+    assert (plain.attention, plain.confidence, plain.alternatives) == (None, None, [])
+
+
+# what is asked for
+
+
+def test_a_glossary_of_a_request_is_read_once_within_bounds():
+    pair = LanguagePair("de", "en")
+    read = read_glossary("a\tb\n" * 1000, pair)
+    assert read.translations == {"a": ("b",)}
+    assert read_glossary("a\tb\n" * 1000, pair) is read
+    for lines, told in (
+        ("a\tb\n" * 1001, "glossary has 1,001 lines, and at most 1,000 are allowed"),
+        ("x\n/a+/\tb", "may hold no pattern such as '/a\\+/'"),
+        ("a\t\tb", "glossary, line 1: a term or a translation is empty"),
+    ):
+        with pytest.raises(RequestError, match=told) as refused:
+            read_glossary(lines, pair)
+        assert refused.value.status == 400
+
+
+def test_a_tag_is_one_of_the_models():
+    served = model_of(StandIn())
+    assert find_tag("own", served) == "own"
+    assert find_tag(None, served) is None
+    with pytest.raises(RequestError, match=r"^Invalid request: ") as refused:
+        find_tag("other", served)
+    assert refused.value.status == 400
+
+
+def test_a_file_is_of_a_kind_by_its_name():
+    assert find_kind("a.b.TXT") == find_kind("x.txt")
+    for name in ("a", "a.exe", "txt"):
+        with pytest.raises(RequestError, match="file format not supported") as refused:
+            find_kind(name)
+        assert refused.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("ranked", "among", "guess"),
+    [
+        ([("fr", 60.0), ("de", 30.0), ("en", 10.0)], {"en", "de"}, ("de", 30.0)),
+        ([("fr", 60.0)], {"en", "de"}, ("de", 0.0)),
+    ],
+)
+def test_the_likeliest_of_the_languages_that_are_known_is_detected(
+    monkeypatch, ranked, among, guess
+):
+    monkeypatch.setattr(detect, "rank_languages", lambda _: [LanguageGuess(*one) for one in ranked])
+    assert detect_language("x", among) == guess
+
+
+def test_languages_are_ranked_by_the_beginning_of_a_text(monkeypatch):
+    seen = []
+    ranking = SimpleNamespace(
+        rank=lambda read: seen.append(read) or [("de", 0.98765), ("en", 0.01)]
+    )
+    monkeypatch.setattr(detect, "load", lambda: ranking)
+    assert detect.rank_languages("x" * 3000) == [("de", 98.8), ("en", 1.0)]
+    assert seen == ["x" * 2000]
+
+
+CARD = "| corpus | a \\| b |\n| BLEU | 31.0 |\n| chrF | 55.0 |\n"
+
+
+@pytest.mark.parametrize(
+    ("card", "told"),
+    [
+        (CARD, ("a | b", "BLEU 31.0")),
+        (CARD.replace("BLEU", "TER"), ("a | b", "chrF 55.0")),
+        (CARD + "| BLEU | 99 |\n| corpus | no |\n", ("a | b", "BLEU 31.0")),
+        ("| corpus |  |\nx | BLEU | 1 |\n", ("", "")),
+    ],
+)
+def test_a_card_is_summed_up_by_its_first_rows(card, told):
+    assert summarize_card(card) == told
+
+
+def test_an_offered_model_is_led_to_its_card():
+    served = ServedModel(LanguagePair("de", "en"), StandIn(), Bundle("f", "7", "d"), "now", CARD)
+    assert describe_model(served).model_dump() == {
+        "source": "de",
+        "target": "en",
+        "version": "7",
+        "corpus": "a | b",
+        "score": "BLEU 31.0",
+        "card": "model_card/de/en",
+        "tags": [],
+    }
+
+
+# files that wait, and documents
+
+
+def test_files_are_kept_for_their_time_and_within_memory(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(downloads.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(downloads, "MOST_BYTES", 10)
+    kept = Downloads()
+    first = kept.keep("a", "text/plain", b"12345")
+    second = kept.keep("b", "text/html", b"12345")
+    found = kept.fetch(second)
+    assert (found.name, found.mime_type, found.content) == ("b", "text/html", b"12345")
+    third = kept.keep("c", "x", b"1")
+    with pytest.raises(RequestError, match="kept for 10 minutes") as refused:
+        kept.fetch(first)
+    assert refused.value.status == 404
+    assert kept.fetch(second).until == KEPT_SECONDS
+    now[0] = KEPT_SECONDS
+    fourth = kept.keep("d", "x", b"1")
+    assert kept.fetch(third).content == b"1"
+    now[0] += 0.1
+    for key in (second, third):
+        with pytest.raises(RequestError):
+            kept.fetch(key)
+    assert kept.fetch(fourth).name == "d"
+    assert len({first, second, third, fourth}) == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "ending", "told"),
+    [
+        (None, Ending.DONE, "done: 1 2"),
+        (DocumentError("it is broken"), Ending.REFUSED, "it is broken"),
+        (MemoryError("a secret"), Ending.TOO_LARGE, None),
+        (ValueError("a secret"), Ending.FAILED, "ValueError"),
+    ],
+)
+def test_a_task_ends_in_one_of_four_ways(error, ending, told):
+    def do(*arguments):
+        if error:
+            raise error
+        return f"done: {' '.join(arguments)}"
+
+    how, result = attempt(do, ["1", "2"])
+    assert how is ending
+    assert result == told or result.endswith(f"> {told}")
+    assert "secret" not in str(result)
+
+
+@in_a_loop
+async def test_turns_are_one_for_each_user_and_so_many_for_all():
+    turns, inside, most = Turns(2), [], []
+
+    async def work(user):
+        async with turns.take(user):
+            inside.append(user)
+            most.append((len(inside), len({*inside})))
+            await asyncio.sleep(0.001)
+            inside.remove(user)
+
+    await asyncio.gather(*(work(user) for user in "aaabbbccc"))
+    assert {*most} <= {(1, 1), (2, 2)}
+    assert (2, 2) in most
+    assert len(most) == 9
+
+
+# models
+
+
+def served_models(*pairs):
+    watched = [Watched(StandInSource(str(n)), LanguagePair(*pair)) for n, pair in enumerate(pairs)]
+    loaded = {str(n): StandIn(languages=pair) for n, pair in enumerate(pairs)}
+    return Models(watched, lambda folder: loaded[folder.name])
+
+
+def test_models_are_found_by_their_languages_and_no_other():
+    several = served_models(("de", "en"), ("en", "de"), ("fr", "en"))
+    assert several.find("fr", "en").pair == ("fr", "en")
+    assert several.sources("en") == ["de", "fr"]
+    assert several.sources("fr") == []
+    assert several.list_codes() == ["de", "en", "fr"]
+    assert [code for code in ("de", "es", "fr") if several.knows(code)] == ["de", "fr"]
+    assert {one["code"]: one["targets"] for one in several.list_languages()} == {
+        "de": ["de", "en"],
+        "en": ["de", "en"],
+        "fr": ["en", "fr"],
+    }
+    for pair, told in (
+        (("es", "en"), "^es is not supported$"),
+        (("de", "x" * 30), f"^{'x' * 20} is not supported$"),
+        (("de", "fr"), r"^French \(fr\) is not available as a target language from German \(de\)$"),
+    ):
+        with pytest.raises(RequestError, match=told):
+            several.find(*pair)
+
+
+def test_two_models_of_one_pair_or_none_are_no_server():
+    with pytest.raises(ConfigError, match="several models translate de-en, fr-en; name one"):
+        served_models(("fr", "en"), ("de", "en"), ("de", "en"), ("fr", "en"), ("en", "de"))
+    with pytest.raises(ConfigError, match="no model to serve"):
+        served_models()
+
+
+def test_a_model_of_other_languages_is_refused_and_one_that_says_none_has_those_given():
+    translator = StandIn()
+    told = Watched(StandInSource(), LanguagePair("fr", "en"))
+    with pytest.raises(ConfigError, match="translates de-en, not fr-en"):
+        told.renew(lambda _: translator)
+    translator.languages = None
+    told = Watched(StandInSource(), LanguagePair("fr", "en"))
+    assert told.renew(lambda _: translator).pair == ("fr", "en")
+    with pytest.raises(ConfigError, match="does not say which languages it translates"):
+        Watched(StandInSource()).renew(lambda _: translator)
+    assert models._is_same(StandInSource("1"), StandInSource("1").poll())
+    assert not models._is_same(StandInSource("1"), StandInSource("2").poll())
+
+
+# counts
+
+
+def sample(own, name, **labels):
+    return own.registry.get_sample_value(f"nmt_{name}", labels)
+
+
+@pytest.mark.parametrize("count", [metrics.FEWEST - 1, metrics.FEWEST, metrics.LATEST + 50])
+def test_a_batch_is_counted_and_late_confidences_are_compared(count):
+    own, translator = metrics.Metrics(), StandIn()
+    validation = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    translator.confidence_model = SimpleNamespace(validation=validation)
+    served = model_of(translator)
+    late = min(count, metrics.LATEST)
+    found = [[translation("a b", confidence=0.95, breaches=(BREACH, BREACH))]] * count
+    other = [[translation("c", tokens=("c",)), translation("d e f")]]
+    own.count_batch(served, [*found, *other], tokens=7, seconds=0.3)
+    watched = SimpleNamespace(watched=[SimpleNamespace(model=served, problem="")])
+    own.render(watched)
+    assert sample(own, "batch_sentences_sum") == count + 1
+    assert sample(own, "batch_tokens_sum") == 7
+    assert sample(own, "batch_seconds_sum") == pytest.approx(0.3)
+    assert sample(own, "tokens_total", pair="de-en", side="source") == 7
+    assert sample(own, "tokens_total", pair="de-en", side="target") == 3 * count + 2
+    assert sample(own, "breaches_total", pair="de-en", kind="number") == 2 * count
+    assert sample(own, "confidence_count", pair="de-en") == count
+    shares = [
+        sample(own, "confidence_validation", pair="de-en", le=str((tenth + 1) / TENTHS))
+        for tenth in range(TENTHS)
+    ]
+    assert shares == pytest.approx([sum(validation[: n + 1]) / 55 for n in range(TENTHS)])
+    drift = sample(own, "confidence_drift", pair="de-en")
+    if count < metrics.FEWEST:
+        assert drift is None
+    else:
+        assert drift == pytest.approx(compute_drift([0] * 9 + [late], validation))
+    assert own._latest["de-en"] == ("digest", deque([0.95] * late))
+    labels = {"pair": "de-en", "version": "1", "digest": "digest", "engine": "stand-in"}
+    assert sample(own, "model", **labels) == sample(own, "model_current", pair="de-en") == 1
+    newer = model_of(translator, digest="new")
+    own.count_batch(newer, [[translation(confidence=0.1)]], tokens=1, seconds=0.1)
+    assert own._latest["de-en"] == ("new", deque([0.1]))
+    watched.watched[0] = SimpleNamespace(model=newer, problem="it is away")
+    own.render(watched)
+    assert sample(own, "model", **labels) is None
+    assert sample(own, "model_current", pair="de-en") == 0
+    assert sample(own, "confidence_drift", pair="de-en") is None
+
+
+def test_requests_are_counted_by_route_and_status():
+    own = metrics.Metrics()
+    own.count_request("/a", 200, 0.25)
+    own.count_request("/a", 404, 0.5)
+    assert sample(own, "requests_total", route="/a", status="404") == 1
+    assert sample(own, "request_seconds_sum", route="/a") == 0.75
+    own.watch_queue(lambda: 7, lambda: 3)
+    assert (sample(own, "queue_tokens"), sample(own, "queue_requests")) == (7, 3)
+
+
+def test_a_challenger_in_the_shadow_is_counted_beside_what_is_served():
+    challengers = served_models(("de", "en"))
+    own = metrics.Metrics()
+    draws = iter([0.0, 0.4, 0.39])
+    shadow = Shadow(challengers, 0.4, own.registry, draw=lambda: next(draws))
+    asked = []
+    search = SimpleNamespace(model=model_of(StandIn()))
+    search._replace = lambda **changes: (
+        asked.append(changes)
+        or SimpleNamespace(
+            model=changes["model"],
+            run=lambda lines: [[translation("x", confidence=0.5)] for _ in lines],
+        )
+    )
+    found = [[translation("x")], [translation("no")], [translation("four", breaches=(BREACH,))]]
+    shadow.follow(search, ["one", "two", "three"], found)
+    shadow.stop()
+    [changes] = asked
+    assert changes["model"] is challengers.served[0]
+    assert (changes["n_best"], changes["probabilities"], changes["attention"]) == (1, False, False)
+    assert sample(own, "shadow_lines_total", pair="de-en") == 2
+    assert sample(own, "shadow_different_total", pair="de-en") == 1
+    told = {
+        (name, model): sample(own, f"shadow_{name}_total", pair="de-en", model=model)
+        for name in ("characters", "breaches", "confidence")
+        for model in ("served", "shadow")
+    }
+    assert [*told.values()] == [5, 2, 1, 0, 0, 1]
+    assert not shadow._busy
+
+
+# the page about the API
+
+
+SCHEMA = {"components": {"schemas": {"Own": {"properties": {"a<": {"type": "integer"}}}}}}
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ({"type": "string"}, "string"),
+        ({}, "anything"),
+        ({"$ref": "#/components/schemas/Own"}, "Own"),
+        ({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]},
+         "string or list of number"),
+        ({"type": "array"}, "list of anything"),
+        ({"enum": ["text", 5], "type": "string"}, "text or 5"),
+    ],
+)  # fmt: skip
+def test_a_type_is_named_in_words(field, name):
+    assert name_type(SCHEMA, field) == name
+
+
+def test_fields_are_a_table_however_they_are_referred_to():
+    own = {"$ref": "#/components/schemas/Own"}
+    row = "<table><tr><th scope=row><code>a&lt;</code></th><td>integer</td><td></td></tr></table>"
+    for schema in (own, {"type": "array", "items": own}, SCHEMA["components"]["schemas"]["Own"]):
+        assert render_fields(SCHEMA, {"schema": schema}) == row
+    assert render_fields(SCHEMA, {}) == render_fields(SCHEMA, {"schema": {"type": "array"}}) == ""
+    assert render_text("a `b<` & `c`") == "a <code>b&lt;</code> &amp; <code>c</code>"
+
+
+def test_the_page_holds_every_method_with_what_is_sent_and_answered():
+    body = {"schema": {"$ref": "#/components/schemas/Own"}}
+    operation = {
+        "summary": "short",
+        "description": "what `x` does",
+        "requestBody": {"content": {"application/json": body, "a/form": body}},
+        "responses": {
+            "200": {"description": "well", "content": {"application/json": body}},
+            "400": {"description": "badly"},
+        },
+    }
+    schema = SCHEMA | {
+        "info": {"title": "own <api>", "description": "it `is`"},
+        "paths": {"/x": {"post": operation}, "/y": {"get": {"summary": "short"}}},
+    }
+    page = render_docs(schema, address="http://h", source="de", target="en")
+    table = render_fields(SCHEMA, body)
+    parts = [
+        "<h1>own &lt;api&gt;</h1><p>it <code>is</code></p>",
+        "curl http://h/translate",
+        "&quot;source&quot;: &quot;de&quot;",
+        "&quot;target&quot;: &quot;en&quot;",
+        "<h2><code>POST /x</code></h2><p>what <code>x</code> does</p>",
+        f"<h3>Sent (application/json, a/form)</h3>{table}",
+        f"<h3>200: well</h3>{table}<h3>400: badly</h3>",
+        "<h2><code>GET /y</code></h2><p>short</p></main>",
+    ]
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+# connections
+
+
+class Loop:
+    """The running loop, whose timers wait until a test says so."""
+
+    def __init__(self):
+        self.timers = []
+
+    def call_later(self, seconds, do):
+        timer = SimpleNamespace(seconds=seconds, do=do)
+        timer.cancel = lambda: self.timers.remove(timer)
+        self.timers.append(timer)
+        return timer
+
+    def __getattr__(self, name):
+        return getattr(asyncio.get_running_loop(), name)
+
+    @property
+    def due(self):
+        return [(timer.seconds, timer.do) for timer in self.timers]
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@in_a_loop
+async def test_a_connection_waits_for_each_head_and_for_its_reader():
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
+    config.load()
+    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 3.0})
+    loop, calls, buffers = Loop(), [], {}
+    transport = SimpleNamespace(
+        get_extra_info=lambda *_: None,
+        set_write_buffer_limits=lambda **limits: buffers.update(limits),
+        close=lambda: calls.append("close"),
+        abort=lambda: calls.append("abort"),
+        write=lambda _: None,
+        is_closing=lambda: False,
+        pause_reading=lambda: None,
+        resume_reading=lambda: None,
+    )
+    own = protocol(config, state, {}, _loop=loop)
+    own.timeout_keep_alive_task = None
+    own.connection_made(transport)
+    late, unread = (3.0, transport.close), (3.0, transport.abort)
+    assert buffers == {"high": 0}
+    assert loop.due == [late]
+    own.data_received(HEAD[:9])
+    assert loop.due == [late]
+    own.data_received(HEAD[9:])
+    assert late not in loop.due
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert own.cycle.response_complete
+    own.data_received(HEAD[:5])
+    assert loop.due.count(late) == 1
+    own.pause_writing()
+    assert unread in loop.due
+    own.resume_writing()
+    assert unread not in loop.due
+    own.pause_writing()
+    own.connection_lost(None)
+    assert late not in loop.due
+    assert unread not in loop.due
+    assert "abort" not in calls
