@@ -241,7 +241,7 @@ def test_the_length_penalty_is_that_of_the_best_score(changes, chosen, tried, mo
 
     monkeypatch.setattr(Translator, "translate", translate)
     monkeypatch.setattr("nmt_core.evaluation.metrics.bleu.Bleu.higher_is_better", False)
-    lines = ["abcdef gh ijk lmno"] * 600
+    lines = ["a b c d e f g h i"] * 600
     translator, trials = evaluate.choose_length_penalty(
         EvaluateParams(**changes), tiny_translator(), (lines, lines, [None] * 600), language="en"
     )

@@ -62,7 +62,11 @@ def problems(**values):
         ("train__model__heads", 3, f"train.model: width {WIDTH} does not split over 3 heads"),
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
-        ("train__training__select_by", "los", "train: training.select_by 'los' is not a metric"),
+        (
+            "train__training__select_by",
+            "los",
+            "train: training.select_by 'los' is not a metric; did you mean 'loss'",
+        ),
         (
             "download__languages__target",
             "fr",

@@ -1,15 +1,19 @@
 """Dates as the download stage brings them."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 import pytest
+from pydantic import ValidationError
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.text.languages import Languages
 from stages import download
 from stages.configure.compose import compose_groups
 from stages.configure.sections import build_all
+from stages.dates.corpus import DatesCorpus
+from stages.dates.generate import draw_dates
 
 FEW = ("train_pairs=40", "validation_pairs=5", "test_pairs=6", "first_year=1998", "last_year=1999")
 
@@ -102,3 +106,83 @@ def test_a_year_may_give_all_its_days():
     changed = sections(*(f"download.corpora.dates.{value}" for value in (*exact, *year)))
     corpus = changed["download"].corpora["dates"]
     assert corpus.train_pairs == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("first_year", 1000, 9999),
+        ("last_year", 1000, 9999),
+        ("train_pairs", 1, 10_000_000),
+        ("validation_pairs", 1, 10_000_000),
+        ("test_pairs", 1, 10_000_000),
+        ("seed", 0, None),
+    ],
+)
+def test_a_corpus_of_dates_has_bounds(name, least, most):
+    """Those that have no days for their pairs are refused for another reason."""
+    few = {"train_pairs": 1, "validation_pairs": 1, "test_pairs": 1, "kind": "dates"}
+    for value, fits in (
+        (least, True),
+        (least - 1, False),
+        (most, True),
+        (most and most + 1, False),
+    ):
+        told = ""
+        try:
+            DatesCorpus(**few | {name: value})
+        except ValidationError as error:
+            told = str(error)
+        bound = "greater than or equal" in told or "less than or equal" in told
+        assert value is None or bound is not fits, value
+
+
+@pytest.mark.parametrize(("first", "last"), [(1000, 1000), (1999, 2000), (9998, 9999)])
+def test_as_many_dates_as_there_are_days_are_drawn_in_both_forms(first, last):
+    """Each day once, split after split; the first does not depend on those that follow."""
+    days = (date(last, 12, 31) - date(first, 1, 1)).days + 1
+    counts = {"test": 5, "validation": 7, "train": days - 12}
+    drawn = draw_dates(first, last, counts, seed=1)
+    assert {split: len(pairs) for split, pairs in drawn.items()} == counts
+    assert [*drawn] == [*counts]
+    written = [pair for pairs in drawn.values() for pair in pairs]
+    every = {date.fromordinal(date(first, 1, 1).toordinal() + n) for n in range(days)}
+    assert {pair.target for pair in written} == {day.isoformat() for day in every}
+    names = {pair.target: pair.source for pair in written}
+    for day in every:
+        assert names[day.isoformat()] == f"{day:%B} {day.day}, {day.year}"
+    fewer = draw_dates(first, last, {"test": 5, "validation": 1, "train": 1}, seed=1)
+    assert fewer["test"] == drawn["test"]
+    assert draw_dates(first, last, counts, seed=2) != drawn == draw_dates(first, last, counts, 1)
+
+
+def test_a_corpus_of_dates_brings_all_splits_and_knows_its_own_languages(tmp_path):
+    corpus = DatesCorpus(
+        kind="dates",
+        train_pairs=9,
+        validation_pairs=2,
+        test_pairs=3,
+        first_year=1998,
+        last_year=1999,
+    )
+    for source, target in (("en", "zxx"), ("zxx", "en")):
+        languages = Languages(source=source, target=target)
+        assert corpus.check(languages) is None
+        texts = corpus.obtain(languages, fetch=None, scratch=tmp_path)
+        assert [*texts] == ["train", "validation", "test"]
+        drawn = draw_dates(1998, 1999, {"test": 3, "validation": 2, "train": 9}, 1)
+        for split, text in texts.items():
+            [paths] = text.parts
+            sides = [[*files.read_lines(path)] for path in paths]
+            english, iso = sides if source == "en" else sides[::-1]
+            assert [*zip(english, iso, strict=True)] == [tuple(pair) for pair in drawn[split]]
+    for other in (("en", "de"), ("de", "zxx")):
+        with pytest.raises(ValueError, match="which is no language"):
+            corpus.check(Languages(source=other[0], target=other[1]))
+    assert corpus.list_given() == {"validation", "test"}
+    assert corpus.estimate_size(languages) == (9, 90)
+    assert (corpus.seed, DatesCorpus(kind="dates").train_pairs) == (1, 10_000)
+    defaults = DatesCorpus(kind="dates")
+    assert (defaults.validation_pairs, defaults.test_pairs) == (500, 1000)
+    assert (defaults.first_year, defaults.last_year) == (1000, 9999)
+    assert corpus.describe().name == "dates"

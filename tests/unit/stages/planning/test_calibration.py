@@ -24,7 +24,7 @@ class Pretended(Scratch):
     ran = ()
 
     def run(self, stage, changes):
-        lines = tuple(self.count(split) for split in ("train", "test"))
+        lines = tuple(self.count(split) for split in PAIRS)
         Pretended.ran += ((stage, lines, changes, self.settings),)
         files.write_text(self.folder / paths.CHECKPOINTS / stage, "x" * 1000)
         return Usage(seconds=self.seconds, processor_seconds=1.0, memory_bytes=1)
@@ -97,8 +97,8 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     assert told == [", ".join(DATA_STAGES)] * 2 + ["train", "evaluate, export"]
     stages, lines, changes, settings = zip(*Pretended.ran, strict=True)
     assert stages == (*DATA_STAGES, *DATA_STAGES, "evaluate", "evaluate", "export")
-    data = [(size, 10) for size in (15, 30) for _ in DATA_STAGES]
-    assert lines == (*data, (30, 8), (30, 10), (30, 3))
+    data = [(size, 3, 10) for size in (15, 30) for _ in DATA_STAGES]
+    assert lines == (*data, (30, 0, 8), (30, 0, 10), (30, 3, 3))
     assert [one.get("export.engine_sentences") for one in changes[-3:]] == [8, 10, 3]
     assert {one.get("evaluate.behaviour.lines") for one in changes[-3:]} == {0}
     assert changes[-1]["export.glossary"] is None  # the user's file is not there

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.progress import format_duration
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
 from stages.planning.pinning import pin_budget
@@ -56,3 +57,13 @@ def test_a_budget_without_seconds_is_refused():
     train = build_all(change_settings(SETTINGS, {}), source="test")["train"]
     with pytest.raises(ConfigError, match="seconds is null; ask for a time"):
         pin_budget(CALIBRATION, train)
+
+
+def test_the_time_that_is_enough_is_twice_that_of_all_but_updates_and_validations():
+    stages = plan().stages
+    others = sum(stage.seconds.middle for name, stage in stages.items() if name != "train")
+    with pytest.raises(ConfigError) as told:
+        pin("1m")
+    least = 2 * (others + CALIBRATION.training.start_seconds)
+    assert f"take some {format_duration(others)} of it" in str(told.value)
+    assert f"ask for {format_duration(least)} or more" in str(told.value)

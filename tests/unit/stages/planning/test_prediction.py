@@ -115,6 +115,25 @@ def test_training_is_its_start_its_updates_and_its_validations():
     assert training.first_validation.high == pytest.approx(MARGIN * (10 + 150))
 
 
+def test_a_plan_in_figures():
+    """By hand: factors 1.3 between runs and 2 beyond the sample, 1.6 and 0.3 as documented."""
+    made = plan()
+    stages, training = made.stages, made.training
+    shard, evaluate, train = (stages[name] for name in ("shard", "evaluate", "train"))
+    assert (shard.seconds.low, shard.seconds.high) == pytest.approx((76.5, 306.0))
+    assert (shard.memory_bytes, shard.disk_bytes) == pytest.approx((8e6, 1.4e6))
+    assert (evaluate.seconds.low, evaluate.seconds.high) == pytest.approx((3.45 / 1.3, 5.85))
+    assert (evaluate.memory_bytes, evaluate.disk_bytes) == pytest.approx((1_301_664, 1164.8))
+    assert (train.seconds.low, train.seconds.high) == pytest.approx((617.2 / 1.3, 824.2))
+    assert (train.memory_bytes, train.disk_bytes) == pytest.approx((1.6e8, 1.3e7))
+    speed, first = training.tokens_per_second, training.first_validation
+    assert (speed.low, speed.high) == pytest.approx((1000 / 1.3, 1300))
+    assert (first.low, first.high) == pytest.approx((160 / 1.3, 208))
+    assert (training.tokens_per_update, training.tokens_per_pass) == (500, 1_000_000)
+    assert (training.passes.low, training.passes.high) == pytest.approx((0.6, 0.6))
+    assert training.limit == "steps"
+
+
 def test_a_prediction_is_narrow_enough_to_decide_by():
     made = plan().stages
 

@@ -63,6 +63,15 @@ def test_what_was_observed_is_held_against_the_range(capsys, seconds, judged):
     assert shown(capsys, {"shard": took, "train": took})[3].endswith(judged)
 
 
+def test_all_stages_took_their_time_together_and_the_memory_of_the_largest(capsys):
+    def took(memory):
+        return Usage(seconds=90, processor_seconds=3.0, memory_bytes=memory)
+
+    for pair in ((2**28, 2**29), (2**29, 2**28)):
+        observed = dict(zip(("shard", "train"), map(took, pair), strict=True))
+        assert shown(capsys, observed)[3].endswith("0:03:00 0.50 yes")
+
+
 def test_a_figure_that_is_known_is_no_range():
     assert describe(exactly(1_234)) == "1,234"
     assert describe(Range(low=1_234, high=2_345)) == "1,200 to 2,300"

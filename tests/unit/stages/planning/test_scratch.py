@@ -123,6 +123,32 @@ def test_a_stage_that_fails_or_says_nothing_is_told(scratch, end, told):
         scratch.run("probe", {"probe.end": end})
 
 
+@pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit])
+def test_a_stage_is_ended_with_whoever_waits_for_it(scratch, monkeypatch, stopped):
+    done = []
+
+    class Process:
+        def __init__(self, *_, **__):
+            self.returncode = None
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            done.append("left")
+
+        def wait(self):
+            raise stopped
+
+        def terminate(self):
+            done.append("terminated")
+
+    monkeypatch.setattr("stages.planning.scratch.subprocess.Popen", Process)
+    with pytest.raises(stopped):
+        scratch.run("probe", {})
+    assert done == ["terminated", "left"]
+
+
 def test_a_scratch_project_has_the_code_and_a_part_of_the_text(project, corpus):
     paths.CORPUS.parent.mkdir()
     corpus.rename(paths.CORPUS)

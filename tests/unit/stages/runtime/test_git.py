@@ -6,10 +6,15 @@ import pytest
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import (
+    commit_date,
+    current_branch,
     describe_checkout,
+    describe_commit,
     git,
     head_commit,
+    is_within,
     list_changed_files,
+    resolve_revision,
     short_commit,
 )
 from tests.support.git import commit_all
@@ -59,3 +64,60 @@ def test_without_git_the_sentence_says_so(repository, monkeypatch):
 
     with pytest.raises(NmtError, match="there is no git; install it"):
         head_commit()
+
+
+def commit(text):
+    Path("code.py").write_text(text)
+    commit_all()
+    return head_commit()
+
+
+def test_revisions_are_commits_by_whatever_name(repository):
+    first, second = head_commit(), commit("second\n")
+    git("tag", "--annotate", "--message", "words", "v1", first)
+
+    for name in (first, first[:8], "v1", "HEAD~1", f"{current_branch()}~1"):
+        assert resolve_revision(name) == first
+    assert resolve_revision("HEAD") == second
+    for unknown in ("v2", "f" * 40, "--all", "HEAD~9"):
+        with pytest.raises(NmtError, match=f"git knows no commit '{unknown}'; give one, or a tag"):
+            resolve_revision(unknown)
+
+
+def test_a_commit_is_within_itself_and_those_that_follow(repository):
+    first, second = head_commit(), commit("second\n")
+
+    assert [is_within(*pair) for pair in ((first, first), (first, second), (second, first))] == [
+        True,
+        True,
+        False,
+    ]
+    assert not is_within("f" * 40, second)
+    assert not is_within(first, "nothing")
+
+
+def test_a_commit_has_a_short_name_a_subject_and_a_day(repository, monkeypatch):
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2024-02-29T12:00:00+0000")
+    Path("code.py").write_text("leap\n")
+    commit_all(subject="What it does\n\nand why")
+
+    assert describe_commit("HEAD") == f"{short_commit()} (What it does)"
+    assert describe_commit("HEAD~1").endswith(" (Begin)")
+    assert commit_date() == "2024-02-29"
+
+
+def test_a_checkout_is_on_a_branch_or_on_none(repository):
+    git("checkout", "--quiet", "-b", "side/line")
+    assert current_branch() == "side/line"
+    git("checkout", "--quiet", "--detach")
+    assert current_branch() == ""
+
+
+def test_git_that_fails_is_told_in_one_line(repository):
+    with pytest.raises(NmtError, match=r"^git rev-parse: \S.*$") as told:
+        git("rev-parse", "--verify", "nothing")
+    assert "\n" not in str(told.value)
+    with pytest.raises(NmtError, match=r"^git diff: exit code 1$"):
+        Path("code.py").write_text("after\n")
+        git("diff", "--quiet")
+    assert git("diff", "--name-only") == "code.py"

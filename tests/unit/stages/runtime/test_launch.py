@@ -41,6 +41,7 @@ def failures(tmp_path, *ends):
 
 
 LOST = PeerError("rank 0 has lost another process of the training (Timed out)")
+ALSO_LOST = PeerError("rank 1 has lost another process of the training (Closed)")
 BROKEN = TrainingError("the loss is nan near step 3: lower it")
 
 
@@ -55,6 +56,9 @@ BROKEN = TrainingError("the loss is nan near step 3: lower it")
         ([(143, None), (-9, None)], f"rank 1 was ended by SIGKILL; {AGAIN}"),
         ([(-15, None), (1, None)], f"rank 1 ended with exit code 1; {AGAIN}"),
         ([(1, LOST), (143, None)], f"{LOST}; {AGAIN}"),
+        ([(1, LOST), (1, ALSO_LOST)], f"{LOST}; {AGAIN}"),
+        ([(1, LOST), (1, LOST), (-9, None)], f"rank 2 was ended by SIGKILL; {LOST}; {AGAIN}"),
+        ([(3, None), (1, None)], f"rank 0 ended with exit code 3; {AGAIN}"),
     ],
 )
 def test_what_went_wrong_first_is_told_once(rank, tmp_path, ends, sentence):

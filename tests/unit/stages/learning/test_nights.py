@@ -1,0 +1,409 @@
+"""A night in small: what is asked for, what is written, what is told and what is sent."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from pydantic import ValidationError
+
+from nmt_core.base import files
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.evaluation.statistics.gate import Effect
+from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.memory.correction import Suggestion
+from nmt_core.memory.selection import SelectedCorrection
+from nmt_core.text.languages import Languages
+from nmt_core.training.chosen_average import ChosenAverage
+from stages import paths
+from stages.learning import contest, lesson
+from stages.learning.contest import (
+    EXAMPLES,
+    LEAST_HELD_OUT,
+    Learned,
+    MissedCorrection,
+    adapt_gate,
+    count_right,
+    decide_both,
+    record_learned,
+    render_learned,
+)
+from stages.learning.lesson import (
+    CORPUS,
+    LEAST_TOKENS,
+    compose_learning,
+    learn_screen_of_corpus,
+    note_judged,
+    read_lines_of,
+    read_memory,
+    read_pairs_of,
+    was_judged,
+)
+from stages.learning.settings import LearningConfig
+from stages.registry.promotion import Contest
+from tests.unit.stages.learning.test_contest import (
+    CHALLENGER,
+    LEARNT,
+    SET_ASIDE,
+    before,
+    make_lesson,
+    night,  # noqa: F401 - a fixture
+    verdict,
+)
+
+DE_EN = Languages(source="de", target="en")
+
+
+def fits(**setting):
+    try:
+        LearningConfig(**setting)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"),
+    [
+        ("least", (1, 10**6), (0, -1)),
+        ("held_out", (0.01, 0.99), (0, 1)),
+        ("distance", (0, 0.4), (-0.01, 0.41)),
+        ("share", (0.01, 0.99), (0, 1)),
+        ("passes", (0.01, 1e6), (0, -1)),
+        ("learning_rate", (1e-9, 10), (0, -1)),
+        ("champion_share", (0, 0.99, "auto"), (-0.1, 1, "most")),
+    ],
+)
+def test_a_night_has_bounds(name, inside, outside):
+    assert all(fits(**{name: value}) for value in inside)
+    assert not any(fits(**{name: value}) for value in outside)
+
+
+# what a training is asked for
+
+
+def compose(**changes):
+    values = {
+        "download": {"corpora": {"own": {"kind": "files"}}, "initial_model": {}},
+        "train": {"schedule": {}, "training": {"validate_every": 5, "patience": 3, "log_every": 7}},
+    }
+    written = make_lesson(learnt=30, words=changes.pop("words", 10**6))
+    settings = LearningConfig(**changes)
+    with pytest.MonkeyPatch.context() as patch:
+        asked = []
+        patch.setattr(lesson, "overlay_group", lambda *told: asked.append(told[1:]))
+        patch.setattr(lesson, "describe_made_corpus", lambda place, **told: {"at": place, **told})
+        composed = compose_learning(
+            values, written, settings, champion="d" * 64, pairs=7.5, folder=paths.RUNS
+        )
+    assert asked == [("start", ("_base/finetune", "champion"))]
+    assert values["train"]["training"]["validate_every"] == 5
+    assert [*values["download"]["corpora"]] == ["own"]
+    assert "budget" not in values["train"]
+    return composed
+
+
+def test_a_training_reads_the_lesson_and_is_never_ended_by_the_text_of_before():
+    composed = compose(share=0.25, passes=4, learning_rate=0.125, champion_share=0.5)
+    train, download = composed["train"], composed["download"]
+    assert train["training"] == {"validate_every": 1_000_000, "patience": None, "log_every": 7}
+    assert train["schedule"] == {"learning_rate": 0.125}
+    assert train["initial_share"] == 0.5
+    assert train["budget"] == {"tokens": int(4 * 10**6 * 1.5 / 0.25)}
+    assert download["initial_model"] == {"sha256": "d" * 64}
+    assert download["corpora"] == {
+        "own": {"kind": "files"},
+        CORPUS: {
+            "at": paths.RUNS / "learnt",
+            "share": 0.25,
+            "pairs": 30,
+            "others": 7.5,
+            "licence": "own",
+            "filters": {"look": None, "screen": None},
+        },
+    }
+
+
+@pytest.mark.parametrize(("words", "tokens"), [(1, 50_000), (5000, 50_000), (5001, 50_010)])
+def test_the_shortest_training_has_so_many_tokens(words, tokens):
+    composed = compose(words=words, share=0.15, passes=1)
+    assert composed["train"]["budget"] == {"tokens": tokens}
+    assert LEAST_TOKENS == 50_000
+
+
+# what is read
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    for split, count in (("train", 4), ("validation", 2), ("test", 1)):
+        for side in paths.SIDES:
+            lines = [f"{split} {side} {n}" for n in range(count)]
+            files.write_lines(tmp_path / f"{split}.{side}", lines)
+    files.write_json(tmp_path / "corpus.json", {"pairs": {"train": 4}})
+    return tmp_path
+
+
+def test_lines_and_pairs_are_those_of_both_sides(corpus):
+    assert [*read_lines_of(corpus, "test", "validation")] == [
+        "test source 0",
+        "test target 0",
+        *(f"validation {side} {n}" for side in paths.SIDES for n in range(2)),
+    ]
+    assert [*read_pairs_of(corpus, "validation")] == [
+        (f"validation source {n}", f"validation target {n}") for n in range(2)
+    ]
+    files.write_lines(corpus / "test.target", ["one", "two"])
+    with pytest.raises(ValueError, match="longer"):
+        [*read_pairs_of(corpus, "test")]
+
+
+@pytest.mark.parametrize(("least", "given"), [(4, True), (5, True), (4, False)])
+def test_a_screen_is_learnt_of_training_text_and_trusts_what_is_tested_on(
+    corpus, monkeypatch, least, given
+):
+    asked = []
+    monkeypatch.setattr(lesson, "LEAST_PAIRS", least)
+    monkeypatch.setattr(lesson, "MOST_TRUSTED", 2)
+    monkeypatch.setattr(
+        lesson, "learn_screen", lambda *told, **named: asked.append((*told, named)) or "a screen"
+    )
+    corrections = [SelectedCorrection("a", "b", "id")] * given
+    config = LearningConfig()
+    found = learn_screen_of_corpus(config, DE_EN, corpus, corrections)
+    if least > 4 or not given:
+        assert (found, asked) == (None, [])
+        return
+    assert found == "a screen"
+    [(sample, trusted, codes, settings, judged)] = asked
+    assert sample == [Pair(f"train source {n}", f"train target {n}") for n in range(4)]
+    assert trusted == [Pair(f"validation source {n}", f"validation target {n}") for n in range(2)]
+    assert (codes, settings, judged) == (DE_EN.codes, config.screen, {"judged": [Pair("a", "b")]})
+
+
+def test_a_memory_gives_each_source_once_of_its_languages_and_none_that_is_known(monkeypatch):
+    def unit(source):
+        return SimpleNamespace(source=source, target=f"of {source}")
+
+    own, other = (SimpleNamespace(languages=languages) for languages in (DE_EN, None))
+    units = {id(own): "abca", id(other): "d"}
+    memory = SimpleNamespace(
+        list_scopes=lambda: [(other, 1), (own, 4), (own, 4)],
+        read=lambda scope: [unit(source) for source in units[id(scope)]],
+    )
+    monkeypatch.setattr(lesson, "TranslationMemory", lambda _: memory)
+    assert [*read_memory(paths.RUNS, DE_EN, {"b"})] == [
+        SelectedCorrection("a", "of a", "memory 1"),
+        SelectedCorrection("c", "of c", "memory 2"),
+    ]
+    assert [*read_memory(None, DE_EN, set())] == []
+
+
+@pytest.mark.parametrize(
+    ("languages", "status", "fate"),
+    [
+        (DE_EN, "dropped", "dropped_by_hand"),
+        (DE_EN, "suggested", "superseded"),
+        (DE_EN, "approved", "superseded"),
+        (Languages(source="en", target="de"), "dropped", "other_languages"),
+    ],
+)
+def test_what_is_not_chosen_has_a_fate(languages, status, fate):
+    suggestion = Suggestion(languages=languages, source="a", target="b")
+    correction = SimpleNamespace(suggestion=suggestion, status=status)
+    assert lesson._name_fate(correction, DE_EN) == fate
+
+
+def test_a_lesson_is_known_by_what_is_learnt_and_tested_on(tmp_path):
+    written = make_lesson(digest="one")
+    judged = tmp_path / "judged"
+    assert not was_judged(written, judged)
+    note_judged(written, judged)
+    assert was_judged(written, judged)
+    assert not was_judged(make_lesson(digest="two"), judged)
+
+
+# the contest
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [(["bleu", "chrf"], ["chrf", "bleu"]), (["chrf"], ["chrf"]), (["bleu"], ["chrf", "bleu"])],
+)
+def test_corrections_are_judged_by_chrf_first_and_without_slices(metrics, expected):
+    gate = GateConfig(metrics=metrics, slices={"numbers": 1.0})
+    adapted = adapt_gate(gate)
+    assert (adapted.metrics, adapted.slices) == (expected, {})
+    assert (gate.metrics, gate.slices) == (metrics, {"numbers": 1.0})
+
+
+def test_right_is_what_is_as_corrected():
+    assert count_right(["One.", "two", "x"], LEARNT) == 1
+    with pytest.raises(ValueError, match="longer"):
+        count_right(["One."], LEARNT)
+
+
+def test_a_reason_holds_both_tests():
+    found = decide_both(before(), verdict("promote"))
+    assert found.reason == "on corrections set aside, so it is; on the text of before: r"
+    found = decide_both(before("promote"), None)
+    assert found.reason == (
+        "fewer than 10 corrections are set aside to test on; on the text of before: r"
+    )
+    assert decide_both(before("reject"), None) == before("reject")
+
+
+@pytest.mark.parametrize("count", [LEAST_HELD_OUT - 1, LEAST_HELD_OUT])
+def test_ten_corrections_suffice_to_test_on_and_twenty_that_were_missed_to_show(
+    night,  # noqa: F811
+    monkeypatch,
+    count,
+):
+    monkeypatch.setattr(contest, "judge", lambda *_, **__: verdict("promote"))
+    learnt = [(f"L {n}", f"R {n}") for n in range(EXAMPLES + 5)]
+    night.lay_down("held_out", SET_ASIDE[:count])
+    night.lay_down("learnt", learnt)
+    night.tables["old"] = dict(learnt[:2])
+    night.tables["new"] = dict(learnt[:1])
+    learned = night.run()
+    assert (learned.held_out is not None) is (count >= 10)
+    assert (learned.right_before, learned.right_after) == (2, 1)
+    assert learned.missed == tuple(
+        MissedCorrection(source=source, correction=target, translation="nothing at all")
+        for source, target in learnt[1:21]
+    )
+
+
+def test_champion_and_challenger_meet_as_in_any_contest(monkeypatch):
+    """But with guards, under which the gate's own slices count more."""
+    asked = []
+    first = Contest(outcome="first", reason="r", challenger="c", champion=None, verdict=None)
+
+    def run_contest(*given, **named):
+        asked.append((given, named))
+        return first
+
+    monkeypatch.setattr(contest, "run_contest", run_contest)
+    monkeypatch.setattr(contest, "list_guards", lambda _: {"numbers": 2.0, "negation": 2.0})
+    gate, written = GateConfig(slices={"numbers": 0.5}), make_lesson()
+    found = contest.run_learning_contest(
+        "registry", CHALLENGER, written, "params", gate=gate, promotion="promotion"
+    )
+    guarded = gate.model_copy(update={"slices": {"numbers": 0.5, "negation": 2.0}})
+    [(given, named)] = asked
+    assert given == ("registry", CHALLENGER, "params")
+    assert named == {"gate": guarded, "promotion": "promotion"}
+    assert found == Learned(contest=first, lesson=written)
+
+
+# what is told
+
+
+def effect(metric, **numbers):
+    values = dict.fromkeys(Effect.model_fields, 0.5)
+    return Effect.model_construct(**values | {"metric": metric, **numbers})
+
+
+def learned(*, held_out=True, average=True, missed=True, judged=True):
+    effects = (effect("chrf", champion=50.123, challenger=51.789, difference=1.666),)
+    aside = verdict("promote").model_copy(update={"effects": effects, "sentences": 1234})
+    given = verdict("hold") if judged else None
+    return Learned.model_construct(
+        contest=Contest(outcome="hold", reason="why", challenger="c", champion=1, verdict=given),
+        lesson=make_lesson(
+            learnt=3000,
+            held_out=400,
+            given=5000,
+            dropped={"superseded": 1600, "noise": 2},
+            examples={"noise": [("a|b", "c")], "superseded": [("d", "e")]},
+        ),
+        average=ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0) if average else None,
+        held_out=aside if held_out else None,
+        right_before=1000,
+        right_after=2000,
+        missed=(MissedCorrection(source="s", correction="r", translation="t"),) * missed,
+    )
+
+
+@pytest.mark.parametrize("held_out", [True, False])
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("missed", [True, False])
+def test_a_report_has_a_part_for_all_that_there_is(monkeypatch, held_out, average, missed):
+    monkeypatch.setattr(contest, "render_verdict", lambda told: f"VERDICT {told.outcome}")
+    text = render_learned(learned(held_out=held_out, average=average, missed=missed))
+    expected = [
+        "**hold**: why.",
+        "",
+        "5,000 corrections, units of the memory among them if it was to be learnt:",
+        "",
+        "| what became of them | corrections |",
+        "| --- | ---: |",
+        "| learnt | 3,000 |",
+        "| set aside, to be tested on | 400 |",
+        "| another correction of the same text is newer, or approved | 1,600 |",
+        "| filter noise | 2 |",
+        "",
+        "Of what was learnt, 2,000 of 3,000 are translated as they were corrected; the champion "
+        "does so with 1,000.",
+        "",
+    ]
+    if average:
+        expected += [line for line in text.splitlines() if line.startswith("The finished model")]
+        expected += [""]
+    if held_out:
+        expected += [
+            "| 1,234 corrections set aside | champion | challenger |",
+            "| --- | ---: | ---: |",
+            "| chrF | 50.12 | 51.79 |",
+            "",
+        ]
+    expected += ["## On the test set of before", "", "VERDICT hold"]
+    if missed:
+        expected += ["## Learnt, and translated otherwise", ""]
+        expected += ["| source | correction | translation |", "| --- | --- | --- |"]
+        expected += ["| `s` | `r` | `t` |", ""]
+    expected += [
+        "## Not learnt, some of each",
+        "",
+        "| why | source | correction |",
+        "| --- | --- | --- |",
+        "| filter noise | `a¦b` | `c` |",
+        "| another correction of the same text is newer, or approved | `d` | `e` |",
+    ]
+    assert text.splitlines() == expected
+    assert len([line for line in expected if line.startswith("The finished")]) == average
+    short = render_learned(learned(judged=False)).splitlines()
+    assert short == expected[:10]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_a_night_brought_is_kept_and_sent(project, monkeypatch, whole):
+    told = []
+
+    @contextmanager
+    def open_tracker(fingerprint, *, experiment):
+        told.append(("open", fingerprint, experiment))
+        yield SimpleNamespace(
+            metrics=lambda numbers, step: told.append((numbers, step)),
+            artifact=told.append,
+        )
+
+    monkeypatch.setattr(contest, "open_tracker", open_tracker)
+    monkeypatch.setattr(contest, "render_learned", lambda _: "told")
+    monkeypatch.setattr(Learned, "model_dump", lambda *_, **__: {"all": 1})
+    record_learned(learned(held_out=whole, average=whole), CHALLENGER)
+    folder = paths.RUNS / "f"
+    assert files.read_json(folder / "learned.json") == {"all": 1}
+    assert (folder / "learned.md").read_text() == "told"
+    numbers = {
+        "corrections_learnt": 3000.0,
+        "corrections_right_before": 1000.0,
+        "corrections_right_after": 2000.0,
+    }
+    if whole:
+        numbers |= {"champion_share": 0.4, "corrections_chrf_difference": 1.666}
+    assert told == [
+        ("open", "f", paths.EXPERIMENT),
+        (numbers, 0),
+        folder / "learned.json",
+        folder / "learned.md",
+    ]

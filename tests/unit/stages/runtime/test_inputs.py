@@ -1,0 +1,247 @@
+"""What stages read of each other: drawn lines and pairs, and what a run has taken."""
+
+import os
+import resource
+from socket import create_server
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.data.settings import AugmentationConfig, MixtureConfig
+from nmt_core.text.languages import Languages
+from nmt_core.text.side import Side
+from nmt_core.text.subword_sampling import SubwordSampling
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from stages import paths
+from stages.params import SECTIONS, EvaluateParams
+from stages.runtime import trained, usage
+from stages.runtime.drawn_lines import choose
+from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
+from stages.runtime.servers import check_port
+from stages.runtime.usage import digest_settings
+from tests.support.subword_pairs import subwords, write_lines
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
+@settings(max_examples=50)
+def test_lines_are_drawn_once_in_order_as_many_as_there_are(total, count, seed):
+    chosen = choose(total, count, seed)
+    assert len({*chosen}) == len(chosen) == min(total, count)
+    assert chosen == sorted(chosen)
+    assert {*chosen} <= {*range(total)}
+    assert chosen == choose(total, count, seed)
+    assert {*choose(total, count // 2, seed)} <= {*chosen}
+
+
+def test_every_line_is_drawn_by_some_seed():
+    assert {line for seed in range(60) for line in choose(12, 3, seed)} == {*range(12)}
+
+
+@pytest.mark.parametrize("sides", ["source", "target", "both"])
+def test_subwords_are_drawn_anew_on_the_sides_that_are_asked_for(tmp_path, sides):
+    dataset = write_lines(tmp_path / "shards", "bpe_dropout")
+    own = subwords("bpe")
+    side = Side(own, own.vocabulary)
+    params = SimpleNamespace(
+        augmentation=AugmentationConfig(),
+        subword_sampling=SubwordSampling(kind="bpe_dropout", dropout=0.5, sides=sides),
+        mixture=MixtureConfig(),
+        seed=3,
+    )
+    draw = draw_pairs(
+        params, dataset, {"source": side, "target": side}, Languages(source="de", target="en")
+    )
+    changed = [False, False]
+    for number in range(len(dataset)):
+        for at, (drawn, plain) in enumerate(zip(draw(number, 1), dataset[number], strict=True)):
+            assert side.text(drawn) == side.text(plain)
+            changed[at] |= [*drawn] != [*plain]
+    assert changed == [sides in {"source", "both"}, sides in {"target", "both"}]
+
+
+def test_words_have_no_subwords_to_draw(tmp_path):
+    dataset = write_lines(tmp_path / "shards", "bpe_dropout")
+    own = subwords("bpe")
+    side = Side(own, own.vocabulary)
+    params = SimpleNamespace(
+        augmentation=AugmentationConfig(),
+        subword_sampling=SubwordSampling(kind="unigram"),
+        mixture=MixtureConfig(),
+        seed=3,
+    )
+    with pytest.raises(ConfigError, match="'unigram' needs a tokenizer of model_type"):
+        draw_pairs(
+            params,
+            dataset,
+            dict.fromkeys(("source", "target"), side),
+            Languages(source="de", target="en"),
+        )
+
+
+def test_tags_are_numbers_of_the_vocabulary():
+    vocabulary = Vocabulary([*SPECIALS, "a"]).with_tags(["news", "own"])
+    side = Side(subwords("bpe"), vocabulary)
+    assert number_tags(side, ["own", "", "news"]) == [6, None, 5]
+
+
+class Pairs:
+    """Three pairs of two corpora, and who asked for which."""
+
+    corpora = (range(1), range(1, 3))
+
+    def __init__(self):
+        self.asked = []
+
+    def __len__(self):
+        return 3
+
+    def draw(self, number, epoch):
+        self.asked.append((number, epoch))
+        return np.array([4, number]), np.array([number])
+
+
+def test_each_pair_of_validation_is_read_once_in_order_with_its_tag():
+    side = Side(subwords("bpe"), Vocabulary([*SPECIALS, "a"]).with_tags(["own"]))
+    for tags, begins in (
+        (("", "own"), [[], [5], [5]]),
+        (("own", ""), [[5], [], []]),
+        ((), [[]] * 3),
+    ):
+        pairs = Pairs()
+        read = [[*map(list, pair)] for pair in read_tagged(pairs, side, tags)]
+        assert read == [[[*begin, 4, at], [at]] for at, begin in enumerate(begins)]
+        assert [number for number, _ in pairs.asked] == [0, 1, 2]
+
+
+# the trained model
+
+
+@pytest.mark.parametrize("languages", [None, Languages(source="de", target="en")])
+def test_a_trained_model_is_loaded_with_both_sides_as_evaluation_asks(monkeypatch, languages):
+    asked = {}
+
+    def note(name, returns):
+        def call(*given, **named):
+            asked.setdefault(name, []).append((given, named))
+            return returns
+
+        return call
+
+    vocabulary = Vocabulary([*SPECIALS, "a"]).with_tags(["own"])
+    side = SimpleNamespace(vocabulary=vocabulary)
+    model = SimpleNamespace(to=lambda device: f"model on {device}")
+    compute = SimpleNamespace(device="cpu")
+    for name, returns in (
+        ("prepare_compute", compute),
+        ("load_model", model),
+        ("PyTorchEngine", "engine"),
+        ("load_word_translations", {"a": ["b"]}),
+    ):
+        monkeypatch.setattr(trained, name, note(name, returns))
+    monkeypatch.setattr(trained.Side, "load", note("side", side))
+    monkeypatch.setattr(trained.Restorer, "load", note("restorer", "restorer"))
+    params = EvaluateParams(device="cpu", threads=3, batch_tokens=77)
+    inputs = trained.TrainedInputs()
+    found = trained.load_trained(params, inputs, languages)
+
+    assert asked == {
+        "prepare_compute": [(("cpu",), {"precision": "float32", "threads": 3})],
+        "side": [
+            ((paths.TOKENIZER / name, paths.VOCABULARY / f"{name}.txt"), {}) for name in paths.SIDES
+        ],
+        "load_model": [((paths.TRAINED, 6, 6), {})],
+        "PyTorchEngine": [(("model on cpu", 6), {"never": (5,)})],
+        "restorer": [((paths.TOKENIZER / "source",), {})],
+        "load_word_translations": [((paths.TOKENIZER,), {})],
+    }
+    assert (found.engine, found.source, found.target) == ("engine", side, side)
+    assert (found.languages, found.restorer) == (languages, "restorer")
+    assert found.word_translations == {"a": ["b"]}
+    assert (found.config.beam, found.config.batch_tokens) == (params.beam, 77)
+
+
+# usage
+
+
+@pytest.mark.parametrize(
+    ("text", "peak"),
+    [
+        ("VmPeak:\t 99 kB\nVmHWM:\t   1234 kB\nVmRSS:\t 5 kB\n", 1234),
+        ("VmPeak:\t 99 kB\n", 7),
+        (None, 7),
+    ],
+)
+def test_the_peak_is_the_systems_own_where_it_tells_one(tmp_path, monkeypatch, text, peak):
+    monkeypatch.setattr(usage, "STATUS", tmp_path / "status")
+    if text is not None:
+        (tmp_path / "status").write_text(text)
+    assert usage.find_peak(7) == peak
+
+
+def test_a_process_has_taken_what_it_and_its_children_took(monkeypatch):
+    """Their time together, and the memory of the largest."""
+    used = {
+        resource.RUSAGE_SELF: SimpleNamespace(ru_utime=1.0, ru_stime=2.0, ru_maxrss=1),
+        resource.RUSAGE_CHILDREN: SimpleNamespace(ru_utime=4.0, ru_stime=8.0, ru_maxrss=20),
+    }
+    monkeypatch.setattr(usage.resource, "getrusage", used.__getitem__)
+    monkeypatch.setattr(usage, "count_seconds", lambda: 16.0)
+    monkeypatch.setattr(usage, "RESIDENT_UNIT", 1024)
+    for own, most in ((10, 20), (30, 30)):
+        monkeypatch.setattr(usage, "find_peak", lambda counted, own=own: own + counted - 1)
+        taken = usage.measure_usage()
+        assert (taken.seconds, taken.processor_seconds, taken.memory_bytes) == (16, 15, most * 1024)
+
+
+def test_seconds_are_counted_from_the_start_of_the_process(monkeypatch):
+    started = psutil.Process(os.getpid()).create_time()
+    monkeypatch.setattr(usage.time, "time", lambda: started + 7)
+    monkeypatch.setattr(usage.sys, "platform", "darwin")
+    assert usage.count_seconds() == pytest.approx(7)
+    monkeypatch.undo()
+    first = usage.count_seconds()
+    assert 0 <= usage.count_seconds() - first < 5
+
+
+@pytest.mark.parametrize("at", range(len(SECTIONS)))
+def test_a_stage_depends_on_the_sections_up_to_its_own(at):
+    names = [*SECTIONS]
+    document = {name: {"x": 1} for name in names}
+    before = digest_settings(document, names[at])
+    for number, name in enumerate(names):
+        changed = digest_settings(document | {name: {"x": 2}}, names[at])
+        assert (changed == before) == (number > at)
+    assert digest_settings({}, names[at]) == digest_settings(dict.fromkeys(names), names[at])
+
+
+def test_a_stage_that_is_none_is_told():
+    with pytest.raises(
+        ConfigError, match=r"params\.yaml has no section 'shar'; did you mean 'shard'"
+    ):
+        digest_settings({}, "shar")
+
+
+def test_what_a_stage_took_is_kept_to_the_byte(project, monkeypatch):
+    (project / "params.yaml").write_text("shard: {a: 1}\n")
+    taken = usage.Usage(seconds=1.5, processor_seconds=2.5, memory_bytes=3)
+    monkeypatch.setattr(usage, "measure_usage", lambda: taken)
+    usage.record_usage("shard")
+    digest = digest_settings({"shard": {"a": 1}}, "shard")
+    assert files.read_json(paths.USAGE / "shard.json") == taken.model_dump() | {"settings": digest}
+    read = usage.read_usage("shard", {"shard": {"a": 1}})
+    assert read == usage.Recorded(**taken.model_dump(), settings=digest)
+
+
+def test_a_port_that_is_free_stays_free():
+    with create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(NmtError, match=rf"port {port} .*: PORT={port + 1}$"):
+            check_port(port)
+    check_port(port)
+    check_port(port)

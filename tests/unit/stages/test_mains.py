@@ -1,0 +1,654 @@
+"""What each stage hands on: to its files, to the tracker, and to the stage after it."""
+
+import csv
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.data.batch import Position
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings
+from nmt_core.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
+from nmt_core.text.languages import Languages
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from nmt_core.training.chosen_average import ChosenAverage
+from nmt_core.training.progress import CurvePoint, Point, Progress
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from stages import download, embeddings, evaluate, export, paths, shard, train, vocabulary
+from stages.configure import compose
+from stages.configure.sections import build_all
+from stages.params import EmbeddingsParams, EvaluateParams, VocabularyParams
+from stages.runtime.digests import check_digests
+from tests.support.projects import PROJECT
+from tests.support.run_pages import TRAINING
+from tests.support.tiny import tiny_translator
+
+DE_EN = Languages(source="de", target="en")
+
+
+class Tracker:
+    """Notes all that it is told, in order."""
+
+    def __init__(self):
+        self.told = []
+
+    def __getattr__(self, name):
+        return lambda *given, **named: self.told.append((name, *given, *named.values()))
+
+    def list_told(self, name):
+        return [given for what, *given in self.told if what == name]
+
+
+@pytest.fixture
+def tracker(monkeypatch):
+    own = Tracker()
+
+    @contextmanager
+    def open_tracker(fingerprint, **_):
+        own.told.append(("open", fingerprint))
+        yield own
+
+    for module in (evaluate, export):
+        monkeypatch.setattr(module, "open_tracker", open_tracker)
+        monkeypatch.setattr(module, "check_trained", lambda: own.told.append(("checked",)))
+    return own
+
+
+# evaluate
+
+
+@pytest.mark.parametrize("judged", [None, 0.9])
+def test_all_numbers_of_an_evaluation_go_to_the_tracker_and_all_of_it_to_its_file(
+    project, tracker, monkeypatch, judged
+):
+    found = {"sentences": 5, "bleu": 3.5, "name": "x", "bleu_signature": "s", "flag": [1]}
+    measured = found | {"novel": {"bleu": 1.5}, "untagged": {"tags": {"a": 1}, "bleu": 2.5}}
+    given_ones = {}
+
+    def run(params, inputs, *, timed, **named):
+        given_ones.update(named, params=params, tags=inputs.tags)
+        timed(7.5)
+        return measured
+
+    reliability = SimpleNamespace(area=judged, error=0.25) if judged else None
+    monkeypatch.setattr(
+        evaluate, "read_confidence", lambda _: SimpleNamespace(reliability=reliability)
+    )
+    monkeypatch.setattr(evaluate, "run", run)
+    loaded = SimpleNamespace(languages=DE_EN)
+    monkeypatch.setattr(evaluate, "load", lambda *_: loaded)
+    monkeypatch.setattr(evaluate.run_metadata, "describe_dataset", lambda split: f"of {split}")
+    monkeypatch.setattr(evaluate.run_metadata, "read_public_settings", lambda name: {name: 1})
+    files.write_json(paths.TRAINED / "training.json", TRAINING)
+    files.write_json(paths.TAGS, ["own", ""])
+    files.write_json(paths.REPORTS / "examples.json", [1])
+    files.write_json(paths.METRICS / "download.json", {"a": 1})
+    evaluate.main()
+
+    assert files.read_json(paths.METRICS / "evaluate.json") == measured
+    assert tracker.told[:2] == [("checked",), ("open", TRAINING["fingerprint"])]
+    assert tracker.list_told("dataset") == [["of test"]]
+    assert tracker.list_told("params") == [[{"evaluate": 1}], [{"test_bleu_signature": "s"}]]
+    numbers = {
+        "test_sentences": 5,
+        "test_bleu": 3.5,
+        "test_novel_bleu": 1.5,
+        "test_untagged_bleu": 2.5,
+        "model_parameters": TRAINING["parameters"],
+    }
+    if judged:
+        numbers |= {"test_confidence_area": 0.9, "test_confidence_error": 0.25}
+    assert tracker.list_told("metrics") == [[{"test_sentences_per_second": 7.5}, 0], [numbers, 0]]
+    assert tracker.list_told("table") == [["examples.json", [1]]]
+    assert tracker.list_told("artifact") == [
+        [paths.REPORTS / "attention", "plots"],
+        [paths.REPORTS / "learning_curve.png", "plots"],
+        [paths.REPORTS / "index.html"],
+    ]
+    assert given_ones["tags"] == ("own", "")
+    assert (given_ones["download"], given_ones["reports"]) == ({"a": 1}, paths.REPORTS)
+    assert (given_ones["params"], given_ones["languages"]) == (loaded, DE_EN)
+    assert evaluate.read_download(Path("none")) == {}
+
+
+def test_sentences_that_were_searched_are_judged_by_their_own_references():
+    found = [
+        Translation("eins", -1.0, (), (), (1,)),
+        EMPTY_TRANSLATION,
+        Translation("x", -1.0, (), (), (2,)),
+    ]
+    (sources, translations), good = evaluate.select_searched(
+        EvaluateParams(), ["a", "", "c"], ["eins", "", "drei"], found, language="de"
+    )
+    assert (sources, translations) == (["a", "c"], [found[0], found[2]])
+    assert good.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("most", "drawn"), [(0, 0), (2, 2), (9, 3)])
+def test_pictures_are_drawn_of_sentences_that_can_be_read(tmp_path, monkeypatch, most, drawn):
+    own = tiny_translator()
+    lines = ["Hund", "", "Haus und Hund", "lang " * evaluate.PICTURE_TOKENS, "ja"]
+    read = [own.source.tokenize(line) for line in lines]
+    translations = [best for [best] in own.search(lines, n_best=1)]
+    looked = []
+    monkeypatch.setattr(
+        evaluate, "trace_attention", lambda _, text, found: looked.append((text, found)) or "look"
+    )
+    monkeypatch.setattr(
+        evaluate, "draw_looks", lambda folder, looks: looked.append((folder, looks))
+    )
+    evaluate.draw_pictures(EvaluateParams(pictures=most), own, read, translations, tmp_path)
+    *seen, (folder, looks) = looked
+    assert folder == tmp_path
+    assert looks == {number + 1: "look" for number in range(drawn)}
+    assert all(0 < len(text.tokens) <= evaluate.PICTURE_TOKENS for text, _ in seen)
+    assert all(translations[read.index(text)] is found for text, found in seen)
+    monkeypatch.setattr(evaluate, "trace_attention", lambda *_: None)
+    evaluate.draw_pictures(EvaluateParams(), own, read, translations, tmp_path)
+    assert looked[-1] == (tmp_path, {})
+
+
+# train
+
+
+def progress():
+    points = [
+        Point(
+            step=step,
+            epoch=step // 10,
+            target_tokens=100 * step,
+            learning_rate=0.5 / step,
+            train_loss=4.0,
+            validation_loss=3.0 - step / 100,
+            validation_scores={"perplexity": 9.0, "bleu": 20.0 + step},
+        )
+        for step in (10, 20, 30)
+    ]
+    curve = [CurvePoint(step=5, loss=4.0, learning_rate=0.1)]
+    return Progress(
+        step=30,
+        best_step=20,
+        position=Position(epoch=3),
+        target_tokens=3000,
+        history=points,
+        curve=curve,
+    )
+
+
+AVERAGE = ChosenAverage(share=0.5, loss=2.0, initial_loss=2.5)
+
+
+@pytest.mark.parametrize("average", [None, AVERAGE])
+def test_a_training_is_summed_up_by_its_best_validation(average):
+    best = {"validation_loss": 2.8, "validation_perplexity": 9.0, "validation_bleu": 40.0}
+    summed = {"steps": 30, "epochs": 3, "target_tokens": 3000, "best_step": 20, **best}
+    if average:
+        summed |= {"average_share": 0.5, "average_loss": 2.0, "average_initial_loss": 2.5}
+    assert train.summarize_training(progress(), average) == pytest.approx(summed)
+
+
+def test_a_learning_curve_is_a_line_for_each_validation():
+    rows = [*csv.DictReader(train.format_learning_curve(progress().history).splitlines())]
+    assert [{name: float(value) for name, value in row.items()} for row in rows] == [
+        point.row() for point in progress().history
+    ]
+    assert "\r" not in train.format_learning_curve(progress().history)
+
+
+@pytest.mark.parametrize("average", [None, AVERAGE])
+def test_a_model_is_written_with_its_record_and_digests(tmp_path, average):
+    translator = tiny_translator()
+    values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
+    params = build_all(values, source="conf")["train"]
+    initial = tmp_path / "initial"
+    if average:
+        files.write_json(initial / "initial_model.json", {"folder": "x"})
+    folder, model = tmp_path / "trained", translator.engine.model
+    train.write_model(
+        folder, model, params, progress(), "key", average=average, initial_model=initial
+    )
+
+    check_digests(folder, stage="train")
+    assert {path.name for path in folder.iterdir()} == {
+        "model.safetensors",
+        "model.json",
+        "training.json",
+        "digests.json",
+    }
+    assert files.read_json(folder / "model.json") == params.model.model_dump(mode="json")
+    assert load_file(folder / "model.safetensors")
+    assert files.read_json(folder / "training.json") == {
+        "fingerprint": "key",
+        "steps": 30,
+        "best_step": 20,
+        "epochs": 3,
+        "target_tokens": 3000,
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "params": params.model_dump(mode="json"),
+        "initial_model": {"folder": "x"} if average else {},
+        "average": average and average.model_dump(),
+        "history": [point.model_dump() for point in progress().history],
+        "curve": [point.model_dump() for point in progress().curve],
+    }
+
+
+@pytest.mark.parametrize(("select_by", "name"), [("loss", "bleu"), ("chrf", "chrf")])
+def test_the_best_model_is_chosen_by_the_metric_that_is_asked_for(select_by, name):
+    found, metric = train.choose_metric(select_by, "en")
+    assert found == name
+    assert metric.higher_is_better
+    assert metric.score(["a b c d e"], ["a b c d e"], ["x"], resamples=0).value == pytest.approx(
+        100
+    )
+
+
+def test_corpora_of_an_initial_model_stand_behind_those_with_names(tmp_path):
+    files.write_json(tmp_path / "weights.json", [1.0, 2.0, 0.5])
+    corpora = [range(3), range(3, 5), range(5, 9)]
+    values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
+    params = build_all(values, source="conf")["train"]
+    inputs = train.Inputs(weights=tmp_path / "weights.json", corpora=("own", "web"))
+    made = train.build_mixture(params, inputs, SimpleNamespace(corpora=corpora))
+    same = train.Mixture(
+        dict(zip(("own", "web", "2"), corpora, strict=True)),
+        {"own": 1.0, "web": 2.0, "2": 0.5},
+        params.mixture,
+        params.seed,
+    )
+    assert vars(made) == vars(same)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_vectors_are_read_where_there_are_any(tmp_path, frozen):
+    files.write_json(tmp_path / "embeddings.json", {"kind": "none", "frozen": False})
+    assert train.load_pretrained(tmp_path) is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "load_file", lambda path: {"weight": path.name})
+        files.write_json(tmp_path / "embeddings.json", {"kind": "train", "frozen": frozen})
+        read = train.load_pretrained(tmp_path)
+    assert (read.source, read.target) == ("source.safetensors", "target.safetensors")
+    assert read.frozen is frozen
+
+
+# export
+
+
+def test_the_export_is_sealed_with_its_papers_and_told_to_the_tracker(
+    project, tracker, monkeypatch
+):
+    record = TRAINING | {"params": {"model": {"shape": 1}}}
+    files.write_json(paths.TRAINED / "training.json", record)
+    measured = {
+        "download": {"stage": "download"},
+        "shard": {"stage": "shard"},
+        "evaluate": {"stage": "evaluate", "length_penalty": 2.5},
+    }
+    for stage, told in measured.items():
+        files.write_json(paths.METRICS / f"{stage}.json", told)
+    chosen = BeamConfig(length_penalty=2.5)
+    sections = {
+        "download": SimpleNamespace(languages=DE_EN),
+        "export": "e",
+        "evaluate": EvaluateParams(),
+    }
+    asked = {}
+    monkeypatch.setattr(export, "load", lambda _, name: sections[name])
+    monkeypatch.setattr(export, "list_materials", lambda **named: named)
+    monkeypatch.setattr(export, "list_versions", lambda bill: f"of {bill['version']}")
+    monkeypatch.setattr(export, "read_model_config", lambda shape: shape)
+    monkeypatch.setattr(export, "read_glossary", lambda *_: ())
+    monkeypatch.setattr(export, "list_texts", lambda: ["texts"])
+    monkeypatch.setattr(export, "read_confidence", lambda measured: measured["stage"])
+    monkeypatch.setattr(
+        export, "read_exported", lambda _: SimpleNamespace(folder=1, name=2, tags=3)
+    )
+    monkeypatch.setattr(export, "explain_inexpressible", lambda shape: shape == {"shape": 1})
+
+    def render(*given_ones, **named):
+        asked["card"] = (given_ones, named)
+        return "the card"
+
+    def run(*given_ones, **named):
+        asked["run"] = (given_ones, named)
+        return {"files": 3}
+
+    monkeypatch.setattr(export, "render_card", render)
+    monkeypatch.setattr(export, "run", run)
+    export.main()
+
+    assert files.read_json(paths.METRICS / "export.json") == {"files": 3}
+    (described, told), (given_ones, named) = asked["card"], asked["run"]
+    expected = measured | {"export": {"glossary_terms": 0}}
+    assert described == (sections["download"], record, expected)
+    unknown = {"commit": "unknown", "date": "unknown"}
+    fingerprint = record["fingerprint"]
+    assert told == unknown | {"packages": f"of {fingerprint}", "extras": "serve,onnx"}
+    assert given_ones == ("e", EvaluateParams(beam=chosen), export.TrainedInputs())
+    bill = {"model": "nmt-de-en", "version": fingerprint}
+    assert named == {
+        "languages": DE_EN,
+        "papers": export.Papers("the card", bill, ["texts"]),
+        "confidence": "evaluate",
+        "export": paths.EXPORT,
+    }
+    assert tracker.told == [("checked",), ("open", fingerprint), ("model", 1, 2, 3)]
+
+
+def test_versions_are_those_of_the_bill():
+    names = ("CPython", "torch", "numpy", "sentencepiece", "spacy", "sacrebleu", "other")
+    bill = {"components": [{"name": name, "version": f"{n}.0"} for n, name in enumerate(names)]}
+    assert export.list_versions(bill) == (
+        "CPython 0.0, torch 1.0, numpy 2.0, sentencepiece 3.0, spacy 4.0, sacrebleu 5.0"
+    )
+
+
+def test_a_model_is_of_the_commit_that_is_checked_out(monkeypatch):
+    monkeypatch.setattr(export, "describe_checkout", lambda: "abc-dirty")
+    monkeypatch.setattr(export, "commit_date", lambda: "2024-02-29")
+    assert export.find_provenance() == {"commit": "abc-dirty", "date": "2024-02-29"}
+    monkeypatch.setattr(export, "commit_date", lambda: (_ for _ in ()).throw(NmtError("none")))
+    assert export.find_provenance() == {"commit": "unknown", "date": "unknown"}
+
+
+# download
+
+
+@pytest.mark.parametrize(
+    ("config", "origin"),
+    [
+        (BundleModel.model_construct(folder=Path("own"), sha256="0a"),
+         {"folder": "own", "copied": "own", "sha256": "0a"}),
+        (ChampionModel.model_construct(sha256="0b"),
+         {"registered": "version 7 of nmt-de-en", "copied": "fetched 0b", "sha256": "0b"}),
+        (LanguageModels.model_construct(), {"halves": True}),
+        (None, {}),
+    ],
+)  # fmt: skip
+def test_where_an_initial_model_is_from_is_written_beside_it(project, monkeypatch, config, origin):
+    def copy(folder, part, *, sha256):
+        (part / "model").write_text(str(folder))
+        return {"copied": str(folder), "sha256": sha256}
+
+    class Registry:
+        def __init__(self, name):
+            self.name = name
+
+        def find_initial(self, sha256):
+            return SimpleNamespace(number=7, sha256=sha256)
+
+        def fetch(self, version, arriving):
+            assert arriving.is_dir()
+            return f"fetched {version.sha256}"
+
+    monkeypatch.setattr(download, "copy_initial_model", copy)
+    monkeypatch.setattr(download, "copy_language_models", lambda *_: {"halves": True})
+    monkeypatch.setattr(download, "Registry", Registry)
+    params = SimpleNamespace(initial_model=config, languages=DE_EN)
+    folder = project / "initial"
+    found = download.bring_initial_model(params, folder, scratch=project / "scratch")
+    assert found == files.read_json(folder / "initial_model.json") == origin
+    assert (folder / "model").exists() is ("copied" in origin)
+    assert not (project / "scratch").exists()
+
+
+def test_near_duplicates_are_counted_by_the_split_that_they_are_near():
+    assert download._describe_near(SimpleNamespace(near=None)) == {}
+    example = {"side": "source", "train": "a", "held_out": "b", "edits": 1}
+    near = SimpleNamespace(
+        rows=[3, 5, 8], counts=np.array([0, 2, 1, 0, 4]), examples=[SimpleNamespace(**example)]
+    )
+    outcome = SimpleNamespace(near=near, kept={"test": 2})
+    assert download._describe_near(outcome) == {
+        "pairs": 3,
+        "test_sentences": 1,
+        "validation_sentences": 2,
+        "examples": [example],
+    }
+
+
+def test_what_is_measured_is_the_sum_of_all_texts_in_order():
+    def reading(**counts):
+        return SimpleNamespace(repaired=Counter(counts), noticed=Counter(b=1, a=2))
+
+    texts = [{"train": reading(z=1), "test": reading(a=2)}, {"train": reading(z=3)}]
+    outcome = SimpleNamespace(
+        corpora={n: SimpleNamespace(readings=each) for n, each in enumerate(texts)},
+        kept={"train": 5, "validation": 2, "test": 1},
+        list_reasons=lambda split: Counter({f"y {split}": 1, "a": 2}),
+        near=None,
+    )
+    measured = download._measured(outcome)
+    assert measured == {
+        "pairs": outcome.kept,
+        "removed": {split: {"a": 2, f"y {split}": 1} for split in paths.SPLITS},
+        "near_duplicates": {},
+        "repaired": {"a": 2, "z": 4},
+        "noticed": {"a": 6, "b": 3},
+    }
+    assert [[*measured[name]] for name in ("repaired", "noticed")] == [["a", "z"], ["a", "b"]]
+
+
+def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
+    (project / "x").mkdir()
+    (project / "x/left").touch()
+    with pytest.raises(ZeroDivisionError), download._scratch(project / "x") as folder:
+        assert [*folder.iterdir()] == []
+        (folder / "more").touch()
+        raise ZeroDivisionError
+    assert not (project / "x").exists()
+    assert (project / "x.lock").exists()
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
+    project, monkeypatch, capsys, several
+):
+    corpora = {f"c{n}": {"weight": n + 0.5, "tag": f"t{n}"} for n in range(1 + several)}
+    metrics = {
+        "corpora": corpora,
+        "monolingual": {"m": 1} if several else {},
+        "vectors": {"v": 1} if several else {},
+        "noticed": {"header_row": 1234} if several else {},
+    }
+    given_ones = {}
+    loaded = SimpleNamespace(languages=DE_EN)
+    monkeypatch.setattr(download, "load", lambda *_: loaded)
+    monkeypatch.setattr(download, "bring_initial_model", lambda *_, **__: {"folder": "x"})
+    monkeypatch.setattr(download, "read_texts", lambda folder: [folder])
+    monkeypatch.setattr(download, "hash_code_of", lambda stage: f"code of {stage}")
+    monkeypatch.setattr(download, "run", lambda *_, **named: given_ones.update(named) or metrics)
+    monkeypatch.setattr(download, "_write_page", lambda *told: given_ones.update(page=told))
+    for name in ("pairs", "corpora", "monolingual", "vectors"):
+        monkeypatch.setattr(download, f"tabulate_{name}", lambda _, name=name: f"table of {name}")
+    download.main()
+
+    shown = capsys.readouterr().out
+    tables = ["pairs", *["corpora", "monolingual", "vectors"] * several]
+    assert [
+        word
+        for word in ("pairs", "corpora", "monolingual", "vectors")
+        if f"table of {word}" in shown
+    ] == tables
+    assert ("header rows" in shown and "1,234" in shown) is several
+    assert files.read_json(paths.WEIGHTS) == [one["weight"] for one in corpora.values()]
+    assert files.read_json(paths.TAGS) == [one["tag"] for one in corpora.values()]
+    expected = metrics | {"initial_model": {"folder": "x"}}
+    assert files.read_json(paths.METRICS / "download.json") == expected
+    assert given_ones["page"] == (expected, DE_EN)
+    assert given_ones["code"] == "code of download"
+    assert given_ones["texts"] == [paths.INITIAL_MODEL]
+    places = [given_ones[name] for name in ("corpus", "vectors", "downloads")]
+    assert places == [paths.CORPUS, paths.VECTORS, paths.DOWNLOADS]
+
+
+def test_text_of_one_language_goes_to_the_file_of_that_language(tmp_path, monkeypatch):
+    class Alone:
+        kind = "alone"
+
+        def __init__(self, language):
+            self.language = language
+
+    cleaned = SimpleNamespace(kept={"train": 7}, list_reasons=lambda _: Counter(z=2, a=1))
+    joined = []
+    monkeypatch.setattr(download, "MonolingualCorpus", Alone)
+    monkeypatch.setattr(
+        download, "describe_licence", lambda one: {"license": f"own {one.language}"}
+    )
+    monkeypatch.setattr(
+        download,
+        "join_monolingual",
+        lambda sifted, file, **named: (
+            joined.append((sifted, file, named["side"])) or dict.fromkeys(sifted, cleaned)
+        ),
+    )
+    corpora = {"pairs": object(), "news": Alone("en"), "web": Alone("en"), "more": Alone("fr")}
+    params = SimpleNamespace(corpora=corpora, languages=DE_EN, near_duplicates=None)
+    read = {name: SimpleNamespace(sifted=f"s {name}", origins=[name]) for name in corpora}
+    reader = SimpleNamespace(scratch=None, workers=None)
+    measured = download._write_monolingual(params, reader, tmp_path, tmp_path, read)
+    assert joined == [({"news": "s news", "web": "s web"}, tmp_path / "en.txt", "target")]
+    assert measured == {
+        name: {
+            "language": "en",
+            "licence": "own en",
+            "lines": 7,
+            "removed": {"a": 1, "z": 2},
+            "origins": [name],
+        }
+        for name in ("news", "web")
+    }
+    assert files.read_json(tmp_path / "monolingual.json") == {"news": 7, "web": 7}
+    params.corpora = {}
+    assert download._write_monolingual(params, reader, tmp_path, tmp_path, {}) == {}
+    assert files.read_json(tmp_path / "monolingual.json") == {}
+
+
+# embeddings, vocabulary, shards
+
+
+def write_vectors(folder, **words):
+    """Write a vocabulary of three words, and the vectors of some of them."""
+    for side in paths.SIDES:
+        Vocabulary([*SPECIALS, "a", "b", "c"]).save(folder / f"{side}.txt")
+        lines = [f"{word} {numbers}\n" for word, numbers in words.items()]
+        size = len(next(iter(words.values())).split())
+        (folder / f"{side}.vec").write_text(f"{len(lines)} {size}\n{''.join(lines)}")
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_given_vectors_become_matrices_with_an_account_of_each_side(tmp_path, frozen):
+    write_vectors(tmp_path, a="1 2", c="3 5", x="9 9")
+    params = EmbeddingsParams(vectors=GivenVectors(), frozen=frozen, seed=3)
+    folder = tmp_path / "made"
+    places = {"vocabulary": tmp_path, "tokenized": tmp_path, "vectors": tmp_path}
+    metrics = embeddings.run(params, **places, embeddings=folder)
+
+    counts = {"vocabulary": 7, "found": 2, "composed": 0, "missing": 1}
+    assert metrics == {f"{side}_{name}": n for side in paths.SIDES for name, n in counts.items()}
+    assert files.read_json(folder / "embeddings.json") == {
+        "kind": "vectors",
+        "frozen": frozen,
+        "dimensions": {"source": 2, "target": 2},
+        "source": counts,
+        "target": counts,
+    }
+    source, target = (load_file(folder / f"{side}.safetensors")["weight"] for side in paths.SIDES)
+    assert source[4:].tolist() == target[4:].tolist() == [[1, 2], [2, 3.5], [3, 5]]
+    assert not np.array_equal(source, target)  # beginnings and ends are drawn for each side
+    (tmp_path / "target.vec").write_text("1 1\na 1\n")
+    with pytest.raises(CorpusError, match="of 2 numbers and target vectors of 1; take two"):
+        embeddings.run(params, **places, embeddings=folder)
+    other = EmbeddingsParams(vectors=GivenVectors(equal_dimensions=False), frozen=frozen, seed=3)
+    embeddings.run(other, **places, embeddings=folder)
+    told = files.read_json(folder / "embeddings.json")["dimensions"]
+    assert told == {"source": 2, "target": 1}
+
+
+def test_without_vectors_there_is_an_account_of_none(tmp_path):
+    params = EmbeddingsParams(vectors=LearnedEmbeddings(), frozen=False, seed=1)
+    places = dict.fromkeys(("vocabulary", "tokenized", "vectors"), tmp_path)
+    assert embeddings.run(params, **places, embeddings=tmp_path / "made") == {}
+    assert files.read_json(tmp_path / "made/embeddings.json") == {
+        "kind": "none",
+        "frozen": False,
+        "dimensions": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "least", "most", "expected"),
+    [
+        ("corpus", 1, 9, (["b", "a", "c"], ["y"])),
+        ("corpus", 2, 9, (["b", "a"], ["y"])),
+        ("corpus", 1, 1, (["b"], ["y"])),
+        ("vectors", 1, 9, (["q", "a"], ["q", "a"])),
+        ("vectors", 1, 1, (["q"], ["q"])),
+    ],
+)
+def test_each_side_has_the_words_of_its_text_or_of_its_vectors(
+    tmp_path, monkeypatch, words, least, most, expected
+):
+    texts = {"source": "b b b\na a c\n", "target": "y y\n"}
+    for side, text in texts.items():
+        (tmp_path / f"train.{side}").write_text(text)
+        (tmp_path / f"{side}.vec").write_text("2 1\nq 1\na 1\n")
+    monkeypatch.setattr(vocabulary, "load_tokenizer", lambda _: object())
+    made = tmp_path / "made"
+    metrics = vocabulary.run(
+        VocabularyParams(words=words, min_count=least, max_size=most),
+        **dict.fromkeys(("tokenizer", "tokenized", "vectors"), tmp_path),
+        vocabulary=made,
+        workers=WorkersConfig(processes=1),
+        tags=["own"],
+    )
+    check_digests(made, stage="vocabulary")
+    for side, known in zip(paths.SIDES, expected, strict=True):
+        tokens = [*Vocabulary.load(made / f"{side}.txt").tokens]
+        assert tokens == [*SPECIALS, *known, *vocabulary.ALL_SYMBOLS, "<tag own>"]
+        counts = Counter(texts[side].split())
+        missing = sum(count for word, count in counts.items() if word not in known)
+        assert metrics[f"{side}_size"] == len(tokens)
+        assert metrics[f"{side}_unknown_rate"] == missing / counts.total()
+
+
+def test_tags_are_those_of_the_corpora_and_of_the_initial_model(tmp_path):
+    files.write_json(tmp_path / "tags.json", ["own", "", "web"])
+    assert vocabulary.list_known_tags(tmp_path / "tags.json", tmp_path) == {"own", "web"}
+    Vocabulary(SPECIALS).with_tags(["old"]).save(tmp_path / "vocabulary/source.txt")
+    assert vocabulary.list_known_tags(tmp_path / "tags.json", tmp_path) == {"own", "web", "old"}
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=4))
+@settings(max_examples=10)
+def test_the_pairs_of_each_corpus_are_read_by_split(sizes):
+    corpora = [{"train": n, "validation": n + 1, "test": n + 2} for n in sizes]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shard.files, "read_json", lambda _: {"corpora": corpora})
+        found = shard.read_corpora(Path("x"))
+    assert found == {
+        "train": sizes,
+        "validation": [n + 1 for n in sizes],
+        "test": [n + 2 for n in sizes],
+    }
+
+
+def test_numbered_pairs_are_counted_by_corpus_and_by_what_was_left_out(monkeypatch):
+    monkeypatch.setattr(shard.Block, "load", lambda part, name: (part, name))
+    done = [
+        ("p1", SimpleNamespace(left_out=Counter(empty=1), kept={0: 2, 1: 3})),
+        ("p2", SimpleNamespace(left_out=Counter(empty=2, long=1), kept={1: 4})),
+    ]
+    left_out, kept = Counter(), [0, 0, 0]
+    blocks = [*shard.read_numbered(iter(done), left_out, kept)]
+    assert blocks == [("p1", shard.NUMBERED), ("p2", shard.NUMBERED)]
+    assert (left_out, kept) == (Counter(empty=3, long=1), [2, 7, 0])

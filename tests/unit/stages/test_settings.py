@@ -1,0 +1,155 @@
+"""What settings of the stages may be, at their bounds, and what follows from them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
+from nmt_core.text.subwords import SubwordConfig
+from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import InverseSquareRoot, WarmupDecay
+from stages.configure import compose
+from stages.configure.sections import build_all
+from stages.params import (
+    OPTIONAL,
+    SECTIONS,
+    BehaviourParams,
+    EmbeddingsParams,
+    EvaluateParams,
+    ExportParams,
+    ShardParams,
+    TokenizeParams,
+    TrainParams,
+    VocabularyParams,
+    build_section,
+)
+from tests.support.projects import PROJECT
+
+LEAST_AND_MOST = {
+    VocabularyParams: {"max_size": (1, 10_000_000), "min_count": (1, None)},
+    EmbeddingsParams: {"seed": (0, None)},
+    ShardParams: {"pairs_per_shard": (1, 100_000_000), "max_length": (1, 1_000_000)},
+    TrainParams: {"seed": (0, None)},
+    BehaviourParams: {"lines": (0, 1_000_000)},
+    EvaluateParams: {
+        "threads": (0, 4096),
+        "batch_tokens": (1, 1_000_000),
+        "resamples": (0, 1_000_000),
+        "examples": (0, 10_000),
+        "pictures": (0, 10_000),
+        "seed": (0, None),
+    },
+    ExportParams: {"golden_sentences": (1, 10_000), "engine_sentences": (1, 1_000_000)},
+}
+SHARES = {
+    (TrainParams, "initial_tolerance"): ([0, 5.0], [-0.001]),
+    (EvaluateParams, "good_chrf"): ([0.001, 99.999], [0, 100]),
+    (EvaluateParams, "good_share"): ([0, 1], [-0.001, 1.001]),
+}
+
+
+def fits(kind, name, value):
+    """Tell whether a field takes a value, whatever the others are."""
+    field = kind.model_fields[name]
+    try:
+        TypeAdapter(Annotated[field.annotation, field]).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kind", LEAST_AND_MOST)
+def test_numbers_of_settings_have_bounds(kind):
+    for name, (least, most) in LEAST_AND_MOST[kind].items():
+        assert fits(kind, name, least), name
+        assert not fits(kind, name, least - 1), name
+        assert fits(kind, name, 10**12 if most is None else most), name
+        assert most is None or not fits(kind, name, most + 1), name
+    whole = {name for name, field in kind.model_fields.items() if field.annotation is int}
+    assert whole == LEAST_AND_MOST[kind].keys()
+
+
+@pytest.mark.parametrize(("place", "values"), SHARES.items())
+def test_shares_of_settings_have_bounds(place, values):
+    inside, outside = values
+    assert [fits(*place, value) for value in inside] == [True] * len(inside)
+    assert [fits(*place, value) for value in outside] == [False] * len(outside)
+
+
+def test_lists_of_settings_are_not_empty():
+    for kind, name, one in (
+        (EvaluateParams, "metrics", "bleu"),
+        (TrainParams, "initial_parts", "encoder"),
+    ):
+        assert fits(kind, name, [one])
+        assert not fits(kind, name, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "joint", "expected"),
+    [
+        ("sentencepiece", True, True),
+        ("sentencepiece", False, False),
+        ("spacy", True, False),
+        ("characters", False, True),
+        ("initial_model", False, True),
+    ],
+)
+def test_both_languages_share_a_vocabulary_where_tokens_do(kind, joint, expected):
+    params = TokenizeParams(kind=kind, subwords=SubwordConfig(joint=joint))
+    assert params.joint is expected
+
+
+@pytest.fixture(scope="module")
+def values():
+    return compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
+
+
+def test_what_follows_the_budget_needs_one_that_ends(values):
+    params = build_all(values, source="conf")["train"]
+    endless = params.model_dump() | {"budget": Budget(epochs=3).model_dump()}
+    free = InverseSquareRoot().model_dump()
+    bound = WarmupDecay().model_dump()
+    assert TrainParams(**endless | {"schedule": free}).follows_budget == []
+    with pytest.raises(ValidationError, match=r"a warmup_decay schedule needs budget\.steps"):
+        TrainParams(**endless | {"schedule": bound})
+    for limit in ({"steps": 5}, {"tokens": 5}, {"seconds": 5.0}):
+        ends = params.model_dump() | {"budget": Budget(**limit).model_dump(), "schedule": bound}
+        assert TrainParams(**ends).follows_budget == ["a warmup_decay schedule"]
+
+
+def test_a_glossary_is_pinned_by_its_digest(tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("a\tb\n")
+    plain, named = ExportParams(), ExportParams(glossary=path)
+    assert (plain.pins(), plain.pinned().glossary_sha256) == ({}, "")
+    assert named.pins() == {str(path): ""}
+    assert named.pinned().pins() == {str(path): files.sha256(path)}
+    assert named.glossary_sha256 == ""
+
+
+def test_a_training_does_not_start_from_its_own_result(values):
+    own = {"kind": "bundle", "folder": "models/export"}
+    changed = values["download"] | {"initial_model": own}
+    with pytest.raises(ConfigError, match=r"initial_model\.folder models/export is what this"):
+        build_section(SECTIONS["download"], {"download": changed}, "download", source="it")
+    other = values["download"] | {"initial_model": own | {"folder": "models/initial"}}
+    found = build_section(SECTIONS["download"], {"download": other}, "download", source="it")
+    assert found.initial_model.folder == Path("models/initial")
+    assert found.absolute().initial_model.folder == Path("models/initial").absolute()
+    assert [*found.absolute().corpora] == [*found.corpora]
+
+
+def test_only_what_earlier_versions_lack_may_be_left_out(values):
+    for name, kind in SECTIONS.items():
+        without = {other: section for other, section in values.items() if other != name}
+        if name in OPTIONAL:
+            assert build_section(kind, without, name, source="it") == kind()
+        else:
+            with pytest.raises(ConfigError, match=f"^it: section {name!r} is missing$"):
+                build_section(kind, without, name, source="it")
+        with pytest.raises(ConfigError, match=rf"section {name!r} must be a mapping, got \[1\]"):
+            build_section(kind, {name: [1]}, name, source="it")
