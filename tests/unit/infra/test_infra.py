@@ -378,7 +378,8 @@ def test_a_stopped_container_stays_until_stages_have_saved(repository, tmp_path)
         (worker,) = psutil.Process(process.pid).children()
         process.terminate()
         worker.wait(60)
-        assert process.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
         (place / "leave").touch()
         assert 0 == process.wait(60)
         assert (place / "saved").exists()

@@ -1,0 +1,185 @@
+"""The first process of a container, within the process of the test: whom it asks for what."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.projects import PROJECT
+
+PATH = PROJECT / "infra/docker/entrypoint.py"
+
+
+@pytest.fixture
+def entrypoint(monkeypatch):
+    """The program, whose git succeeds, and all that it asks for."""
+    spec = spec_from_file_location("entrypoint", PATH)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+    }
+    module.asked, module.fails = [], None
+
+    def run(command, *, check, **how):
+        module.asked.append((command, check, how))
+        code = int(bool(module.fails and module.fails in command))
+        if code and check:
+            raise subprocess.CalledProcessError(7, command)
+        return SimpleNamespace(returncode=code)
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    for name in ("NMT_REPOSITORY", "NMT_REVISION", "NMT_DVC_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    yield module
+    signal.alarm(0)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+FETCHED = [
+    ["git", "init", "--quiet"],
+    ["git", "config", "remote.origin.url", "there"],
+    ["git", "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"],
+    ["git", "fetch", "--quiet", "--force", "--tags", "origin"],
+    ["git", "remote", "set-head", "origin", "--auto"],
+]
+NO_BRANCH = [
+    ["git", "fetch", "--quiet", "origin", "HEAD"],
+    ["git", "update-ref", "--no-deref", "refs/remotes/origin/HEAD", "FETCH_HEAD"],
+]
+
+
+@pytest.mark.parametrize("revision", [None, "v1"])
+@pytest.mark.parametrize("remote", [None, "", "s3://x"])
+@pytest.mark.parametrize("at_a_branch", [True, False])
+def test_the_wanted_revision_is_checked_out_and_dvc_told(
+    entrypoint, monkeypatch, revision, remote, at_a_branch
+):
+    monkeypatch.setenv("NMT_REPOSITORY", "there")
+    for name, value in (("NMT_REVISION", revision), ("NMT_DVC_REMOTE", remote)):
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    entrypoint.fails = None if at_a_branch else "set-head"
+    entrypoint.check_out()
+    wanted = revision or "origin/HEAD"
+    expected = [*FETCHED, *([] if at_a_branch else NO_BRANCH)]
+    expected += [["git", "checkout", "--quiet", "--force", "--detach", wanted]]
+    if remote:
+        dvc = "remote add --quiet --local --force --default store"
+        expected += [[sys.executable, "-m", "dvc", *dvc.split(), remote]]
+    assert [command for command, _, _ in entrypoint.asked] == expected
+    for command, check, how in entrypoint.asked:
+        quiet = "set-head" in command
+        assert check is not quiet
+        assert how.get("capture_output", False) is quiet
+        assert ("stdout" in how) is (command[0] == "git" and not quiet)
+
+
+@pytest.mark.parametrize(
+    ("fails", "told"),
+    [
+        ("fetch", "error: git fetch --quiet --force --tags origin ended with 7"),
+        ("checkout", "error: git checkout --quiet --force --detach origin/HEAD ended with 7"),
+        ("dvc", "store s3 ended with 7"),
+    ],
+)
+def test_trouble_is_told_and_nothing_is_run(entrypoint, monkeypatch, fails, told):
+    monkeypatch.setenv("NMT_REPOSITORY", "there")
+    monkeypatch.setenv("NMT_DVC_REMOTE", "s3")
+    monkeypatch.setattr(entrypoint, "run", lambda _: pytest.fail("it has begun"))
+    entrypoint.fails = fails
+    with pytest.raises(SystemExit) as ended:
+        entrypoint.main()
+    assert str(ended.value.code).endswith(told)
+
+
+def test_without_a_repository_it_asks_for_one(entrypoint, monkeypatch):
+    with pytest.raises(SystemExit, match="error: 'NMT_REPOSITORY' is not set; say what to work on"):
+        entrypoint.main()
+
+
+def test_it_ends_with_the_code_of_its_command_and_by_a_signal_before_it(entrypoint, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["entrypoint", "a", "b"])
+    during = []
+
+    def check_out():
+        during.extend(signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT))
+
+    monkeypatch.setattr(entrypoint, "check_out", check_out)
+    monkeypatch.setattr(entrypoint, "run", lambda command: {("a", "b"): 7}[tuple(command)])
+    with pytest.raises(SystemExit) as ended:
+        entrypoint.main()
+    assert ended.value.code == 7
+    assert during == [entrypoint.leave] * 2
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with pytest.raises(SystemExit) as ended:
+            entrypoint.leave(number, None)
+        assert ended.value.code == 128 + number
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(0, 0), (7 << 8, 7), (signal.SIGKILL, 128 + 9), (signal.SIGTERM, 143)]
+)
+@pytest.mark.parametrize("late", [True, False])
+def test_it_stays_until_no_process_is_left_or_it_is_too_late(
+    entrypoint, monkeypatch, status, code, late
+):
+    """The orphan that ends before its command does not start the clock."""
+    asked, killed, alarms = [], [], []
+    monkeypatch.setattr(
+        entrypoint.ctypes,
+        "CDLL",
+        lambda name: SimpleNamespace(prctl=lambda *told: asked.append((name, *told))),
+    )
+    monkeypatch.setattr(entrypoint.sys, "platform", "linux")
+    process = SimpleNamespace(pid=77)
+    monkeypatch.setattr(
+        entrypoint.subprocess, "Popen", lambda command: asked.append(command) or process
+    )
+    monkeypatch.setattr(entrypoint.signal, "alarm", alarms.append)
+    ends = iter([(5, 3 << 8), (77, status), (6, 9 << 8)])
+    seen = []
+
+    def kill(pid, number):
+        killed.append((pid, number))
+        raise ProcessLookupError
+
+    def wait():
+        seen.append([*alarms])
+        if len(seen) == 1:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.getsignal(number)(number, None)
+        if end := next(ends, None):
+            return end
+        if late:
+            signal.getsignal(signal.SIGALRM)(signal.SIGALRM, None)
+        raise ChildProcessError
+
+    monkeypatch.setattr(entrypoint.os, "kill", kill)
+    monkeypatch.setattr(entrypoint.os, "wait", wait)
+    assert entrypoint.run(["a", "b"]) == code
+    assert asked == [(None, 36, 1), ["a", "b"]]
+    assert killed == [(77, signal.SIGTERM)] * 2
+    limit = [entrypoint.LEAVE_SECONDS]
+    assert seen == [[], [], limit, limit]
+    assert alarms == limit
+    assert 0 < entrypoint.LEAVE_SECONDS < 120
+
+
+def test_only_linux_gives_orphans_to_it(entrypoint, monkeypatch):
+    monkeypatch.setattr(entrypoint.sys, "platform", "darwin")
+    monkeypatch.setattr(entrypoint.ctypes, "CDLL", lambda _: pytest.fail("there is no prctl"))
+    process = SimpleNamespace(pid=os.getpid())
+    monkeypatch.setattr(entrypoint.subprocess, "Popen", lambda _: process)
+
+    def wait():
+        raise ChildProcessError
+
+    monkeypatch.setattr(entrypoint.os, "wait", wait)
+    assert entrypoint.run(["a"]) == 0
