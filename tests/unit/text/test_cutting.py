@@ -1,0 +1,313 @@
+"""Cutting lines into tokens, by statements of our own about every cutter and all its settings."""
+
+import json
+from itertools import count, islice, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from nmt_core.base.errors import TokenizerError
+from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters, Subwords, load_tokenizer, segmentations
+from nmt_core.text.language_codes import pick_code
+from nmt_core.text.languages import Languages
+from nmt_core.text.loops import LOOP_TIMES, LOOP_WORDS, find_loop
+from nmt_core.text.normalize import normalize
+from nmt_core.text.segmentations import MergeDropout, UnigramLattice
+from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.spacy_words import SpacyWords
+from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
+from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
+from nmt_core.text.word_translations import load_word_translations, save_word_translations
+from nmt_core.text.words import Words
+from tests.support.subword_pairs import LINES, subwords
+
+# codes of languages
+
+
+@pytest.mark.parametrize(
+    ("codes", "wanted", "index"),
+    [
+        (["de", "en"], "en", 1),
+        (["DE_at", "fr"], "de-AT", 0),
+        (["de-AT", "de"], "de", 1),
+        (["de", "de-AT"], "de-AT", 1),
+        (["de", "de-AT"], "de-CH", 0),
+        (["pt-BR"], "pt-PT", None),
+        (["zh-Hant-TW", "zh-Hant"], "zh", 1),
+        (["de-AT", "de-CH"], "de", 0),
+        (["deu", "d"], "de", None),
+        (["", " "], "de", None),
+        ([" de "], "de", 0),
+        ([], "de", None),
+    ],
+)
+def test_the_closest_code_is_picked(codes, wanted, index):
+    assert pick_code(codes, wanted) == index
+
+
+@pytest.mark.parametrize("code", ["de", "deu", "pt-BR", "zh-Hant-TW", "zxx", "de-1996", "en-GB"])
+def test_codes_of_languages(code):
+    languages = Languages(source=code, target="en")
+    assert languages.codes == (code, "en")
+
+
+@pytest.mark.parametrize("code", ["d", "DE", "de-", "de_AT", "german", "de-A", "de-123456789", ""])
+def test_what_is_no_code_of_a_language(code):
+    for sides in ({"source": code, "target": "en"}, {"source": "en", "target": code}):
+        with pytest.raises(ValidationError, match="must be a language code such as de"):
+            Languages(**sides)
+
+
+# loops
+
+
+def find_loop_by_trying(words):
+    for size in range(1, LOOP_WORDS + 1):
+        for start in range(len(words) - LOOP_TIMES * size + 1):
+            run = words[start : start + size]
+            if words[start : start + LOOP_TIMES * size] == run * LOOP_TIMES:
+                return run
+    return []
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=16))
+@settings(max_examples=60)
+def test_a_loop_is_found_as_by_trying(words):
+    assert [*find_loop(words)] == find_loop_by_trying(words)
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_up_to_four_words_three_times_go_in_circles(size):
+    run = [*"abcde"[:size]]
+    around = ["x", *run, *run, *run, "y"]
+    assert [*find_loop(around)] == (run if size <= 4 else [])
+    assert [*find_loop(["x", *run, *run, "y"])] == []
+
+
+# words and characters
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "tokens"),
+    [
+        (Words("whitespace"), ["Ja,", "3.5", "x_y", "geht’s!"]),
+        (Words("whitespace", lower_case=True), ["ja,", "3.5", "x_y", "geht’s!"]),
+        (Words("punctuation"), ["Ja", ",", "3", ".", "5", "x_y", "geht", "’", "s", "!"]),
+        (Characters(), [*"Ja,▁3.5▁x_y▁geht’s!"]),
+    ],
+)
+def test_a_line_is_cut_by_rule(tokenizer, tokens):
+    assert tokenizer.encode(" Ja,\t3.5 x_y  geht’s!\u200b") == tokens
+    assert tokenizer.surfaces("Ja, 3.5 x_y geht’s!") == tokens
+
+
+@given(st.text(max_size=20))
+def test_characters_give_a_line_back(line):
+    tokens = Characters().encode(line)
+    assert all(len(token) == 1 for token in tokens)
+    assert not any(" " in token for token in tokens)
+    assert Characters().decode(tokens) == normalize(line)
+
+
+def test_words_are_joined_with_a_space_each():
+    assert Words("punctuation").decode(["Ja", ",", "gut"]) == "Ja , gut"
+
+
+# subwords
+
+
+@given(st.integers(0, 50), st.integers(1, 12))
+@settings(max_examples=50)
+def test_a_sample_is_spread_evenly_and_no_larger_than_asked(total, most):
+    lines = [f"{number}" for number in range(total)]
+    step = next(step for step in count(1) if len(range(0, total, step)) <= most)
+    assert [*map(int, sample_evenly(lines, total, most))] == [*range(0, total, step)]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_subwords_are_numbered_scored_and_of_their_kind(kind):
+    own = subwords(kind)
+    tokens = own.vocabulary.tokens
+    assert tokens[:4] == SPECIALS
+    assert own.model_type == kind
+    scored = own.scored_pieces
+    assert {number for number, _ in scored.values()} == {
+        number
+        for number, token in enumerate(tokens)
+        if number >= 4 and not (token.startswith("<0x") and token.endswith(">"))
+    }
+    assert all(tokens[number] == piece for piece, (number, _) in scored.items())
+    for line, _ in LINES:
+        assert own.decode(own.encode(line)) == line
+        assert own.surfaces(line) == own.encode(line)
+    assert own.decode([*own.encode("Hund"), "<unk>", *own.encode("Haus")[-1:]]).startswith(
+        "Hund<unk>"
+    )
+
+
+def test_digits_symbols_and_unknown_signs_are_pieces_of_their_own():
+    symbols = ALL_SYMBOLS[:2]
+    lines = [line for line, _ in LINES] + ["Seite 1234 von 99"]
+    own = Subwords.train(lines, SubwordConfig(vocab_size=330), symbols=symbols)
+    assert len(own.vocabulary) == 332
+    assert own.encode("1234")[-4:] == [*"1234"]
+    assert own.encode("5067")[-4:] == [*"5067"]
+    assert {*symbols} <= {*own.encode("x" + "".join(symbols))}
+    assert not {*symbols} & {*own.scored_pieces}
+    assert own.encode("中")[-3:] == [f"<0x{byte:02X}>" for byte in "中".encode()]
+    assert own.decode(own.encode("中 2")) == "中 2"
+
+
+def test_a_text_that_is_too_small_is_told_with_what_to_change():
+    with pytest.raises(TokenizerError, match=r"^9000 pieces cannot be learnt .*vocab_size or give"):
+        Subwords.train(["ein Haus"], SubwordConfig(vocab_size=9000))
+
+
+def test_tokenizers_come_back_from_their_folders(tmp_path):
+    for number, own in enumerate([subwords("bpe"), Characters(), SpacyWords("de")]):
+        folder = tmp_path / str(number)
+        own.save(folder)
+        loaded = load_tokenizer(folder)
+        assert type(loaded) is type(own)
+        assert loaded.encode("der Hund, 5") == own.encode("der Hund, 5")
+    assert read_kind(tmp_path / "0") == "sentencepiece"
+    (tmp_path / "0/sentencepiece.model").write_bytes(b"")
+    with pytest.raises(TokenizerError, match="holds an empty tokenizer; run the tokenize stage"):
+        load_tokenizer(tmp_path / "0")
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '"x"', "{"])
+def test_a_folder_without_a_tokenizer_is_told(tmp_path, text):
+    if text is not None:
+        (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(TokenizerError, match=r"holds no tokenizer .*run the tokenize stage again"):
+        load_tokenizer(tmp_path)
+
+
+def test_a_kind_that_nobody_knows_is_told(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"kind": "syllables"}))
+    with pytest.raises(TokenizerError, match="unknown kind 'syllables'; export it again"):
+        load_tokenizer(tmp_path)
+
+
+PIECES = {"a": (0, 9.0), "b": (1, 9.0), "ab": (2, 1.0), "ba": (3, 2.0), "aba": (4, 3.0)}
+"""Numbers and ranks; the best merge comes first."""
+
+
+def test_without_dropout_the_best_merge_comes_first():
+    cut = MergeDropout(PIECES, 0.0)
+    for word, numbers in (
+        ("ab", (2,)),
+        ("bab", (1, 2)),
+        ("aba", (4,)),
+        ("abab", (2, 2)),
+        ("a", (0,)),
+    ):
+        for _ in range(2):
+            assert cut.draw(word, iter([1.0] * 9)) == numbers
+
+
+def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says():
+    """Of the two merges of bab, ab is the better one: below a half it is left out."""
+    cut = MergeDropout(PIECES, 0.5)
+    for chance, numbers in (
+        (0.9, (1, 2)),
+        (0.51, (1, 2)),
+        (0.49, (3, 1)),
+        (0.26, (3, 1)),
+        (0.24, (1, 0, 1)),
+    ):
+        assert cut.draw("bab", iter([chance, 1.0, 1.0])) == numbers
+
+
+@pytest.mark.parametrize("make", [MergeDropout, UnigramLattice])
+def test_forgetting_changes_no_segmentation(monkeypatch, make):
+    words = ["ab", "ba", "abab", "aab", "bbab"] * 4
+    chances = [[0.1 + 0.17 * (at % 5)] * 9 for at in range(len(words))]
+
+    def draw(cut):
+        return [cut.draw(word, iter(those)) for word, those in zip(words, chances, strict=True)]
+
+    kept = make(PIECES, 0.3)
+    found = draw(kept)
+    monkeypatch.setattr(segmentations, "REMEMBERED", 3)
+    small = make(PIECES, 0.3)
+    assert draw(small) == found
+    assert len(small._words) < len(kept._words) == 5
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_a_lattice_draws_each_segmentation_by_its_share(alpha):
+    """Of ab: as a whole, or in two; the last piece is drawn first, the better half of chances."""
+    scores = {"a": (0, -1.0), "b": (1, -2.0), "ab": (2, -2.0)}
+    lattice = UnigramLattice(scores, alpha)
+    drawn = [lattice.draw("ab", iter([(at + 0.5) / 1000, 0.5])) for at in range(1000)]
+    share = 2.718281828459045 ** (alpha * -2.0)
+    apart = 2.718281828459045 ** (alpha * -3.0)
+    assert {*drawn} == {(2,), (0, 1)}
+    assert drawn.count((2,)) == pytest.approx(1000 * share / (share + apart), abs=2)
+
+
+# sides and their tables
+
+
+def test_a_side_reads_a_line_once_and_knows_its_tag():
+    plain = Vocabulary([*SPECIALS, "für", "dich"])
+    side = Side(Words("whitespace"), plain.with_tags(["own", "news"]), tag="own")
+    read = side.tokenize("fu\u0308r  dich")
+    assert read == Tokenized("fu\u0308r  dich", ["für", "dich"], "own")
+    other = Tokenized("x", ["dich", "und"], None)
+    assert side.tokenize(other) is other
+    assert side.tokens(other) == ["dich", "und"]
+    assert side.ids(other) == [5, UNK]
+    assert (side.find_tag(read), side.find_tag(other)) == ([7], [])
+    assert side.find_tag(Tokenized("x", [], "news")) == [6]
+    assert side.surfaces("fu\u0308r dich") == ["für", "dich"]
+    assert side.join(["fu\u0308r", " ", "dich "]) == "für dich"
+    assert side.text([4, 6, 5]) == "für dich"
+
+
+@given(
+    st.dictionaries(st.text("ab", min_size=1, max_size=3), st.integers(1, 5), max_size=9),
+    st.integers(1, 5),
+    st.none() | st.integers(0, 5),
+    st.lists(st.text("abX", min_size=1, max_size=2), max_size=2, unique=True),
+)
+@settings(max_examples=60)
+def test_a_vocabulary_has_the_most_frequent_tokens_and_all_symbols(counts, least, most, symbols):
+    made = Vocabulary.most_frequent(
+        counts | {"<s>": 9}, max_size=most, min_count=least, symbols=symbols
+    )
+    ranked = sorted((-count, token) for token, count in counts.items() if count >= least)
+    chosen = [token for _, token in ranked if token not in symbols]
+    assert made.tokens == (*SPECIALS, *islice(chosen, most), *symbols)
+    assert len(made) == len(made.tokens)
+    assert made.decode(range(len(made))) == [*made.tokens[UNK:]]
+
+
+def test_translations_of_words_come_back_and_earlier_tokenizers_have_none(tmp_path):
+    assert load_word_translations(tmp_path) == {}
+    translations = {"Haus": ["house", "home"], "x": []}
+    save_word_translations(tmp_path, translations)
+    assert load_word_translations(tmp_path) == translations
+    (tmp_path / "translations.json").write_text('{"Haus": "house"}')
+    with pytest.raises(ValueError, match="list"):
+        load_word_translations(tmp_path)
+
+
+def test_settings_of_subwords_have_bounds():
+    for name, inside, outside in (
+        ("vocab_size", (300, 1_000_000), (299, 1_000_001)),
+        ("character_coverage", (0.01, 1.0), (0.0, 1.01)),
+        ("max_lines", (1, 10**9), (0, 10**9 + 1)),
+        ("monolingual", (0.0, 0.99), (-0.1, 1.0)),
+    ):
+        for value, fits in [*product(inside, [True]), *product(outside, [False])]:
+            if fits:
+                assert getattr(SubwordConfig(**{name: value}), name) == value
+            else:
+                with pytest.raises(ValidationError, match=name):
+                    SubwordConfig(**{name: value})
