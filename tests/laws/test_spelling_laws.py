@@ -35,7 +35,11 @@ def name_error(meant, typed):
     return 0 if longer is meant or twice else 2
 
 
-@given(st.lists(ALIKE | WORDS, unique=True), st.integers(0, 30), ALIKE | WORDS)
+@given(
+    st.lists(ALIKE, unique=True, min_size=10, max_size=40) | st.lists(WORDS, unique=True),
+    st.integers(0, 40),
+    ALIKE | WORDS,
+)
 def test_what_is_meant_is_the_most_frequent_word_of_the_likeliest_error(words, frequent, typed):
     frequent = min(frequent, len(words))
     candidates = [
@@ -65,7 +69,9 @@ def test_as_many_words_are_believed_as_sound_text_allows():
     learnt = SpellingCorrector.learn(counts)
     assert learnt.find_meant("mmaus") == "maus"
     assert learnt.find_meant("alut") == "laut"  # one wrong in 50,000 words
-    counts.update(dict.fromkeys((f"la{letter}t" for letter in "bcdfghjklmn"), 2))
+    letters = "bcdefghijklmnopqrsvwxyz"
+    counts.update(dict.fromkeys((f"la{letter}ut" for letter in letters), 2))
+    counts.update(dict.fromkeys((f"l{letter}aut" for letter in letters), 2))
     learnt = SpellingCorrector.learn(counts)
     assert learnt.find_meant("alut") == "laut"  # what stands there twice is no new word
     counts.update({"lauz": 1, **dict.fromkeys((f"lau{letter}" for letter in "bcdfghijkl"), 1)})
@@ -84,6 +90,10 @@ def test_typing_errors_are_undone_where_no_other_word_is_near(language):
     for word in words * 50:
         typed = errors.mistype(word, draw)
         assert typed == word or corrector.find_meant(typed) == word
+
+
+def test_a_letter_typed_twice_is_likelier_than_another_letter():
+    assert SpellingCorrector(["hanlo", "halo"], 2).find_meant("hallo") == "halo"
 
 
 @pytest.mark.parametrize("word", ["rta", "q" + "haus" * 6, "hasu" * 6 + "x"])
