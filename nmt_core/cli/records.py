@@ -66,28 +66,22 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
         best: the translation of each line, by its number.
         flag_below: the confidence below which one is named.
     """
-    broken = [
-        f"line {number}: {format_breaches(one.breaches)}"
-        for number, one in best.items()
-        if one.breaches
-    ]
-    if broken:
-        yield f"not as in the source: {name_first(broken, '; ')}"
-    mistyped = [
-        f"line {number}: {format_typing_errors(one.typing_errors)}"
-        for number, one in best.items()
-        if one.typing_errors
-    ]
-    if mistyped:
-        yield f"taken for mistyped: {name_first(mistyped, '; ')}"
+    broken = {n: format_breaches(one.breaches) for n, one in best.items() if one.breaches}
+    mistyped = {
+        n: format_typing_errors(one.typing_errors) for n, one in best.items() if one.typing_errors
+    }
+    for what, told in (("not as in the source", broken), ("taken for mistyped", mistyped)):
+        if told:
+            lines = [f"line {number}: {words}" for number, words in told.items()]
+            yield f"{what}: {name_first(lines, '; ')}"
     remembered = [str(number) for number, one in best.items() if one.origin == "memory"]
     if remembered:
-        lines = "line" if len(remembered) == 1 else "lines"
-        yield f"{lines} {name_first(remembered, ', ')}: translated by the memory"
+        noun = "line" if len(remembered) == 1 else "lines"
+        yield f"{noun} {name_first(remembered, ', ')}: translated by the memory"
     doubtful = [str(number) for number, one in best.items() if is_doubtful(one, flag_below)]
     if doubtful:
-        lines = "line" if len(doubtful) == 1 else "lines"
-        yield f"{lines} {name_first(doubtful, ', ')}: {describe_doubt(flag_below)}"
+        noun = "line" if len(doubtful) == 1 else "lines"
+        yield f"{noun} {name_first(doubtful, ', ')}: {describe_doubt(flag_below)}"
 
 
 def describe_doubt(flag_below: float) -> str:
