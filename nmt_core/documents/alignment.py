@@ -39,6 +39,10 @@ class Translated(Protocol):
         """Its tokens."""
 
     @property
+    def source_tokens(self) -> Sequence[str]:
+        """The tokens of the source that the model read."""
+
+    @property
     def attention(self) -> Iterable[Iterable[float]] | None:
         """Attention of each token, and last of the end, to each token of the source."""
 
@@ -81,7 +85,6 @@ def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
 def align_words(
     source: str,
     source_words: Sequence[Span],
-    source_tokens: Sequence[str] | None,
     translated: Translated,
     target: str,
     target_words: Sequence[Span],
@@ -91,19 +94,15 @@ def align_words(
     Args:
         source: the sentence that was translated.
         source_words: where its words are; at least one.
-        source_tokens: its tokens, if they are known.
         translated: its translation as the model gave it.
         target: the same text, in which only white space may have changed.
         target_words: where its words are.
     """
     links = _align_by_place(source, source_words, target, target_words)
     rows = [[*row] for row in translated.attention] if translated.attention is not None else []
-    if (
-        source_tokens is not None
-        and len(rows) == len(translated.tokens) + 1
-        and len(rows[0]) == len(source_tokens) + 1
-    ):
-        columns = _share_tokens(source, source_words, source_tokens)
+    shape = len(translated.tokens) + 1, len(translated.source_tokens) + 1
+    if rows and (len(rows), len(rows[0])) == shape:
+        columns = _share_tokens(source, source_words, translated.source_tokens)
         shares = _share_tokens(target, target_words, translated.tokens)
         links = [
             _find_most(_look(rows, shares[word], columns), near) for word, near in enumerate(links)

@@ -71,7 +71,6 @@ class Sentence(NamedTuple):
     span: Span
     line: str
     """As the model got it."""
-    tokens: Sequence[str] | None
     translated: Translated
 
 
@@ -237,7 +236,7 @@ def _link(
         ]
         source = find_words(before, inner)
         words = find_words(after, carry_cuts(before, inner, after) if inner else ())
-        aligned = align_words(before, source, sentence.tokens, sentence.translated, after, words)
+        aligned = align_words(before, source, sentence.translated, after, words)
         links += [UNALIGNED if word == UNALIGNED else len(all_source) + word for word in aligned]
         all_source += [Span(src.start + word.start, src.start + word.end) for word in source]
         all_target += [Span(tgt.start + word.start, tgt.start + word.end) for word in words]

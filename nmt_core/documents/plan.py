@@ -119,15 +119,13 @@ class Plan:
         Args:
             translated: a translation of each line, with attention if it is known.
         """
-        tokens = self.segmenter.tokens
-        each = iter(zip(self.lines, self.marked, translated, strict=True))
+        each = iter(zip(self.lines, translated, strict=True))
         placed = []
         for passage, spans in zip(self.passages, self.spans, strict=True):
             sentences = []
             for span in spans:
-                line, marked, translation = next(each)
-                source = tokens(line) if tokens and marked else None
-                sentences.append(Sentence(span, line, source, translation))
+                line, translation = next(each)
+                sentences.append(Sentence(span, line, translation))
             placed.append(place_marks(passage, sentences))
         assert not [*each]
         return placed

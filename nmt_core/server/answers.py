@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nmt_core.server.detect import LanguageGuess
-from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import (
     Alternative,
     Check,
@@ -18,7 +17,6 @@ from nmt_core.server.schemas import (
 )
 from nmt_core.server.texts import Place
 from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import Translator
 
 AUTO = "auto"
 
@@ -101,8 +99,6 @@ def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
 
 
 def describe_sentence(
-    model: ServedModel,
-    line: str,
     places: list[Place],
     translations: Sequence[Translation],
     matches: list[Match],
@@ -110,15 +106,12 @@ def describe_sentence(
     """Return the details of a translated sentence.
 
     Args:
-        model: its model.
-        line: the sentence as the model got it.
         places: of the sentence in the text, and of its translation in the translated text.
         translations: best first.
         matches: approved translations of sentences like it.
     """
     source, target = places
     best, *others = translations
-    translator = model.translator
     attention = best.attention
     return SentenceDetails(
         source_before=source.before,
@@ -127,7 +120,7 @@ def describe_sentence(
         text=target.text,
         score=best.score,
         confidence=round_confidence(best.confidence),
-        source_tokens=list_source_tokens(translator, line),
+        source_tokens=list(best.source_tokens),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
         attention=None if attention is None else attention.astype(float).round(4).tolist(),
@@ -137,14 +130,6 @@ def describe_sentence(
         origin=best.origin,
         matches=matches,
     )
-
-
-def list_source_tokens(translator: Translator, line: str) -> list[str]:
-    """Return the tokens of a line as the model reads it, which are those of attention."""
-    protector = translator.protector
-    if protector is None:
-        return translator.source.tokens(line)
-    return protector.list_tokens(protector.protect(line))
 
 
 def list_checks(translation: Translation) -> list[Check]:

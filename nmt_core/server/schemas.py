@@ -177,6 +177,7 @@ class SentenceDetails(Body):
     """The probability that the translation is good, as the model's card explains; absent where the
     model cannot tell."""
     source_tokens: list[str]
+    """Of the source, as the model read them; none where the memory translated it."""
     tokens: list[str]
     """Of the translation; `▁` begins a word."""
     probabilities: list[float]

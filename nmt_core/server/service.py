@@ -24,7 +24,7 @@ from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Models, ServedModel
+from nmt_core.server.models import Models
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest, check_text
@@ -193,7 +193,7 @@ class Service:
         details: Sequence[bytes] = ()
         if asked.details:
             sentences = [*zip(sent.lines, translations, strict=True)]
-            details = await self._describe(user, model, sheet, ways[0], sentences, matches)
+            details = await self._describe(user, sheet, ways[0], sentences, matches)
         checks = [check for best, *_ in translations for check in list_checks(best)]
         return TranslatedText(
             ways[0],
@@ -309,7 +309,6 @@ class Service:
     async def _describe(
         self,
         user: User,
-        model: ServedModel,
         sheet: Manuscript,
         translated: str,
         translations: Sequence[tuple[str, Sequence[Translation]]],
@@ -327,7 +326,7 @@ class Service:
         places = map(list, zip(source_places, target_places, strict=True))
         pieces = []
         for (line, ways), both in zip(translations, places, strict=True):
-            sentence = describe_sentence(model, line, both, ways, matches.get(line, []))
+            sentence = describe_sentence(both, ways, matches.get(line, []))
             pieces.append(sentence.model_dump_json(exclude_none=True).encode())
             await asyncio.sleep(0)
         return list_details(pieces, after=after)

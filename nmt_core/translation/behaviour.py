@@ -61,6 +61,14 @@ class LiteralProbe(Probe):
         return cut_literals(translation, language)
 
 
+class CaselessProbe(Probe):
+    """A change of letters; what a translation says must stay, whatever its case."""
+
+    @override
+    def reduce(self, translation: str, language: str) -> str:
+        return translation.casefold()
+
+
 class Redrawn(LiteralProbe):
     """Other digits in the place of all."""
 
@@ -84,7 +92,7 @@ class Inserted(LiteralProbe):
         return insert_word(line, float(draw.random()), self._literal)
 
 
-class Modified(Probe):
+class Modified(CaselessProbe):
     """A line as a modifier of training pairs changes it."""
 
     def __init__(self, modifier: Modifier) -> None:
@@ -96,12 +104,8 @@ class Modified(Probe):
         changed = self._modifier.modify(Lines(line, ""), draw).source
         return changed if changed != line else ""
 
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return translation.casefold()
 
-
-class MistypedWord(Probe):
+class MistypedWord(CaselessProbe):
     """A word of four letters or more with a typing error."""
 
     name = "a typing error"
@@ -114,10 +118,6 @@ class MistypedWord(Probe):
         word = words[int(draw.integers(len(words)))]
         mistyped = TypingErrors(language).mistype(word[0], draw)
         return line[: word.start()] + mistyped + line[word.end() :] if mistyped != word[0] else ""
-
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return translation.casefold()
 
 
 PROBES: tuple[Probe, ...] = (

@@ -29,6 +29,8 @@ def link_translated(
     if not source or not target:
         return []
     if translation.attention is None:
-        translation = translation._replace(attention=translator.attention(text, translation))
-    tokens = text.tokens[: translator.config.max_source_tokens]
-    return align_words(text.line, source, tokens, translation, translation.text, target)
+        translation = translation._replace(
+            attention=translator.attention(text, translation),
+            source_tokens=tuple(translator.cut(text)),
+        )
+    return align_words(text.line, source, translation, translation.text, target)

@@ -237,26 +237,28 @@ class Protector:
             tokenized = replace(self.source.tokenize(read), tag=line.tag)
         return ProtectedLine(text, literals, tokenized, masked, odd == "upper", typing_errors)
 
-    def list_tokens(self, given: ProtectedLine) -> list[str]:
-        """Return the tokens of a line as a model reads it, with literals for symbols."""
-        literals = given.masked.literals
-        return [literals[token].text if token in literals else token for token in given.text.tokens]
-
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
         written = translation.text.upper() if given.in_capitals else translation.text
         codes, capitals = self.languages.codes, given.in_capitals
         text = restore(written, given.masked, codes, in_capitals=capitals)
         literals = given.masked.literals
-        tokens = translation.tokens
+        tokens, source_tokens = translation.tokens, translation.source_tokens
         if literals:
             tokens = tuple(self._write(token, literals) for token in tokens)
+            source_tokens = tuple(
+                literals[token].text if token in literals else token for token in source_tokens
+            )
         read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
         breaches = [*check_found(given.literals, text, codes, self.kinds), *flaws]
         return translation._replace(
-            text=text, tokens=tokens, breaches=tuple(breaches), typing_errors=given.typing_errors
+            text=text,
+            tokens=tokens,
+            source_tokens=source_tokens,
+            breaches=tuple(breaches),
+            typing_errors=given.typing_errors,
         )
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:

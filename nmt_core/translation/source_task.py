@@ -9,27 +9,31 @@ from numpy.typing import NDArray
 from nmt_core.base.errors import ConfigError
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.engines.engine import FullEngine
-from nmt_core.text.side import Side
+from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import UNK
 
 
 class SourceTask(NamedTuple):
     """A line to translate."""
 
-    line: str
+    text: Tokenized
     source: list[int]
-    """Numbers of its tokens and EOS; none of an empty line."""
+    """Numbers of its tag, if it has one, of the tokens that are read, and EOS; none of an empty
+    line."""
     prefix: list[str]
     """Tokens of the target language."""
-    tag: str | None
-    """The tag that is the first of the source tokens; None where there is none."""
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens that are read, without the tag."""
+        return self.text.tokens[: len(self.source) - 1 - (self.text.tag is not None)]
 
     def leave_tag(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis with the attention to the text of its source alone."""
         looks = hypothesis.attention
         if looks is None:
             return hypothesis
-        return hypothesis._replace(attention=leave_tag(looks, self.tag))
+        return hypothesis._replace(attention=leave_tag(looks, self.text.tag))
 
 
 def check_tag(tag: str, known: Sequence[str]) -> None:
@@ -83,7 +87,7 @@ def copy_unknown(
     weights = _look([pairs[number] for number in wanting], full)
     for number, looks in zip(wanting, weights, strict=True):
         task, hypothesis = pairs[number]
-        words = source.surfaces(task.line)[: len(task.source) - 1 - (task.tag is not None)]
+        words = source.surfaces(task.text.line)[: len(task.tokens)]
         most = looks[:, : len(words)].argmax(axis=1).tolist()
         for position in range(len(task.prefix), len(hypothesis.tokens)):
             if hypothesis.tokens[position] == UNK:
@@ -101,4 +105,4 @@ def _look(
         [task.source for task, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs]
     )
     assert looks is not None  # for otherwise the search forbids the unknown word
-    return [leave_tag(look, task.tag) for look, (task, _) in zip(looks, pairs, strict=True)]
+    return [leave_tag(look, task.text.tag) for look, (task, _) in zip(looks, pairs, strict=True)]

@@ -27,6 +27,10 @@ class Translation(NamedTuple):
     ids: tuple[int, ...]
     """The tokens' numbers."""
 
+    source_tokens: tuple[str, ...] = ()
+    """The tokens of the line that the model read, without its tag; literals are as they were
+    written where it read symbols. Empty of an empty line, and of what a memory holds."""
+
     attention: NDArray[np.float32] | None = None
     """Attention of each token, and last the end, to each source token, and last its end: (tokens
     + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has

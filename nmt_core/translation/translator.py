@@ -328,7 +328,7 @@ class Translator:
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         texts = [self.source.tokenize(line) for line in lines]
         tasks = [
-            SourceTask(text.line, self._read(text), self._begin(prefix), text.tag)
+            SourceTask(text, self._read(text), self._begin(prefix))
             for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
         ]
         wanted = [task for task in tasks if task.source]
@@ -391,8 +391,9 @@ class Translator:
                 tokens=tuple(words),
                 token_probabilities=tuple(math.exp(log) for log in hypothesis.token_log_probs),
                 ids=hypothesis.tokens,
+                source_tokens=tuple(task.tokens),
                 attention=hypothesis.attention,
             )
-            for words, (_, hypothesis) in zip(tokens, pairs, strict=True)
+            for words, (task, hypothesis) in zip(tokens, pairs, strict=True)
         )
         return [list(islice(written, len(several))) for several in hypotheses]

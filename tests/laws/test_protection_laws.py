@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS
-from nmt_core.server.answers import list_source_tokens
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.protection import warn_of_loss
@@ -217,13 +216,29 @@ def test_typing_errors_are_read_as_what_is_meant_but_not_in_literals(line, read)
 
 @given(LINES)
 def test_source_tokens_are_those_that_attention_belongs_to(line):
-    own = scripted_translator(restorer=Restorer({"haus": "Haus"}, {}))
-    for one in (line, line.upper()):
-        given = own.protector.protect(one)
-        tokens = list_source_tokens(own, one)
-        assert len(tokens) == len(given.text.tokens)
-        assert not {*ALL_SYMBOLS} & {*"".join(tokens)} - {*one}
-    assert list_source_tokens(replace(own, languages=None), line) == own.source.tokens(line)
+    """In whatever form the line was read whose translation is given."""
+
+    def lose_digits(text):
+        return "".join(sign for sign in text if not sign.isdigit())
+
+    for script in (str, lose_digits):
+        own = scripted_translator(script, restorer=Restorer({"haus": "Haus"}, {}))
+        for one in (line, line.upper()):
+            own.engine.asked.clear()
+            [[best]] = own.search([one])
+            read = [len(own.source.tokens(text)) for [text] in own.engine.asked]
+            assert len(best.source_tokens) in read or not read
+            assert not {*ALL_SYMBOLS} & {*"".join(best.source_tokens)} - {*one}
+        [[plain]] = replace(own, languages=None).search([line])
+        assert [*plain.source_tokens] == own.source.tokens(line)
+
+
+def test_source_tokens_are_those_of_the_search_whose_translation_is_given():
+    own = scripted_translator(lambda text: text.replace("12", "7"))
+    [[best]] = own.search(["mit 12 an"])
+    assert own.engine.asked[0] == ["mit 12 an"]
+    assert best.text == "mit 12 an"
+    assert best.source_tokens == ("m", "i", "t", "▁", "12", "▁", "a", "n")
 
 
 def test_a_term_begins_with_a_capital_where_the_line_does():

@@ -17,6 +17,7 @@ class Answer(NamedTuple):
     attention: Sequence[Sequence[float]] | None = None
     confidence: float | None = 1.0
     breaches: Sequence[object] = ()
+    source_tokens: Sequence[str] = ()
 
 
 class Echo:

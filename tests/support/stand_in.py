@@ -76,6 +76,7 @@ class StandIn:
             tokens=tokens,
             token_probabilities=shares,
             ids=(),
+            source_tokens=tuple(self.source.tokens(line)),
             attention=weights if attention else None,
             confidence=0.15 if "?" in line else 0.95,
             typing_errors=(TypingError("wlet", "welt", 6),) if "wlet" in line else (),

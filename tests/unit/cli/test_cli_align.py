@@ -81,9 +81,8 @@ def test_attention_links_words_of_translations(bundle, tmp_path):
         assert {target for _, target in own} == set(range(len(best.text.split())))
         if line and best.text:
             spans = [cut(line), cut(best.text)]
-            stands = align_words(
-                line, spans[0], translator.source.tokens(line), best, best.text, spans[1]
-            )
+            assert best.source_tokens == (*translator.source.tokens(line),)
+            stands = align_words(line, spans[0], best, best.text, spans[1])
             assert own == frozenset((word, place) for place, word in enumerate(stands))
 
 

@@ -12,11 +12,11 @@ def words_of(text, cuts=()):
     return [text[start:end] for start, end in find_words(text, cuts)]
 
 
-def link(source, answer, *, tokens=None, cuts=()):
+def link(source, answer, *, cuts=()):
     """Return for each word of the translation the one it stands for."""
     before = find_words(source, cuts)
     after = find_words(answer.text, carry_cuts(source, cuts, answer.text))
-    links = align_words(source, before, tokens, answer, answer.text, after)
+    links = align_words(source, before, answer, answer.text, after)
     return [
         (answer.text[slice(*word)], source[slice(*before[number])])
         for word, number in zip(after, links, strict=True)
@@ -43,9 +43,10 @@ def test_attention_says_what_stands_for_what():
         "red house",
         ["▁red", "▁ho", "use"],
         [[0, 0.1, 0.9, 0], [0.6, 0.3, 0.1, 0], [0.1, 0.7, 0.2, 0], [0, 0, 0, 1]],
+        source_tokens=["▁mai", "son", "▁rouge"],
     )
 
-    assert link("maison rouge", answer, tokens=["▁mai", "son", "▁rouge"]) == [
+    assert link("maison rouge", answer) == [
         ("red", "rouge"),
         ("house", "maison"),
     ]
@@ -57,7 +58,8 @@ def test_whatever_attention_says_a_word_stands_for_one_of_the_source(target, sou
     before, after = find_words(source), find_words(target)
 
     for answer in (Answer(target, tokens, rows), Answer(target, tokens, rows[:1]), Answer(target)):
-        links = align_words(source, before, tokens, answer, target, after)
+        read = answer._replace(source_tokens=tokens)
+        links = align_words(source, before, read, target, after)
 
         assert len(links) == len(after)
         assert all(-1 <= number < len(before) for number in links)
@@ -96,9 +98,9 @@ def test_a_word_stands_for_that_at_which_its_tokens_look_most(order, whole):
     of_word = [number for number, parts in enumerate(source) for _ in parts]
     rows = [[float(of_word[n] == link) for n in range(len(tokens))] + [0.0] for link in order]
     rows.append([0.0] * len(tokens) + [1.0])
-    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows)
+    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows, source_tokens=tokens)
 
-    found = link(" ".join(there), answer, tokens=tokens)
+    found = link(" ".join(there), answer)
 
     assert found == [(word, there[number]) for word, number in zip(here, order, strict=True)]
 
@@ -132,11 +134,9 @@ def test_letters_have_equal_parts_in_what_their_token_looks_at(chance):
     (source, source_tokens, there), (target, tokens, here) = (draw_tokens(chance) for _ in range(2))
     rows = np.array([[chance.random() ** 9 for _ in (*source_tokens, "")] for _ in (*tokens, "")])
     looks = here @ rows[:-1, :-1] @ there.T
-    answer = Answer(target, tokens, rows)
+    answer = Answer(target, tokens, rows, source_tokens=source_tokens)
 
-    links = align_words(
-        source, find_words(source), source_tokens, answer, target, find_words(target)
-    )
+    links = align_words(source, find_words(source), answer, target, find_words(target))
 
     np.testing.assert_allclose(looks[range(len(links)), links], looks.max(axis=1))
 
@@ -147,9 +147,10 @@ def test_of_words_that_are_looked_at_alike_the_nearest_is_taken(count, chosen):
     there = [f"quelle{letter}" for letter in "abcdef"[:count]]
     here = [f"target{letter}" for letter in "ghijkl"[:count]]
     rows = [[1 / count] * count + [0.0] for _ in here] + [[0.0] * count + [1.0]]
-    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows)
+    read = [f"▁{word}" for word in there]
+    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows, source_tokens=read)
 
-    found = link(" ".join(there), answer, tokens=[f"▁{word}" for word in there])
+    found = link(" ".join(there), answer)
 
     assert found[chosen] == (here[chosen], there[chosen])
 
@@ -160,7 +161,7 @@ def test_the_second_of_two_words_that_were_kept_stands_for_the_second():
     answer = Answer("H2O and H2O")
     after = find_words(answer.text, carry_cuts(source, [1, 2, 9, 10], answer.text))
 
-    assert align_words(source, before, None, answer, answer.text, after) == list(range(7))
+    assert align_words(source, before, answer, answer.text, after) == list(range(7))
 
 
 def test_words_at_about_the_same_place_are_told_by_their_middles():

@@ -59,7 +59,8 @@ def text_of(items):
 
 def place(passage, answer):
     plan = Plan([passage], Segmenter("en", str.split))
-    [items] = plan.place([answer(line) for line in plan.lines])
+    answers = [answer(line)._replace(source_tokens=line.split()) for line in plan.lines]
+    [items] = plan.place(answers)
     return items
 
 
@@ -232,4 +233,4 @@ def test_a_sentence_that_is_translated_to_nothing_stays():
     [span] = Segmenter("en").find_sentences("One.")
     passage = passage_of(["One."])
 
-    assert place_marks(passage, [Sentence(span, "One.", None, Answer(" \n"))]) == passage.items
+    assert place_marks(passage, [Sentence(span, "One.", Answer(" \n"))]) == passage.items

@@ -125,6 +125,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         "B",
         score=-0.25,
         tokens=("▁B",),
+        source_tokens=("▁b", "▁b"),
         confidence=0.98765,
         breaches=(BREACH,),
         typing_errors=(TypingError("hasu", "haus", 0),),
@@ -132,7 +133,7 @@ def test_a_sentence_is_described_by_its_best_translation():
     )._replace(token_probabilities=(0.123456, 1.0))
     other = translation("C", score=-0.75)
     places = [Place("(", "b b"), Place("[", "B")]
-    found = describe_sentence(model_of(StandIn()), "b b", places, [best, other], []).model_dump()
+    found = describe_sentence(places, [best, other], []).model_dump()
     attention = found.pop("attention")
     assert np.allclose(attention, [[0.1234, 0.8766]], atol=1.1e-4)
     assert found == {
@@ -142,7 +143,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         "text": "B",
         "score": -0.25,
         "confidence": 0.9877,
-        "source_tokens": StandIn().source.tokens("b b"),
+        "source_tokens": ["▁b", "▁b"],
         "tokens": ["▁B"],
         "probabilities": [0.1235, 1.0],
         "alternatives": [{"text": "C", "score": -0.75}],
@@ -151,7 +152,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         "origin": "model",
         "matches": [],
     }
-    plain = describe_sentence(model_of(StandIn()), "b", places, [other], [])
+    plain = describe_sentence(places, [other], [])
     assert (plain.attention, plain.confidence, plain.alternatives) == (None, None, [])
 
 

@@ -16,6 +16,7 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.data.modifiers import Title
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.literals.checking import Breach
+from nmt_core.text.side import Tokenized
 from nmt_core.translation import golden
 from nmt_core.translation.attention import END, trace_attention
 from nmt_core.translation.behaviour import (
@@ -146,11 +147,11 @@ def test_attention_to_the_text_has_the_sums_of_attention_to_all(looks):
 def test_a_task_leaves_the_tag_out_of_its_attention():
     looks = np.array([[0.5, 0.25, 0.25]], np.float32)
     found = Hypothesis((), 0.0, 0.0, ())._replace(attention=looks)
-    tagged = SourceTask("x", [4, 5, 2], [], "own").leave_tag(found)
+    tagged = SourceTask(Tokenized("x", ["x"], "own"), [4, 5, 2], []).leave_tag(found)
     assert tagged.attention.tolist() == [[0.5, 0.5]]
-    assert SourceTask("x", [5, 2], [], None).leave_tag(found).attention is looks
+    assert SourceTask(Tokenized("x", ["x"]), [5, 2], []).leave_tag(found).attention is looks
     bare = Hypothesis((), 0.0, 0.0, ())
-    assert SourceTask("x", [5, 2], [], "own").leave_tag(bare) is bare
+    assert SourceTask(Tokenized("x", ["x"], "own"), [5, 2], []).leave_tag(bare) is bare
 
 
 def test_a_tag_is_known_or_told():
@@ -178,8 +179,8 @@ def test_unknown_words_are_those_that_attention_looks_at_most(seen, tag):
 
     tokens = [["a", "<unk>", "<unk>"], ["b", "c"]]
     pairs = [
-        (SourceTask("x y z", numbers, ["a"], tag), found),
-        (SourceTask("u", [5, 2], [], None), plain),
+        (SourceTask(Tokenized("x y z", ["x", "y", "z"], tag), numbers, ["a"]), found),
+        (SourceTask(Tokenized("u", ["u"]), [5, 2], []), plain),
     ]
     copy_unknown(pairs, tokens, source, lambda: SimpleNamespace(attend=attend))
     assert tokens == [["a", "x", "z"], ["b", "c"]]
