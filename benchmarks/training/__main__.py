@@ -92,8 +92,20 @@ class Speed(NamedTuple):
         )
 
 
-def run(command: Sequence[str], count_tokens: Callable[[str], int], *, threads: int) -> Run:
+def run(
+    command: Sequence[str],
+    count_tokens: Callable[[str], int],
+    *,
+    threads: int,
+    folder: Path | None = None,
+) -> Run:
     """Run a program to its end; what it says tells how many target tokens it has trained on.
+
+    Args:
+        command: the program and its arguments.
+        count_tokens: returns the target tokens of what it has said.
+        threads: of a process.
+        folder: where it works; None for here.
 
     Raises:
         CalledProcessError: if it fails; what it has said is shown.
@@ -102,7 +114,12 @@ def run(command: Sequence[str], count_tokens: Callable[[str], int], *, threads: 
     began = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            env=environment,
+            cwd=folder,
         )
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began

@@ -14,6 +14,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, astuple
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -24,7 +25,7 @@ import torch.nn.functional as F
 import typer
 from torch import Tensor, nn
 
-from benchmarks.training.work import DROPOUT, HEADS, INNER, LAYERS, VOCABULARY, WIDTH, draw_pairs
+from benchmarks.training.work import SHAPE, VOCABULARY, draw_pairs
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
@@ -54,18 +55,16 @@ class Plain(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         warnings.filterwarnings("ignore", message="enable_nested_tensor")
-        self.table = nn.Embedding(VOCABULARY, WIDTH)
-        nn.init.normal_(self.table.weight, std=WIDTH**-0.5)
-        self.transformer = nn.Transformer(
-            WIDTH, HEADS, LAYERS, LAYERS, INNER, DROPOUT, batch_first=True, norm_first=True
-        )
+        self.table = nn.Embedding(VOCABULARY, SHAPE.width)
+        nn.init.normal_(self.table.weight, std=SHAPE.width**-0.5)
+        self.transformer = nn.Transformer(*astuple(SHAPE), batch_first=True, norm_first=True)
         self.positions: Tensor
-        self.register_buffer("positions", sinusoids(512, WIDTH), persistent=False)
+        self.register_buffer("positions", sinusoids(512, SHAPE.width), persistent=False)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """Return words plus positions."""
-        words = self.table(tokens) * math.sqrt(WIDTH)
-        return F.dropout(words + self.positions[: tokens.size(1)], DROPOUT, self.training)
+        words = self.table(tokens) * math.sqrt(SHAPE.width)
+        return F.dropout(words + self.positions[: tokens.size(1)], SHAPE.dropout, self.training)
 
     def loss(self, batch: Batch) -> Tensor:
         """Return the mean cross entropy per token."""
@@ -91,12 +90,13 @@ class Products(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        square, inner, outer = (WIDTH, WIDTH), (INNER, WIDTH), (WIDTH, INNER)
+        width, within = SHAPE.width, SHAPE.feed_forward_width
+        square, inner, outer = (width, width), (within, width), (width, within)
         encoder = [square] * 4 + [inner, outer]
         decoder = [square] * 6 + [inner, outer]  # and two for the source
-        self.source = self._draw((encoder + [square] * 2) * LAYERS)
-        self.target = self._draw(decoder * LAYERS)
-        self.output = self._draw([(VOCABULARY, WIDTH)])
+        self.source = self._draw((encoder + [square] * 2) * SHAPE.encoder_layers)
+        self.target = self._draw(decoder * SHAPE.decoder_layers)
+        self.output = self._draw([(VOCABULARY, SHAPE.width)])
 
     def _draw(self, shapes: Iterable[tuple[int, int]]) -> nn.ParameterList:
         return nn.ParameterList(nn.init.xavier_uniform_(torch.empty(shape)) for shape in shapes)
@@ -123,12 +123,7 @@ def build(system: System) -> tuple[nn.Module, Callable[[Batch], Tensor]]:
         other = Plain() if system is System.PLAIN else Products()
         return other, other.loss
     config = TransformerConfig(
-        width=WIDTH,
-        heads=HEADS,
-        encoder_layers=LAYERS,
-        decoder_layers=LAYERS,
-        feed_forward_width=INNER,
-        dropout=DROPOUT,
+        **asdict(SHAPE),
     )
     ours = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY)
     return ours, partial(compute_loss, ours)

@@ -6,23 +6,19 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
 from rich.console import Console
 
-from benchmarks.training.work import (
-    DROPOUT,
-    HEADS,
-    INNER,
-    LAYERS,
-    VOCABULARY,
-    WIDTH,
-    Work,
-)
+from benchmarks.training.work import Work
 
 ENVIRONMENTS = Path(".peers")
 """Where toolkits are installed, each once."""
+
+SPECIALS = 4
+"""Tokens that eole adds to those of a text."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,9 @@ class Peer:
     returns the command."""
     count_tokens: Callable[..., int]
     """Takes what it has written and the number of updates; returns target tokens, no padding."""
+    translate: Callable[[Path, Path, Path, int, Path], list[str]]
+    """Takes the folder of its programs, the one that training has written into, a text, a beam size
+    and a file; returns the command that writes translations of the text's lines into the file."""
 
     def install(self, name: str) -> Path:
         """Install it unless it is there; return the folder of its programs.
@@ -56,7 +55,12 @@ class Peer:
 def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[str]:
     """Return eole's command for some updates; its settings are written into the folder."""
     vocabulary = folder / "vocabulary"
-    vocabulary.write_text("".join(f"{token}\t1\n" for token in work.tokens.read_text().split()))
+    tokens = work.read_tokens()
+    vocabulary.write_text("".join(f"{token}\t1\n" for token in tokens))
+    shape = work.shape
+    schedule: dict[str, Any] = {"learning_rate": 0.0001}
+    if work.warmup:
+        schedule = {"learning_rate": 2, "decay_method": "noam", "warmup_steps": work.warmup}
     settings = {
         "seed": 1,
         "data": {"corpus": {"path_src": str(work.source), "path_tgt": str(work.target)}},
@@ -64,8 +68,8 @@ def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[s
         "src_vocab": str(vocabulary),
         "tgt_vocab": str(vocabulary),
         "share_vocab": True,
-        "src_vocab_size": VOCABULARY,
-        "tgt_vocab_size": VOCABULARY,
+        "src_vocab_size": len(tokens) + SPECIALS,
+        "tgt_vocab_size": len(tokens) + SPECIALS,
         "vocab_size_multiple": 1,
         "save_data": str(folder / "data"),
         "overwrite": True,
@@ -73,14 +77,14 @@ def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[s
         "model": {
             "architecture": "transformer",
             "embeddings": {
-                "word_vec_size": WIDTH,
+                "word_vec_size": shape.width,
                 "position_encoding_type": "SinusoidalInterleaved",
             },
-            "hidden_size": WIDTH,
-            "encoder": {"layers": LAYERS},
-            "decoder": {"layers": LAYERS},
-            "heads": HEADS,
-            "transformer_ff": INNER,
+            "hidden_size": shape.width,
+            "encoder": {"layers": shape.encoder_layers},
+            "decoder": {"layers": shape.decoder_layers},
+            "heads": shape.heads,
+            "transformer_ff": shape.feed_forward_width,
             "mlp_activation_fn": "relu",
             "add_qkvbias": True,
             "add_final_linear_bias": True,
@@ -99,9 +103,9 @@ def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[s
             "accum_count": [1],
             "optim": "adam",
             "adam_beta2": 0.98,
-            "learning_rate": 0.0001,
+            **schedule,
             "max_grad_norm": 1,
-            "dropout": [DROPOUT],
+            "dropout": [shape.dropout],
             "attention_dropout": [0.0],
             "label_smoothing": 0.1,
             "train_steps": steps,
@@ -122,11 +126,29 @@ def count_eole_tokens(said: str, steps: int) -> int:
     return int(mean) * steps
 
 
+def translate_by_eole(
+    programs: Path, folder: Path, text: Path, beam_size: int, written: Path
+) -> list[str]:
+    """Return eole's command that translates a text of tokens."""
+    options = {
+        "model_path": folder / "model",
+        "src": text,
+        "output": written,
+        "beam_size": beam_size,
+        "batch_type": "tokens",
+        "batch_size": 2048,
+        "compute_dtype": "fp32",
+    }
+    given = [word for name, value in options.items() for word in (f"-{name}", str(value))]
+    return [str(programs / "eole"), "predict", *given]
+
+
 PEERS: Mapping[str, Peer] = {
     "eole": Peer(
         # it imports aiohttp, but does not ask for it
         ("eole==0.6.4", "aiohttp==3.14.5", f"torch=={torch.__version__.partition('+')[0]}"),
         prepare_eole,
         count_eole_tokens,
+        translate_by_eole,
     )
 }

@@ -1,19 +1,36 @@
-"""The same work for all systems: a small pre-norm Transformer, and text as long as captions."""
+"""The same work for all systems: a pre-norm Transformer, and text of which each token is a word."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-VOCABULARY, WIDTH, HEADS, LAYERS, INNER, DROPOUT = 8000, 256, 4, 3, 1024, 0.2
+VOCABULARY = 8000
+"""Tokens of the random text."""
 
 FIRST_WORD = 4
 """Numbers below it are those of special tokens."""
 
 
 @dataclass(frozen=True)
+class Shape:
+    """A pre-norm Transformer whose embeddings and output share their weights."""
+
+    width: int
+    heads: int
+    encoder_layers: int
+    decoder_layers: int
+    feed_forward_width: int
+    dropout: float
+
+
+SHAPE = Shape(256, 4, 3, 3, 1024, 0.2)
+"""Of the model whose speed is measured."""
+
+
+@dataclass(frozen=True)
 class Work:
-    """Text, its tokens between spaces, and how to go through it."""
+    """Text, its tokens between spaces, and what is to learn from it."""
 
     source: Path
     target: Path
@@ -21,6 +38,14 @@ class Work:
     """Every token once, one a line."""
     batch_tokens: int
     """The most target tokens of a batch, padding counted."""
+    shape: Shape = SHAPE
+    warmup: int = 0
+    """Updates in which the learning rate grows before it falls, as in Vaswani et al. 2017, section
+    5.3; 0 keeps it at a ten-thousandth, where speed alone counts."""
+
+    def read_tokens(self) -> list[str]:
+        """Return every token once."""
+        return self.tokens.read_text().split()
 
 
 def draw_pairs(count: int = 8000) -> list[tuple[list[int], list[int]]]:

@@ -163,6 +163,29 @@ def draw_comparison(
     _save(figure, path)
 
 
+def draw_costs(path: Path, panels: Mapping[str, Sequence[Curve]], *, metric: str) -> None:
+    """Write a PNG of scores over costs, a panel for each kind of cost, on a logarithmic scale.
+
+    Args:
+        path: where to write.
+        panels: a curve for each system, by what their x counts; a system has one colour in all.
+        metric: what the curves' y is.
+    """
+    labels = dict.fromkeys(curve.label for curves in panels.values() for curve in curves)
+    colors = dict(zip(labels, _colors(len(labels)), strict=True))
+    figure = Figure(figsize=(5.5 * len(panels), 3.8), layout="constrained")
+    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (cost, curves) in zip(all_axes, panels.items(), strict=True):
+        for curve in curves:
+            axes.plot(curve.x, curve.y, "o-", color=colors[curve.label], label=curve.label)
+        axes.set_xscale("log")
+        axes.set_xlabel(cost)
+        axes.set_ylabel(metric)
+        axes.legend(frameon=False)
+        _tidy(axes)
+    _save(figure, path)
+
+
 def draw_words(
     path: Path,
     panels: Mapping[str, Float[np.ndarray, "N 2"]],
