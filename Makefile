@@ -138,10 +138,10 @@ test: test-fast ## All tests but those of make test-orchestration
 	$(SLOWLY) "slow and not orchestration" -n auto
 
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
-	$(SLOWLY) orchestration -n 3
+	$(SLOWLY) orchestration -n 4
 
 test-all: postgresql test-fast ## All tests; the slow ones and those with servers side by side
-	$(SLOWLY) slow -n 3
+	$(SLOWLY) slow -n 4
 
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }

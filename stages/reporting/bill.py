@@ -6,8 +6,8 @@ serial number nor time, so that the same packages give the same bytes.
 
 import platform
 from collections.abc import Iterable
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from typing import Any
+from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from packaging.requirements import Requirement
@@ -66,9 +66,18 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
     }
 
 
-def resolve_requirements(names: Iterable[str]) -> list[Distribution]:
+class Package(NamedTuple):
+    """An installed package."""
+
+    name: str
+    """Canonical."""
+    metadata: PackageMetadata
+    """Read once, as it is parsed at each access to that of a ``Distribution``."""
+
+
+def resolve_requirements(names: Iterable[str]) -> list[Package]:
     """Return the installed packages of these names and all that they need, by name."""
-    distributions: dict[str, Distribution] = {}
+    distributions: dict[str, Package] = {}
     seen: set[tuple[str, str]] = set()
     waiting = [(canonicalize_name(name), "") for name in names]
     while waiting:
@@ -76,36 +85,38 @@ def resolve_requirements(names: Iterable[str]) -> list[Distribution]:
         if (name, extra) in seen:
             continue
         seen.add((name, extra))
-        try:
-            distributions[name] = distribution(name)
-        except PackageNotFoundError:  # an extra that is not installed, or built into another
-            continue
-        for need in map(Requirement, distributions[name].requires or []):
+        if name not in distributions:
+            try:
+                distributions[name] = Package(name, metadata(name))
+            except PackageNotFoundError:  # an extra that is not installed, or built into another
+                continue
+        needs = distributions[name].metadata.get_all("Requires-Dist") or []
+        for need in map(Requirement, needs):
             if need.marker is None or need.marker.evaluate({"extra": extra}):
                 waiting += [(canonicalize_name(need.name), wanted) for wanted in ("", *need.extras)]
     return [distributions[name] for name in sorted(distributions)]
 
 
-def _component(package: Distribution) -> dict[str, Any]:
-    name = canonicalize_name(package.name)
-    purl = f"pkg:pypi/{name}@{quote(package.version, safe='')}"
+def _component(package: Package) -> dict[str, Any]:
+    name, version = package.name, package.metadata["Version"]
+    purl = f"pkg:pypi/{name}@{quote(version, safe='')}"
     return {
         "type": "library",
         "bom-ref": purl,
         "name": name,
-        "version": package.version,
+        "version": version,
         "licenses": _licences(package),
         "purl": purl,
     }
 
 
-def _licences(package: Distribution) -> list[dict[str, Any]]:
+def _licences(package: Package) -> list[dict[str, Any]]:
     """Return the licence in the package's metadata: an SPDX expression, or names."""
-    metadata = package.metadata.json
-    if expression := metadata.get("license_expression"):
+    known = package.metadata.json
+    if expression := known.get("license_expression"):
         return [{"expression": expression}]
-    named = [line for line in metadata.get("classifier", ()) if line.startswith("License ::")]
+    named = [line for line in known.get("classifier", ()) if line.startswith("License ::")]
     names = {line.split(" :: ")[-1] for line in named} - {"OSI Approved"}
-    if not names and (text := str(metadata.get("license", "")).strip()):
+    if not names and (text := str(known.get("license", "")).strip()):
         names = {text.splitlines()[0]}
     return [{"license": {"name": name}} for name in sorted(names)]

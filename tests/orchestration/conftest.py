@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(1800))  # fixtures included, on a busy machine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder():
     """A folder that user postgres can come to, unlike pytest's own."""
     path = Path(tempfile.mkdtemp(prefix="nmt-servers-"))
@@ -43,9 +43,11 @@ def postgresql():
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def topology(postgresql, folder):
     """Prefect and MLflow on PostgreSQL and S3, at ports that are free.
+
+    They end with the last test of this folder, for they are busy even while nobody asks them.
 
     ``topology.environment`` is what workers and stages need. A test that stops or kills a server
     (``topology.postgres``, ``store``, ``prefect``, ``mlflow``) starts it again: ``start()`` waits
@@ -60,7 +62,7 @@ def topology(postgresql, folder):
         assert [] == at_work_in(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def fleet(topology, tmp_path_factory):
     """Clones, workers and runs on the servers."""
     fleet = Fleet(topology, tmp_path_factory.mktemp("fleet"))

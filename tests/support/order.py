@@ -1,14 +1,14 @@
 """Which files of tests begin: those that take longest, so that none is left over at the end."""
 
 LONGEST = (
-    "e2e/test_demo.py",
-    "e2e/test_pipeline.py",
     "orchestration/test_retrain.py",
-    "orchestration/test_readme.py",
     "orchestration/test_faults.py",
-    "orchestration/test_kills.py",
+    "e2e/test_demo.py",
     "orchestration/test_ways.py",
+    "e2e/test_pipeline.py",
+    "orchestration/test_readme.py",
     "orchestration/test_operations.py",
+    "orchestration/test_kills.py",
     "integration/test_compare.py",
     "integration/test_flow.py",
     "integration/test_planning.py",

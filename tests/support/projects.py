@@ -42,6 +42,9 @@ SMALL = {
     "evaluate.threads": 1,
     "evaluate.resamples": 10,
     "evaluate.pictures": 1,
+    "evaluate.choose_length_penalty": "false",
+    "evaluate.behaviour.lines": 8,
+    "export.shortlist": "null",
     "export.golden_sentences": 3,
 }
 """Settings with which any preset is done in seconds, once its shape is small."""
@@ -62,11 +65,12 @@ def overrides(**settings):
 
 
 SCHEDULE = {
+    "evaluate.pictures": 0,
     "train.budget.steps": STEPS,
     "train.training.validate_every": VALIDATE_EVERY,
     "train.training.ema_decay": 0.9,
 }
-TINY = f"data=demo model=transformer {overrides(**SMALL, **TRANSFORMER, **SCHEDULE)}"
+TINY = f"data=demo model=transformer {overrides(**(SMALL | TRANSFORMER | SCHEDULE))}"
 
 
 def a_users_environment():

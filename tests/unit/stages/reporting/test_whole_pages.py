@@ -611,9 +611,10 @@ def test_rates_by_tokens_begin_with_none_and_rise_evenly_to_each_validation(step
     ],
 )
 def test_a_licence_is_an_expression_or_its_names_in_order(metadata, licences):
-    package = SimpleNamespace(
-        metadata=SimpleNamespace(json=metadata), name="My_Own.Package", version="1.0+x y"
-    )
+    class Metadata(dict):
+        json = metadata
+
+    package = bill.Package("my-own-package", Metadata(Version="1.0+x y"))
     purl = "pkg:pypi/my-own-package@1.0%2Bx%20y"
     assert bill._component(package) == {
         "type": "library",
