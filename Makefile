@@ -175,8 +175,9 @@ serve: $(READY) ## Translate with the champion over HTTP and on a page, http://1
 	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
 	  $(if $(MEMORY),--memory $(MEMORY)) $(if $(SHADOW),--shadow $(SHADOW))
 
-bench: $(READY) ## Measure training against a plain loop and other toolkits, in one run [PEERS="eole" RECORD=1]
+bench: $(READY) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
+	python -m benchmarks.quality $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
 
 gpu-check: $(READY) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
 	python -m benchmarks.gpu $(if $(RECORD),--record)

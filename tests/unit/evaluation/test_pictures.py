@@ -15,6 +15,7 @@ from nmt_core.evaluation.pictures import (
     Interval,
     draw_attention_map,
     draw_comparison,
+    draw_costs,
     draw_learning_curve,
     draw_words,
 )
@@ -246,6 +247,23 @@ def test_every_axis_says_what_it_shows(monkeypatch):
         learning.get_xlabel(),
         learning.get_ylabel(),
     )
+
+
+def test_a_system_has_one_colour_over_all_costs_which_are_drawn_by_factors(monkeypatch):
+    panels = {
+        "seconds": [Curve("ours", [1, 10], [3.0, 4.0]), Curve("theirs", [5], [2.0])],
+        "lines": [Curve("theirs", [7], [2.0]), Curve("ours", [2, 3], [4.0, 3.5])],
+    }
+    drawn = drawn_panels(monkeypatch, draw_costs, panels, metric="BLEU")
+    colors = [{line.get_label(): line.get_color() for line in axes.lines} for axes in drawn]
+    points = [{line.get_label(): [*line.get_xdata()] for line in axes.lines} for axes in drawn]
+
+    assert colors[0] == colors[1]
+    assert len({*colors[0].values()}) == 2
+    assert points == [{"ours": [1, 10], "theirs": [5]}, {"ours": [2, 3], "theirs": [7]}]
+    assert ["seconds", "lines"] == [axes.get_xlabel() for axes in drawn]
+    assert {("BLEU", "log")} == {(axes.get_ylabel(), axes.get_xscale()) for axes in drawn}
+    assert {"ours", "theirs"} == {text.get_text() for text in drawn[0].get_legend().get_texts()}
 
 
 def test_words_of_the_source_stand_above_their_columns(monkeypatch):
