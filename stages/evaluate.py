@@ -270,14 +270,15 @@ def judge_confidence(
     fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
     tested, good_tested = select_searched(params, *test, language=language)
     estimated = fitted.estimate(*tested)
-    reliability = measure_reliability(estimated, good_tested, **drawn)
+    judged = np.array([fitted.can_judge(one) for one in tested[1]], dtype=bool)
+    reliability = measure_reliability(estimated[judged], good_tested[judged], **drawn)
     own = measure_reliability(held_out, good, **drawn)
     assert own is not None  # for it was fitted on both kinds
-    each = iter(estimated.tolist())
+    each = iter(estimated[judged].tolist())
     return {
         "model": fitted.model_copy(update={"reliability": reliability}).model_dump(mode="json"),
         "cross_validated": own.model_dump(mode="json"),
-    }, [next(each) if was_searched(found) else None for found in test[2]]
+    }, [next(each) if fitted.can_judge(found) else None for found in test[2]]
 
 
 def select_searched(

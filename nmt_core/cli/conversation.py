@@ -11,10 +11,12 @@ from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
 from nmt_core.cli.records import (
+    UNKNOWN,
     describe_doubt,
     format_breaches,
     format_typing_errors,
     is_doubtful,
+    is_unlike_training,
 )
 from nmt_core.cli.translate_options import Beginnings, Search
 from nmt_core.translation.confidence import name_level
@@ -49,6 +51,9 @@ def translate_interactively(search: Search, beginnings: Beginnings, flag_below: 
             console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
         if errors := translations[0].typing_errors:
             console.print(f"Taken for mistyped: {format_typing_errors(errors)}.", style="yellow")
+        if is_unlike_training(translations[0]):
+            words = ", ".join(translations[0].unknown_words)
+            console.print(f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}: {words}.", style="yellow")
         if is_doubtful(translations[0], flag_below):
             doubt = describe_doubt(flag_below)
             console.print(f"{doubt[0].upper()}{doubt[1:]}.", style="yellow")

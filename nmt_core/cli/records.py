@@ -9,6 +9,9 @@ from nmt_core.translation.translation import Translation
 MOST_NUMBERS = 10
 """Line numbers that one message names."""
 
+UNKNOWN = "never read in training, so that nobody can tell whether the translation is good"
+"""Said of words."""
+
 
 def format_records(
     number: int,
@@ -49,6 +52,11 @@ def format_typing_errors(typing_errors: Iterable[TypingError]) -> str:
     return ", ".join(f"{one.meant} for {one.word}" for one in typing_errors)
 
 
+def is_unlike_training(translation: Translation) -> bool:
+    """Tell whether words that training never had leave a translation without a confidence."""
+    return bool(translation.unknown_words) and translation.confidence is None
+
+
 def format_confidence(confidence: float | None) -> str:
     """Return a confidence as ``0.87``, or ``-`` where there is none."""
     return "-" if confidence is None else f"{confidence:.2f}"
@@ -70,7 +78,14 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
     mistyped = {
         n: format_typing_errors(one.typing_errors) for n, one in best.items() if one.typing_errors
     }
-    for what, told in (("not as in the source", broken), ("taken for mistyped", mistyped)):
+    unknown = {
+        n: ", ".join(one.unknown_words) for n, one in best.items() if is_unlike_training(one)
+    }
+    for what, told in (
+        ("not as in the source", broken),
+        ("taken for mistyped", mistyped),
+        (UNKNOWN, unknown),
+    ):
         if told:
             lines = [f"line {number}: {words}" for number, words in told.items()]
             yield f"{what}: {name_first(lines, '; ')}"

@@ -127,6 +127,7 @@ def describe_sentence(
         alternatives=[Alternative(text=other.text, score=other.score) for other in others],
         checks=list_checks(best),
         typing_errors=[Mistyped(text=one.word, read=one.meant) for one in best.typing_errors],
+        unknown_words=list(best.unknown_words),
         origin=best.origin,
         matches=matches,
     )
@@ -138,9 +139,15 @@ def list_checks(translation: Translation) -> list[Check]:
 
 
 def find_confidence(translations: Sequence[Sequence[Translation]]) -> float | None:
-    """Return the lowest confidence of sentences, of each its best translation; None without any."""
-    told = (best.confidence for best, *_ in translations)
-    return round_confidence(min((one for one in told if one is not None), default=None))
+    """Return the lowest confidence of sentences, of each its best translation.
+
+    None without any, or where one of them is unlike what confidence was fitted on.
+    """
+    best = [first for first, *_ in translations]
+    if any(one.unknown_words and one.confidence is None for one in best):
+        return None
+    told = (one.confidence for one in best if one.confidence is not None)
+    return round_confidence(min(told, default=None))
 
 
 def round_confidence(confidence: float | None) -> float | None:

@@ -189,6 +189,8 @@ class SentenceDetails(Body):
     """What of the sentence did not come through."""
     typing_errors: list[Mistyped]
     """Its typing errors."""
+    unknown_words: list[str]
+    """Its words that the training text never had; where it has some, `confidence` may be absent."""
     origin: Literal["model", "memory"]
     """Who translated it: the model, or somebody whose approved translation the memory holds; that
     has no tokens."""
@@ -383,18 +385,3 @@ def explain_problem(error: ValidationError) -> RequestError:
         rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
         message = f"{name} must be {rule}, got {shorten(given)}"
     return RequestError(400, message)
-
-
-def check_text(texts: list[str]) -> None:
-    """Make sure that texts hold whole characters.
-
-    Raises:
-        RequestError: if one holds half a character, as JSON can write it.
-    """
-    for text in texts:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise RequestError(
-                400, "a text holds half a character (a lone surrogate); send whole ones"
-            ) from None

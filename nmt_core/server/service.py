@@ -27,7 +27,7 @@ from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
-from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest, check_text
+from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.shadow import Shadow
 from nmt_core.server.suggestions import SuggestionBox
@@ -35,6 +35,7 @@ from nmt_core.server.texts import (
     CutSettings,
     Manuscript,
     Sent,
+    check_text,
     find_places,
     prepare,
     prepare_apart,

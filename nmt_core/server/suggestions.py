@@ -10,8 +10,9 @@ from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.server.errors import RequestError, beyond_limit, missing
 from nmt_core.server.limits import RateLimit, User
 from nmt_core.server.models import ServedModel
-from nmt_core.server.schemas import SuggestRequest, check_text
+from nmt_core.server.schemas import SuggestRequest
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.texts import check_text
 from nmt_core.text.languages import Languages
 
 _log = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
 from nmt_core.documents.translator import SourceSide
 from nmt_core.documents.units import count_left
+from nmt_core.server.errors import RequestError
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """Readers of texts, by format."""
@@ -210,3 +211,18 @@ def _match(text: str, wanted: str, start: int) -> int | None:
             return None
         at += 1
     return at
+
+
+def check_text(texts: list[str]) -> None:
+    """Make sure that texts hold whole characters.
+
+    Raises:
+        RequestError: if one holds half a character, as JSON can write it.
+    """
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RequestError(
+                400, "a text holds half a character (a lone surrogate); send whole ones"
+            ) from None

@@ -144,20 +144,29 @@ class Restorer:
             line: the line.
             keep: texts whose words are right as they are.
         """
-        if not self.spelling.frequent:
-            return ()
-        right = {word.lower() for text in keep for word in _WORD.findall(text)}
         words = _WORD.findall(line)
-        unknown = {
-            word
-            for word in words
-            if (lowered := word.lower()) not in self.spelling and lowered not in right
-        }
+        unknown = {*self.list_unknown_words(line, keep)}
         if not unknown or KNOWN_IN * sum(word in unknown for word in words) > len(words):
             return ()
         matches = (match for match in _WORD.finditer(line) if match[0] in unknown)
         meant = ((match, self._correct_word(match)) for match in matches)
         return tuple(TypingError(match[0], word, match.start()) for match, word in meant if word)
+
+    def list_unknown_words(self, line: str, keep: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the words of a line that the training text never has, once each, in its case.
+
+        None where the training text was too short to tell.
+
+        Args:
+            line: the line.
+            keep: texts whose words count as known.
+        """
+        if not self.spelling.frequent:
+            return ()
+        known = {word.lower() for text in keep for word in _WORD.findall(text)}
+        words = dict.fromkeys(_WORD.findall(line))
+        lowered = ((word, word.lower()) for word in words)
+        return tuple(w for w, low in lowered if low not in self.spelling and low not in known)
 
     def _correct_word(self, match: regex.Match[str]) -> str | None:
         """Return the word that is meant by an unknown one of a line, in its case, if one is."""

@@ -21,6 +21,9 @@ TENTHS = 10
 FARTHEST = 4.0
 """Standard deviations from the mean of validation text beyond which a feature says no more."""
 
+FEWEST_UNKNOWN = 20
+"""Validation sentences with unknown words without which nothing is known of others with some."""
+
 LONGEST_RUN = 3
 """Tokens of a run whose second occurrence counts as repetition."""
 
@@ -75,6 +78,8 @@ class ConfidenceModel(Config):
     """A translation is good if its chrF beside a reference is at least this."""
     sentences: int
     """Of validation text that it was fitted on."""
+    sentences_unknown: int | None = None
+    """Those of them that have words which training text never had; None if that is not known."""
     intercept: float
     """Log-odds of a translation whose features are all as usual."""
     features: dict[str, FeatureWeight]
@@ -105,10 +110,18 @@ class ConfidenceModel(Config):
         ).T
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
+    def can_judge(self, translation: Translation) -> bool:
+        """Tell whether it was fitted on text of this kind, and the translation was searched for.
+
+        What was fitted on sentences of known words does not tell how a model guesses at others.
+        """
+        strange = self.sentences_unknown is not None and self.sentences_unknown < FEWEST_UNKNOWN
+        return was_searched(translation) and not (strange and translation.unknown_words)
+
     def judge(
         self, sources: Sequence[str], found: Sequence[Sequence[Translation]]
     ) -> list[list[Translation]]:
-        """Return the translations of lines with their confidence; what was not searched has none.
+        """Return the translations of lines with their confidence, where there is one.
 
         Args:
             sources: lines as they were given.
@@ -117,12 +130,10 @@ class ConfidenceModel(Config):
         lines = [source for source, several in zip(sources, found, strict=True) for _ in several]
         estimated = self.estimate(lines, [one for several in found for one in several])
         told = iter(estimated.tolist())
-        return [[set_confidence(one, next(told)) for one in several] for several in found]
+        return [[self._set(one, next(told)) for one in several] for several in found]
 
-
-def set_confidence(translation: Translation, confidence: float) -> Translation:
-    """Return a translation with its confidence; what was not searched has none."""
-    return translation._replace(confidence=confidence) if was_searched(translation) else translation
+    def _set(self, translation: Translation, confidence: float) -> Translation:
+        return translation._replace(confidence=confidence if self.can_judge(translation) else None)
 
 
 def was_searched(translation: Translation) -> bool:

@@ -82,6 +82,7 @@ def fit_confidence(
     return ConfidenceModel(
         good_chrf=good_chrf,
         sentences=len(good),
+        sentences_unknown=sum(bool(one.unknown_words) for one in translations),
         intercept=found.intercept,
         features={
             name: FeatureWeight(mean=mean, scale=scale, weight=weight)

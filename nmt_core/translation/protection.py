@@ -49,6 +49,8 @@ class ProtectedLine(NamedTuple):
     in_capitals: bool
     typing_errors: tuple[TypingError, ...] = ()
     """Its typing errors."""
+    unknown_words: tuple[str, ...] = ()
+    """Words that the training text never had."""
 
 
 @dataclass(frozen=True)
@@ -226,16 +228,21 @@ class Protector:
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
         read = masked.line
         typing_errors: tuple[TypingError, ...] = ()
+        unknown_words: tuple[str, ...] = ()
         if restorer:
             keep = [one.text for one in literals]
             read, typing_errors = restorer.restore(read, keep, case=odd is not None)
+            unknown_words = restorer.list_unknown_words(read, keep)
         if not isinstance(line, Tokenized):
             tokenized = self.source.tokenize(read)
         elif read == text:
             tokenized = line
         else:
             tokenized = replace(self.source.tokenize(read), tag=line.tag)
-        return ProtectedLine(text, literals, tokenized, masked, odd == "upper", typing_errors)
+        in_capitals = odd == "upper"
+        return ProtectedLine(
+            text, literals, tokenized, masked, in_capitals, typing_errors, unknown_words
+        )
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
@@ -259,6 +266,7 @@ class Protector:
             source_tokens=source_tokens,
             breaches=tuple(breaches),
             typing_errors=given.typing_errors,
+            unknown_words=given.unknown_words,
         )
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:

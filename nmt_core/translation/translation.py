@@ -42,10 +42,13 @@ class Translation(NamedTuple):
     typing_errors: tuple[TypingError, ...] = ()
     """Words of the source that were taken for mistyped, and what was read in their place."""
 
+    unknown_words: tuple[str, ...] = ()
+    """Words of the source that the training text never had; empty where that is not known."""
+
     confidence: float | None = None
     """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it. None
-    where nobody can tell: of an empty line, a sample, a translation with a given prefix, or a model
-    without it."""
+    where nobody can tell: of an empty line, a sample, a translation with a given prefix, a line
+    with unknown words where validation text had hardly any, or a model without it."""
 
     origin: Literal["model", "memory"] = "model"
     """Who translated it: the model, or somebody whose approved translation a memory holds, which

@@ -214,6 +214,29 @@ def test_typing_errors_are_read_as_what_is_meant_but_not_in_literals(line, read)
     assert own.engine.asked[0] == [read]
 
 
+@pytest.mark.parametrize(
+    ("line", "unknown"),
+    [
+        ("die Maus steht", ()),
+        ("die Eule steht und die Eule", ("Eule", "und")),
+        ("DIE EULE STEHT UND STEHT", ("eule", "und")),
+        ("die Kaffe steht", ()),
+        ("die Mauss steht", ()),
+        ("eule@example.org steht", ()),
+        ("die Eule steht mit 12", ("Eule", "mit")),
+    ],
+)
+def test_words_that_training_never_had_are_told_however_often_a_line_is_searched(line, unknown):
+    """But for mistyped ones, which are read as others, and those of terms and literals."""
+    words = ["die", "steht", "maus", "haus"]
+    restorer = Restorer({"maus": "Maus"}, {}, SpellingCorrector(words, len(words)))
+    for script in (str, lambda text: text.replace("12", "7")):
+        own = scripted_translator(script, restorer=restorer, glossary={"Kaffe": ("coffee",)})
+        [[best]] = own.search([line])
+        assert best.unknown_words == unknown
+    assert replace(own, restorer=None).search([line])[0][0].unknown_words == ()
+
+
 @given(LINES)
 def test_source_tokens_are_those_that_attention_belongs_to(line):
     """In whatever form the line was read whose translation is given."""

@@ -135,6 +135,22 @@ def test_words_that_are_to_be_kept_and_known_ones_stay(line):
         assert word == after or word in ("hasu", "Dnake", "«Serh»")
 
 
+@given(
+    st.lists(st.sampled_from([*KNOWN, "Eule", "eule", "ZUG", "x", "12", "«Serh»"])).map(" ".join),
+    st.sampled_from(["", "die EULE", "Zug x"]),
+)
+def test_unknown_words_are_those_that_neither_training_nor_what_is_kept_has(line, kept):
+    restorer = Restorer({}, {}, SpellingCorrector(KNOWN, len(KNOWN)))
+    unknown = restorer.list_unknown_words(line, [kept])
+    words = [word.strip("«»") for word in line.split() if word != "12"]
+    assert len({*unknown}) == len(unknown)
+    assert {*unknown} <= {*words}
+    for word in words:
+        known = word.lower() in KNOWN or word.lower() in kept.lower().split()
+        assert (word in unknown) != known
+    assert Restorer({}, {}).list_unknown_words(line) == ()
+
+
 def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():
     lines = ["Das Haus", "Das Haus", "Das Rad", "Das Rad"]
     assert Restorer.learn([*lines, *["haus da"] * 3, *["Rad da"] * 3]).case == {"rad": "Rad"}

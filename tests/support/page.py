@@ -100,10 +100,12 @@ class WordByWord(StandIn):
         return Translation(
             text="".join(tokens).replace("▁", " ").strip(),
             score=-0.3,
-            confidence=0.1 if "Zebra" in line else 0.9,
+            confidence=None if "Eule" in line else 0.1 if "Zebra" in line else 0.9,
+            unknown_words=("Eule",) if "Eule" in line else (),
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),
+            source_tokens=tuple(self.source.tokens(line)),
             attention=weights if attention else None,
             typing_errors=typing_errors,
         )

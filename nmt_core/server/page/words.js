@@ -122,5 +122,8 @@ const FLAWS = {
 export const describeCheck = ({ text, problem }) =>
   problem in FLAWS ? `a sentence ${FLAWS[problem]}` : `${text} did not come through`;
 
+/** Return in words that nobody can tell how good a translation is, for this word. */
+export const describeUnknownWord = (word) => `“${word}” was never read in training`;
+
 /** Return in words what a mistyped word was taken for. */
 export const describeTypingError = ({ text, read }) => `“${text}” read as “${read}”`;

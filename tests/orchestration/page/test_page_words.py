@@ -46,6 +46,14 @@ def test_what_a_mistyped_word_was_read_as_is_told(page):
     assert 0 == page.locator("#translation .doubtful").count()
 
 
+def test_a_word_that_was_never_read_is_told_where_nobody_can_tell_how_good_the_sentence_is(page):
+    write(page, "Der Bericht\nEule")
+    translated(page, "The report\nEule")
+
+    expect(page.locator("#status")).to_have_text("“Eule” was never read in training")
+    assert 1 == page.locator("#translation .doubtful").count()
+
+
 def test_pointing_at_a_word_shows_what_it_comes_from(page):
     write(page, TEXT)
     translated(page, TRANSLATED)

@@ -11,6 +11,7 @@ import pytest
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
+from nmt_core.cli.records import UNKNOWN
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
@@ -130,6 +131,27 @@ def test_words_that_are_taken_for_mistyped_are_told(tmp_path):
     assert "taken for mistyped: line 1: Haus for Huas; line 3: ist for itst\n" in told.stderr
     assert asked.stdout.count("Taken for mistyped: ") == 2
     assert "Haus for Huas." in asked.stdout
+
+
+def test_words_that_leave_a_translation_without_confidence_are_told(doubting, tmp_path):
+    bundle, _, good = doubting
+    words = ["zebra", *re.findall(r"\w+", good.lower())]
+    restorer = Restorer({}, {}, SpellingCorrector(words, len(words)))
+    plain = replace(Translator.load(bundle), restorer=restorer)
+    languages = Languages(source="de", target="en")
+    told = []
+    for unknown in (0, 200):
+        model = plain.confidence_model.model_copy(update={"sentences_unknown": unknown})
+        own = replace(plain, languages=languages, confidence_model=model)
+        strange = export(tmp_path / f"{unknown}", translator=own)
+        asked = ("translate", "--model", strange, "--flag-below", 0)
+        told.append(run(*asked, good, f"{good} Eule", "Zebra Eule Eule").stderr)
+    spoken = run("translate", "--model", tmp_path / "0", "-i", lines=f"{good} Eule\n").stdout
+
+    assert f"{UNKNOWN}: line 2: Eule; line 3: Eule\n" in told[0]
+    assert UNKNOWN not in told[1]
+    assert f"{UNKNOWN[1:]}: Eule." in " ".join(spoken.split())
+    assert "Confidence" not in spoken
 
 
 def test_a_conversation_tells_doubts(doubting):

@@ -120,6 +120,13 @@ def test_a_text_is_as_sure_as_its_least_sure_sentence(confidences, lowest):
     assert find_confidence(found) == lowest
 
 
+def test_a_text_with_a_sentence_that_nobody_can_judge_has_no_confidence():
+    known, strange = translation(confidence=0.7), translation(unknown_words=("x",))
+    assert find_confidence([[known], [strange]]) is None
+    assert find_confidence([[known], [strange._replace(confidence=0.4)]]) == 0.4
+    assert find_confidence([[known, strange]]) == 0.7
+
+
 def test_a_sentence_is_described_by_its_best_translation():
     best = translation(
         "B",
@@ -129,6 +136,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         confidence=0.98765,
         breaches=(BREACH,),
         typing_errors=(TypingError("hasu", "haus", 0),),
+        unknown_words=("b",),
         attention=np.array([[0.12345, 0.87655]], np.float32),
     )._replace(token_probabilities=(0.123456, 1.0))
     other = translation("C", score=-0.75)
@@ -149,6 +157,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         "alternatives": [{"text": "C", "score": -0.75}],
         "checks": [CHECK],
         "typing_errors": [{"text": "hasu", "read": "haus"}],
+        "unknown_words": ["b"],
         "origin": "model",
         "matches": [],
     }

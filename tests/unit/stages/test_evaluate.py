@@ -174,7 +174,7 @@ class Echo:
         return Translation(line, score, (), (), (number,)) if line else EMPTY_TRANSLATION
 
 
-def judge(references_of_questions, **settings):
+def judge(references_of_questions, *, unknown=(), **settings):
     lines = [f"Wo ist {n}?" if n % 3 else f"Hier steht {n}." for n in range(300)] + [""] * 5
     references = [references_of_questions if "?" in line else line for line in lines]
     translator = Echo()
@@ -185,7 +185,10 @@ def judge(references_of_questions, **settings):
         (
             ["", *lines[:99]],
             ["", *references[:99]],
-            [best for [best] in translator.search(["", *lines[:99]])],
+            [
+                best._replace(unknown_words=unknown) if number % 9 == 1 else best
+                for number, [best] in enumerate(translator.search(["", *lines[:99]]))
+            ],
         ),
         language="en",
     )
@@ -203,6 +206,17 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     empty, *others = confidences
     assert (empty, len(others)) == (None, 99)
     assert max(others[1::3] + others[2::3]) < min(others[::3])
+
+
+def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it():
+    found, confidences = judge("quite another thing", unknown=("Eule",))
+    plain, all_of_them = judge("quite another thing")
+
+    assert found["model"]["sentences_unknown"] == 0
+    assert found["model"]["reliability"]["sentences"] == 88
+    assert plain["model"]["reliability"]["sentences"] == 99
+    expected = [None if n % 9 == 1 else one for n, one in enumerate(all_of_them)]
+    assert confidences == expected
 
 
 def test_a_translation_that_just_reaches_what_is_asked_is_good():

@@ -285,6 +285,31 @@ def test_every_candidate_has_a_confidence_and_empty_lines_have_none(judging):
     assert [one for one, *_ in found] == [one for one, *_ in judging.search(tokenized, n_best=3)]
 
 
+@pytest.mark.parametrize(
+    ("validated", "judged"), [(None, True), (0, False), (19, False), (20, True), (200, True)]
+)
+def test_words_that_validation_hardly_had_leave_no_confidence(judging, validated, judged):
+    """For nothing is known of how good guesses at other words are."""
+    model = judging.confidence_model.model_copy(update={"sentences_unknown": validated})
+    [known] = next(iter(judging.search(LINES[:1], n_best=1)))
+    strange = known._replace(unknown_words=("Eule",), confidence=0.9)
+    [[both, alone]] = model.judge(LINES[:1], [[strange, known]])
+
+    assert (both.confidence is not None) == judged == model.can_judge(strange)
+    assert alone.confidence is not None
+
+
+def test_validation_sentences_with_unknown_words_are_counted():
+    sources, translations, good = make_text(300)
+    some = [
+        one._replace(unknown_words=("x", "y")) if number % 3 == 0 else one
+        for number, one in enumerate(translations)
+    ]
+
+    assert fit_confidence(sources, translations, good, good_chrf=50.0).sentences_unknown == 0
+    assert fit_confidence(sources, some, good, good_chrf=50.0).sentences_unknown == 100
+
+
 def test_samples_and_given_beginnings_have_no_confidence(judging):
     [[drawn]] = judging.sample(["Hund"])
     [[begun]] = judging.search(["Hund"], prefixes=["dog"])
