@@ -101,7 +101,7 @@ class WordByWord(StandIn):
             text="".join(tokens).replace("▁", " ").strip(),
             score=-0.3,
             confidence=None if "Eule" in line else 0.1 if "Zebra" in line else 0.9,
-            unknown_words=("Eule",) if "Eule" in line else (),
+            unknown_words=tuple(word for word in ("Eule", "Zebra") if word in line),
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),
