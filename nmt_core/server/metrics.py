@@ -61,6 +61,12 @@ class Metrics:
             ["pair", "kind"],
             registry=own,
         )
+        self._unknown = Counter(
+            "nmt_sentences_unknown",
+            "Sentences with words that training never had.",
+            ["pair"],
+            registry=own,
+        )
         self._confidence = Histogram(
             "nmt_confidence",
             "The probabilities that translations are good.",
@@ -127,6 +133,7 @@ class Metrics:
         for best, *_ in translations:
             for breach in best.breaches:
                 self._breaches.labels(pair, breach.kind).inc()
+        self._unknown.labels(pair).inc(sum(bool(best.unknown_words) for best, *_ in translations))
         told = [best.confidence for best, *_ in translations if best.confidence is not None]
         for confidence in told:
             self._confidence.labels(pair).observe(confidence)

@@ -49,7 +49,7 @@ class Shadow:
         self._different = count("different", "Lines that it translated otherwise.")
         self._characters = count("characters", "Characters written.", "model")
         self._breaches = count("breaches", "Literals that did not come through.", "model")
-        self._confidence = count("confidence", "Sum of the confidences of lines.", "model")
+        self._confidence = count("confidence", "Sum over lines of which both tell one.", "model")
         self._failed = count("failures", "Batches that the challenger failed for.")
 
     def follow(
@@ -93,8 +93,14 @@ class Shadow:
         self._lines.labels(pair).inc(len(lines))
         different = sum(a.text != b.text for a, b in zip(before, after, strict=True))
         self._different.labels(pair).inc(different)
-        for model, written in (("served", before), ("shadow", after)):
+        rated = [
+            both
+            for both in zip(before, after, strict=True)
+            if all(one.confidence is not None for one in both)
+        ]
+        for side, (model, written) in enumerate((("served", before), ("shadow", after))):
             told = pair, model
             self._characters.labels(*told).inc(sum(len(one.text) for one in written))
             self._breaches.labels(*told).inc(sum(len(one.breaches) for one in written))
-            self._confidence.labels(*told).inc(sum(one.confidence or 0.0 for one in written))
+            sure = sum(both[side].confidence or 0.0 for both in rated)
+            self._confidence.labels(*told).inc(sure)

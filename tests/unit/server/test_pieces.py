@@ -385,17 +385,19 @@ def test_a_batch_is_counted_and_late_confidences_are_compared(count):
     served = model_of(translator)
     late = min(count, metrics.LATEST)
     found = [[translation("a b", confidence=0.95, breaches=(BREACH, BREACH))]] * count
-    other = [[translation("c", tokens=("c",)), translation("d e f")]]
+    other = [[translation("c", tokens=("c",), unknown_words=("x", "y")), translation("d e f")]]
     own.count_batch(served, [*found, *other], tokens=7, seconds=0.3)
     watched = SimpleNamespace(watched=[SimpleNamespace(model=served, problem="")])
     own.render(watched)
-    assert sample(own, "batch_sentences_sum") == count + 1
-    assert sample(own, "batch_tokens_sum") == 7
+    assert (sample(own, "batch_sentences_sum"), sample(own, "batch_tokens_sum")) == (count + 1, 7)
     assert sample(own, "batch_seconds_sum") == pytest.approx(0.3)
     assert sample(own, "tokens_total", pair="de-en", side="source") == 7
     assert sample(own, "tokens_total", pair="de-en", side="target") == 3 * count + 2
     assert sample(own, "breaches_total", pair="de-en", kind="number") == 2 * count
-    assert sample(own, "confidence_count", pair="de-en") == count
+    told = [
+        sample(own, name, pair="de-en") for name in ("confidence_count", "sentences_unknown_total")
+    ]
+    assert told == [count, 1]
     shares = [
         sample(own, "confidence_validation", pair="de-en", le=str((tenth + 1) / TENTHS))
         for tenth in range(TENTHS)
@@ -443,7 +445,8 @@ def test_a_challenger_in_the_shadow_is_counted_beside_what_is_served():
             run=lambda lines: [[translation("x", confidence=0.5)] for _ in lines],
         )
     )
-    found = [[translation("x")], [translation("no")], [translation("four", breaches=(BREACH,))]]
+    sure = translation("x", confidence=0.75)
+    found = [[sure], [translation("no")], [translation("four", breaches=(BREACH,))]]
     shadow.follow(search, ["one", "two", "three"], found)
     shadow.stop()
     [changes] = asked
@@ -456,7 +459,7 @@ def test_a_challenger_in_the_shadow_is_counted_beside_what_is_served():
         for name in ("characters", "breaches", "confidence")
         for model in ("served", "shadow")
     }
-    assert [*told.values()] == [5, 2, 1, 0, 0, 1]
+    assert [*told.values()] == [5, 2, 1, 0, 0.75, 0.5]
     assert not shadow._busy
 
 
