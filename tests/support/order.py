@@ -8,9 +8,13 @@ LONGEST = (
     "e2e/test_pipeline.py",
     "orchestration/test_readme.py",
     "orchestration/test_operations.py",
+    "orchestration/test_worker.py",
     "orchestration/test_kills.py",
     "integration/test_compare.py",
     "integration/test_flow.py",
+    "e2e/test_corpora.py",
+    "laws/test_learning_laws.py",
+    "laws/test_context_laws.py",
     "integration/test_planning.py",
     "integration/test_registry.py",
     "orchestration/test_servers.py",
@@ -18,7 +22,8 @@ LONGEST = (
     "integration/test_torchrun.py",
     "orchestration/test_serving.py",
 )
-"""Files that take minutes, the longest first."""
+"""Files that take minutes, the longest first; each of four processes begins with two of them, the
+first and the fifth, and so on, and the fourth uses its servers twice."""
 
 FILES = [f"tests/{file}" for file in LONGEST]
 
