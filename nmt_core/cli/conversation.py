@@ -15,6 +15,7 @@ from nmt_core.cli.records import (
     describe_doubt,
     format_breaches,
     format_typing_errors,
+    format_unknown_words,
     is_doubtful,
     is_unlike_training,
 )
@@ -52,7 +53,7 @@ def translate_interactively(search: Search, beginnings: Beginnings, flag_below: 
         if errors := translations[0].typing_errors:
             console.print(f"Taken for mistyped: {format_typing_errors(errors)}.", style="yellow")
         if is_unlike_training(translations[0]):
-            words = ", ".join(translations[0].unknown_words)
+            words = format_unknown_words(translations[0])
             console.print(f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}: {words}.", style="yellow")
         if is_doubtful(translations[0], flag_below):
             doubt = describe_doubt(flag_below)

@@ -52,6 +52,11 @@ def format_typing_errors(typing_errors: Iterable[TypingError]) -> str:
     return ", ".join(f"{one.meant} for {one.word}" for one in typing_errors)
 
 
+def format_unknown_words(translation: Translation) -> str:
+    """Return the first words of a line that training never had."""
+    return name_first(translation.unknown_words, ", ")
+
+
 def is_unlike_training(translation: Translation) -> bool:
     """Tell whether words that training never had leave a translation without a confidence."""
     return bool(translation.unknown_words) and translation.confidence is None
@@ -78,9 +83,7 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
     mistyped = {
         n: format_typing_errors(one.typing_errors) for n, one in best.items() if one.typing_errors
     }
-    unknown = {
-        n: ", ".join(one.unknown_words) for n, one in best.items() if is_unlike_training(one)
-    }
+    unknown = {n: format_unknown_words(one) for n, one in best.items() if is_unlike_training(one)}
     for what, told in (
         ("not as in the source", broken),
         ("taken for mistyped", mistyped),

@@ -38,6 +38,9 @@ WORDS = {
 
 ARABIC = {"the": "ال", "has": "لديه", "law": "قانون"}
 
+BIRDS = ("Eule", "Uhu", "Kauz", "Specht")
+"""Words that were never read in training, like few others."""
+
 SLOW = "Langsam"
 """A text with this word is translated after a second and a half."""
 
@@ -85,6 +88,7 @@ class WordByWord(StandIn):
     def translate(self, line, rank, probabilities, attention):
         typing_errors = (TypingError("Beircht", "Bericht", 4),) if "Beircht" in line else ()
         line = line.replace("Beircht", "Bericht")
+        unknown = tuple(word for word in BIRDS if word in line)
         tokens, shares, origins = [], [], []
         for number, (read, (text, probability)) in enumerate(self.read(line)):
             for piece in text.split():
@@ -100,8 +104,8 @@ class WordByWord(StandIn):
         return Translation(
             text="".join(tokens).replace("▁", " ").strip(),
             score=-0.3,
-            confidence=None if "Eule" in line else 0.1 if "Zebra" in line else 0.9,
-            unknown_words=tuple(word for word in ("Eule", "Zebra") if word in line),
+            confidence=None if unknown else 0.1 if "Zebra" in line else 0.9,
+            unknown_words=unknown or ("Zebra",) * ("Zebra" in line),
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),

@@ -10,7 +10,7 @@ import { Source } from "./source.js";
 import { Suggestion } from "./suggestion.js";
 import { Terms } from "./terms.js";
 import { Translation } from "./translation.js";
-import { describeCheck, describeTypingError, describeUnknownWord, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
+import { describeCheck, describeTypingError, describeUnknownWords, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
 
 const MOST_ALTERNATIVES = 3;
 const PAUSE = 250; // milliseconds after the last key, unless the server names others
@@ -201,8 +201,9 @@ function tellDoubts() {
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
   const flaws = sentences.flatMap(({ checks }) => checks.map(describeCheck));
   const corrected = sentences.flatMap(({ typingErrors }) => typingErrors.map(describeTypingError));
-  const unknown = sentences.flatMap(({ unknownWords }) => unknownWords.map(describeUnknownWord));
-  told.push(...new Set([...flaws, ...corrected, ...unknown]));
+  told.push(...new Set([...flaws, ...corrected]));
+  const unknown = new Set(sentences.flatMap(({ unknownWords }) => unknownWords));
+  if (unknown.size) told.push(describeUnknownWords([...unknown]));
   const good = sentences.length && rated.every((rating) => rating === LIKELY_GOOD);
   status.textContent = told.join(", ") || (good ? LIKELY_GOOD : "");
   legend.hidden = doubts + odd === 0;

@@ -1,6 +1,6 @@
 // The translation, word by word.
 
-import { describe, describeCheck, describeTypingError, describeUnknownWord, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
+import { describe, describeCheck, describeTypingError, describeUnknownWords, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
@@ -112,7 +112,7 @@ export class Translation {
     if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
     for (const check of checks) element.append(tell(describeCheck(check)));
     for (const word of typingErrors) element.append(tell(describeTypingError(word)));
-    for (const word of unknownWords) element.append(tell(describeUnknownWord(word)));
+    if (unknownWords.length) element.append(tell(describeUnknownWords(unknownWords)));
     element.classList.toggle("doubtful", rating === DOUBTFUL || checks.length + unknownWords.length > 0);
     return element;
   }

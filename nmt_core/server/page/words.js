@@ -122,8 +122,14 @@ const FLAWS = {
 export const describeCheck = ({ text, problem }) =>
   problem in FLAWS ? `a sentence ${FLAWS[problem]}` : `${text} did not come through`;
 
-/** Return in words that nobody can tell how good a translation is, for this word. */
-export const describeUnknownWord = (word) => `“${word}” was never read in training`;
+const MOST_WORDS = 3;
+
+/** Return in words which words keep anybody from telling how good a translation is. */
+export function describeUnknownWords(words) {
+  const more = words.length > MOST_WORDS ? ` and ${words.length - MOST_WORDS} more` : "";
+  const named = words.slice(0, MOST_WORDS).map((word) => `“${word}”`);
+  return `never read in training: ${named.join(", ")}${more}`;
+}
 
 /** Return in words what a mistyped word was taken for. */
 export const describeTypingError = ({ text, read }) => `“${text}” read as “${read}”`;

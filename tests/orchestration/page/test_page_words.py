@@ -50,8 +50,16 @@ def test_a_word_that_was_never_read_is_told_where_nobody_can_tell_how_good_the_s
     write(page, "Der Bericht\nEule")
     translated(page, "The report\nEule")
 
-    expect(page.locator("#status")).to_have_text("“Eule” was never read in training")
+    expect(page.locator("#status")).to_have_text("never read in training: “Eule”")
     assert 1 == page.locator("#translation .doubtful").count()
+
+
+def test_of_many_words_that_were_never_read_the_first_are_named(page):
+    write(page, "Eule\nUhu Eule\nEule Kauz Specht")
+    translated(page, "Eule\nUhu Eule\nEule Kauz Specht")
+
+    said = "never read in training: “Eule”, “Uhu”, “Kauz” and 1 more"
+    expect(page.locator("#status")).to_have_text(said)
 
 
 def test_pointing_at_a_word_shows_what_it_comes_from(page):

@@ -11,12 +11,13 @@ import pytest
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
-from nmt_core.cli.records import UNKNOWN
+from nmt_core.cli.records import UNKNOWN, warn_of_lines
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
+from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
 from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
@@ -152,6 +153,14 @@ def test_words_that_leave_a_translation_without_confidence_are_told(doubting, tm
     assert UNKNOWN not in told[1]
     assert f"{UNKNOWN[1:]}: Eule." in " ".join(spoken.split())
     assert "Confidence" not in spoken
+
+
+def test_of_many_unknown_words_the_first_are_named():
+    found = EMPTY_TRANSLATION._replace(unknown_words=tuple("abcdefghijkl"))
+
+    assert [f"{UNKNOWN}: line 3: a, b, c, d, e, f, g, h, i, j and 2 more"] == [
+        *warn_of_lines({3: found}, flag_below=0)
+    ]
 
 
 def test_a_conversation_tells_doubts(doubting):
