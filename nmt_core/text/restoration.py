@@ -42,6 +42,8 @@ NEAR = 5
 """Characters before a word that tell whether it begins a sentence."""
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+"""Letters of scripts without spaces between words, where a run of letters may be a sentence."""
 _BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
 _FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
 _FIRST = regex.compile(r"(^\P{L}*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
@@ -155,7 +157,7 @@ class Restorer:
     def list_unknown_words(self, line: str, keep: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the words of a line that the training text never has, once each, in its case.
 
-        None where the training text was too short to tell.
+        None where the training text was too short to tell, and none of a script without spaces.
 
         Args:
             line: the line.
@@ -166,7 +168,8 @@ class Restorer:
         known = {word.lower() for text in keep for word in _WORD.findall(text)}
         words = dict.fromkeys(_WORD.findall(line))
         lowered = ((word, word.lower()) for word in words)
-        return tuple(w for w, low in lowered if low not in self.spelling and low not in known)
+        unknown = (w for w, low in lowered if low not in self.spelling and low not in known)
+        return tuple(word for word in unknown if not _UNSPACED.search(word))
 
     def _correct_word(self, match: regex.Match[str]) -> str | None:
         """Return the word that is meant by an unknown one of a line, in its case, if one is."""

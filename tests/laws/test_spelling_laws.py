@@ -151,6 +151,14 @@ def test_unknown_words_are_those_that_neither_training_nor_what_is_kept_has(line
     assert Restorer({}, {}).list_unknown_words(line) == ()
 
 
+@given(st.text("東京都はひらがなカタ裁判所ภาษาไทย。 ", max_size=30))
+def test_text_without_spaces_between_words_has_no_unknown_ones(line):
+    words = ["東京都は", "ひらがな", "裁判所は", "ภาษาไทย"]
+    restorer = Restorer({}, {}, SpellingCorrector(words, len(words)))
+    assert restorer.list_unknown_words(line) == ()
+    assert restorer.find_typing_errors(line) == ()
+
+
 def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():
     lines = ["Das Haus", "Das Haus", "Das Rad", "Das Rad"]
     assert Restorer.learn([*lines, *["haus da"] * 3, *["Rad da"] * 3]).case == {"rad": "Rad"}
