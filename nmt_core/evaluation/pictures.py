@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from nmt_core.base import files
 
@@ -179,6 +180,8 @@ def draw_costs(path: Path, panels: Mapping[str, Sequence[Curve]], *, metric: str
         for curve in curves:
             axes.plot(curve.x, curve.y, "o-", color=colors[curve.label], label=curve.label)
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axes.xaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
         axes.set_xlabel(cost)
         axes.set_ylabel(metric)
         axes.legend(frameon=False)
