@@ -1,5 +1,6 @@
 """Other toolkits that train the same model on the same text, each in an environment of its own."""
 
+import math
 import re
 import subprocess
 import sys
@@ -19,6 +20,9 @@ ENVIRONMENTS = Path(".peers")
 
 SPECIALS = 4
 """Tokens that eole adds to those of a text."""
+
+HIGHEST_RATE = 0.002
+"""The learning rate that eole's Adam comes to at the end of its warm-up."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,12 @@ def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[s
     shape = work.shape
     schedule: dict[str, Any] = {"learning_rate": 0.0001}
     if work.warmup:
-        schedule = {"learning_rate": 2, "decay_method": "noam", "warmup_steps": work.warmup}
+        factor = HIGHEST_RATE * math.sqrt(shape.width * work.warmup)
+        schedule = {
+            "learning_rate": factor,
+            "decay_method": "noam",
+            "warmup_steps": work.warmup,
+        }
     settings = {
         "seed": 1,
         "data": {"corpus": {"path_src": str(work.source), "path_tgt": str(work.target)}},
