@@ -29,11 +29,11 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.report import record, render_blocks
-from benchmarks.training.__main__ import run
-from benchmarks.training.peers import PEERS
+from benchmarks.training.__main__ import NAMES, run
+from benchmarks.training.loops import System as Loop
+from benchmarks.training.peers import PEERS, check_peers
 from benchmarks.training.work import Shape, Work
 from nmt_core.base import files
-from nmt_core.base.errors import suggest
 from nmt_core.evaluation.pictures import Curve, draw_costs
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS
@@ -49,7 +49,7 @@ PART = 10
 """One sentence of so many is translated apart, to know what starting takes."""
 WARM_UP = 4
 """One update of so many is of the time in which a peer's learning rate grows."""
-OURS = "this project"
+OURS = NAMES[Loop.OURS]
 ALONE = (
     "train.compute.threads=1",
     "evaluate.threads=1",
@@ -202,26 +202,23 @@ def tabulate(results: Sequence[Result]) -> list[list[str]]:
     ]
 
 
+def trace(system: str, points: Sequence[tuple[Result, float]]) -> Curve:
+    """Return the curve of BLEU over a cost of a system, of the results of all with their costs."""
+    own = [(cost, one.bleu) for one, cost in points if one.system == system]
+    return Curve(system, [cost for cost, _ in own], [bleu for _, bleu in own])
+
+
 def draw(path: Path, results: Sequence[Result]) -> None:
     """Write a picture of BLEU over both costs, a curve for each system."""
-    names = dict.fromkeys(one.system for one in results)
-    costs = {name: [one for one in results if one.system == name] for name in names}
-    training = [
-        Curve(name, [one.training_seconds for one in best], [one.bleu for one in best])
-        for name, all_of_it in costs.items()
-        for best in [[one for one in all_of_it if one.beam_size == BEAMS[0]]]
-    ]
-    translating = [
-        Curve(name, [one.speed for one in timed], [one.bleu for one in timed])
-        for name, all_of_it in costs.items()
-        for timed in [[one for one in all_of_it if one.speed]]
-    ]
-    panels = {
-        "processor seconds of training": training,
-        f"sentences translated by processor second, beams of {' and '.join(map(str, BEAMS))}": (
-            translating
-        ),
+    beams = " and ".join(map(str, BEAMS))
+    best = [(one, one.training_seconds) for one in results if one.beam_size == BEAMS[0]]
+    timed = [(one, one.speed) for one in results if one.speed]
+    costs = {
+        "processor seconds of training": best,
+        f"sentences translated by processor second, beams of {beams}": timed,
     }
+    names = dict.fromkeys(one.system for one in results)
+    panels = {cost: [trace(name, points) for name in names] for cost, points in costs.items()}
     draw_costs(path, panels, metric="test BLEU")
 
 
@@ -232,9 +229,7 @@ def main(
     record_table: Annotated[bool, typer.Option("--record")] = False,
 ) -> None:
     """Train and translate by all, print a table and write a picture."""
-    for name in peer or []:
-        if name not in PEERS:
-            raise typer.BadParameter(f"there is no peer {name}; {suggest(name, PEERS)}")
+    check_peers(peer or [])
     if not paths.TOKENIZED.exists():
         raise typer.BadParameter(f"there is no text in {paths.TOKENIZED}; run make repro before")
     budgets = sorted(steps or STEPS)
@@ -257,7 +252,7 @@ def main(
         results = sorted(chain.from_iterable(measured), key=lambda one: (one.system != OURS, one))
     rows = tabulate(results)
     typer.echo(render_blocks("quality beside cost, one thread", rows))
-    draw(PICTURE if record_table else Path("quality.png"), results)
+    draw(PICTURE if record_table else paths.REPORTS / "quality.png", results)
     if record_table:
         record(f"python -m benchmarks.quality {' '.join(sys.argv[1:])}", rows, mark=MARK)
 

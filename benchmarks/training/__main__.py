@@ -31,10 +31,9 @@ from rich.progress import track
 
 from benchmarks.report import record, render_blocks
 from benchmarks.training.loops import System
-from benchmarks.training.peers import PEERS
+from benchmarks.training.peers import PEERS, check_peers
 from benchmarks.training.work import Work, write_work
 from nmt_core.base.compute import prepare_compute
-from nmt_core.base.errors import suggest
 
 WARM_UP = 10
 """Updates that both runs of a round make, and that count for neither."""
@@ -203,9 +202,7 @@ def main(
 ) -> None:
     """Train all in turns and print medians."""
     peers = peer or []
-    for name in peers:
-        if name not in PEERS:
-            raise typer.BadParameter(f"there is no peer {name}; {suggest(name, PEERS)}")
+    check_peers(peers)
     precisions = precision or list(dict.fromkeys(["float32", name_precision()]))
     contestants = [Contestant(system, kind) for system in System for kind in precisions]
     contestants += [Contestant(name) for name in peers]

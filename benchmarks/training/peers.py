@@ -4,16 +4,18 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import typer
 import yaml
 from rich.console import Console
 
 from benchmarks.training.work import Work
+from nmt_core.base.errors import suggest
 
 ENVIRONMENTS = Path(".peers")
 """Where toolkits are installed, each once."""
@@ -54,6 +56,17 @@ class Peer:
             subprocess.run([*pip, *self.requirements], check=True)
             ready.write_text("\n".join(self.requirements))
         return (folder / "bin").resolve()
+
+
+def check_peers(names: Sequence[str]) -> None:
+    """Make sure that there are toolkits of these names.
+
+    Raises:
+        BadParameter: naming the one that there is not, and the nearest that there is.
+    """
+    for name in names:
+        if name not in PEERS:
+            raise typer.BadParameter(f"there is no peer {name}; {suggest(name, PEERS)}")
 
 
 def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[str]:
