@@ -52,8 +52,8 @@ class Segmenter:
     """Code of their language, such as ``de``, by which sentences are split."""
 
     tokens: Callable[[str], Sequence[str]] | None = None
-    """Cuts a sentence into the tokens that the model reads; without it, lengths are estimated and
-    attention is not used."""
+    """Cuts a sentence into the tokens that the model reads; without it, lengths are
+    estimated."""
 
     most_tokens: int = 128
     """Of a sentence; longer ones are cut. Models are trained on sentences, and translate much

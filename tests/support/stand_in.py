@@ -33,7 +33,6 @@ class StandIn:
 
     engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
-    protector = None
     confidence_model = None
     tags = ()
 

@@ -30,36 +30,27 @@ def underline(element):
     )
 
 
-def test_a_sentence_that_is_hardly_good_is_told(page):
-    write(page, "Zebra\nDer Bericht")
-    translated(page, "Zebra\nThe report")
+@pytest.mark.parametrize(
+    ("text", "translation", "said", "doubtful"),
+    [
+        ("Zebra\nDer Bericht", "Zebra\nThe report", "1 sentence to look at", 1),
+        ("Der Beircht ist lang", "The report is long", "“Beircht” read as “Bericht”", 0),
+        ("Der Bericht\nEule", "The report\nEule", "never read in training: “Eule”", 1),
+        (
+            "Eule\nUhu Eule\nEule Kauz Specht",
+            "Eule\nUhu Eule\nEule Kauz Specht",
+            "never read in training: “Eule”, “Uhu”, “Kauz” and 1 more",
+            3,
+        ),
+    ],
+    ids=["hardly good", "mistyped", "never read", "many never read"],
+)
+def test_what_a_person_should_look_at_is_told(page, text, translation, said, doubtful):
+    write(page, text)
+    translated(page, translation)
 
-    expect(page.locator("#status")).to_have_text("1 sentence to look at")
-    assert 1 == page.locator("#translation .doubtful").count()
-
-
-def test_what_a_mistyped_word_was_read_as_is_told(page):
-    write(page, "Der Beircht ist lang")
-    translated(page, "The report is long")
-
-    expect(page.locator("#status")).to_have_text("“Beircht” read as “Bericht”")
-    assert 0 == page.locator("#translation .doubtful").count()
-
-
-def test_a_word_that_was_never_read_is_told_where_nobody_can_tell_how_good_the_sentence_is(page):
-    write(page, "Der Bericht\nEule")
-    translated(page, "The report\nEule")
-
-    expect(page.locator("#status")).to_have_text("never read in training: “Eule”")
-    assert 1 == page.locator("#translation .doubtful").count()
-
-
-def test_of_many_words_that_were_never_read_the_first_are_named(page):
-    write(page, "Eule\nUhu Eule\nEule Kauz Specht")
-    translated(page, "Eule\nUhu Eule\nEule Kauz Specht")
-
-    said = "never read in training: “Eule”, “Uhu”, “Kauz” and 1 more"
     expect(page.locator("#status")).to_have_text(said)
+    assert doubtful == page.locator("#translation .doubtful").count()
 
 
 def test_pointing_at_a_word_shows_what_it_comes_from(page):
