@@ -17,10 +17,9 @@ from nmt_core.cli.records import (
     format_typing_errors,
     format_unknown_words,
     is_doubtful,
-    is_unlike_training,
 )
 from nmt_core.cli.translate_options import Beginnings, Search
-from nmt_core.translation.confidence import name_level
+from nmt_core.translation.confidence import is_unlike_training, name_level
 from nmt_core.translation.translation import Translation
 
 with suppress(ImportError):  # gives the prompt a history where there is one

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nmt_core.literals.checking import Breach
 from nmt_core.text.spelling_correction import TypingError
+from nmt_core.translation.confidence import is_unlike_training
 from nmt_core.translation.translation import Translation
 
 MOST_NUMBERS = 10
@@ -55,11 +56,6 @@ def format_typing_errors(typing_errors: Iterable[TypingError]) -> str:
 def format_unknown_words(translation: Translation) -> str:
     """Return the first words of a line that training never had."""
     return name_first(translation.unknown_words, ", ")
-
-
-def is_unlike_training(translation: Translation) -> bool:
-    """Tell whether words that training never had leave a translation without a confidence."""
-    return bool(translation.unknown_words) and translation.confidence is None
 
 
 def format_confidence(confidence: float | None) -> str:

@@ -16,6 +16,7 @@ from nmt_core.server.schemas import (
     TranslateRequest,
 )
 from nmt_core.server.texts import Place
+from nmt_core.translation.confidence import is_unlike_training
 from nmt_core.translation.translation import Translation
 
 AUTO = "auto"
@@ -144,7 +145,7 @@ def find_confidence(translations: Sequence[Sequence[Translation]]) -> float | No
     None without any, or where one of them is unlike what confidence was fitted on.
     """
     best = [first for first, *_ in translations]
-    if any(one.unknown_words and one.confidence is None for one in best):
+    if any(map(is_unlike_training, best)):
         return None
     told = (one.confidence for one in best if one.confidence is not None)
     return round_confidence(min(told, default=None))

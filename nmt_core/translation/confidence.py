@@ -110,13 +110,15 @@ class ConfidenceModel(Config):
         ).T
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
-    def can_judge(self, translation: Translation) -> bool:
-        """Tell whether it was fitted on text of this kind, and the translation was searched for.
+    @property
+    def judges_unknown_words(self) -> bool:
+        """Whether it tells how a model guesses at unknown words: if it was fitted on some."""
+        return self.sentences_unknown is None or self.sentences_unknown >= FEWEST_UNKNOWN
 
-        What was fitted on sentences of known words does not tell how a model guesses at others.
-        """
-        strange = self.sentences_unknown is not None and self.sentences_unknown < FEWEST_UNKNOWN
-        return was_searched(translation) and not (strange and translation.unknown_words)
+    def can_judge(self, translation: Translation) -> bool:
+        """Tell whether it was fitted on text of this kind, and the translation was searched for."""
+        known = self.judges_unknown_words or not translation.unknown_words
+        return was_searched(translation) and known
 
     def judge(
         self, sources: Sequence[str], found: Sequence[Sequence[Translation]]
@@ -134,6 +136,11 @@ class ConfidenceModel(Config):
 
     def _set(self, translation: Translation, confidence: float) -> Translation:
         return translation._replace(confidence=confidence if self.can_judge(translation) else None)
+
+
+def is_unlike_training(translation: Translation) -> bool:
+    """Tell whether words that training never had leave a translation without a confidence."""
+    return bool(translation.unknown_words) and translation.confidence is None
 
 
 def was_searched(translation: Translation) -> bool:

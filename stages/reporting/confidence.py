@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nmt_core.base import config
-from nmt_core.translation.confidence import FEWEST_UNKNOWN, ConfidenceModel, Reliability
+from nmt_core.translation.confidence import ConfidenceModel, Reliability
 
 CONFIDENCE_SENTENCES = 1000
 """Validation sentences that confidence is fitted on, at most: they are translated for it."""
@@ -30,10 +30,10 @@ def describe_confidence(evaluation: dict[str, Any]) -> Iterator[str]:
         f"{judging.sentences:,} validation sentences; of these, each judged by what was fitted on "
         f"others: {describe_reliability(own)}."
     )
-    if (unknown := judging.sentences_unknown) is not None and unknown < FEWEST_UNKNOWN:
+    if not judging.judges_unknown_words:
         yield (
-            f"{unknown:,} of them have words that training text never had, which is too few to "
-            f"learn from: a sentence with such a word has no confidence."
+            f"{judging.sentences_unknown:,} of them have words that training text never had, which "
+            f"is too few to learn from: a sentence with such a word has no confidence."
         )
     if tested := judging.reliability:
         yield f"On {tested.sentences:,} test sentences: {describe_reliability(tested)}."
