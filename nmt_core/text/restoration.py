@@ -7,9 +7,9 @@ word that it has learnt.
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import regex
 
@@ -36,7 +36,12 @@ FEWEST_WORDS = 3
 ONE_IN = 10
 """Words of a line in odd case of which one may be in another."""
 KNOWN_IN = 3
-"""Words of a line of which one may be unknown; where more are, none is taken for mistyped."""
+"""Words of a line of which one may be unknown; where more are, all of them are mistyped or none."""
+
+SPELT_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "å": "aa", "æ": "ae", "ø": "oe", "œ": "oe"}
+)
+"""Letters for which others are typed where the keyboard lacks them."""
 
 NEAR = 5
 """Characters before a word that tell whether it begins a sentence."""
@@ -47,6 +52,16 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{M
 _BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
 _FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
 _FIRST = regex.compile(r"(^\P{L}*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
+
+
+class Restored(NamedTuple):
+    """A line as it was meant."""
+
+    line: str
+    typing_errors: tuple[TypingError, ...] = ()
+    """The typing errors that it had."""
+    unknown_words: tuple[str, ...] = ()
+    """Its words that the training text never has, once each."""
 
 
 class Restorer:
@@ -106,10 +121,8 @@ class Restorer:
         }
         files.write_json(folder / FILE, learnt)
 
-    def restore(
-        self, line: str, keep: Iterable[str] = (), *, case: bool = False
-    ) -> tuple[str, tuple[TypingError, ...]]:
-        """Return a line with the words that are meant, and the typing errors that it had.
+    def restore(self, line: str, keep: Sequence[str] = (), *, case: bool = False) -> Restored:
+        """Return a line as it was meant.
 
         Args:
             line: the line.
@@ -117,9 +130,11 @@ class Restorer:
             case: restore the ordinary case, too, whatever case the line has.
         """
         accented = self.restore_accents(line.lower() if case else line)
-        typing_errors = self.find_typing_errors(accented, keep)
+        unknown = self.list_unknown_words(accented, keep)
+        typing_errors = self._find_typing_errors(accented, unknown)
         corrected = correct_typing_errors(accented, typing_errors)
-        return self._restore_case(corrected) if case else corrected, typing_errors
+        read = self._restore_case(corrected) if case else corrected
+        return Restored(read, typing_errors, self.list_unknown_words(read, keep) if unknown else ())
 
     def _restore_case(self, lowered: str) -> str:
         """Return a line of lower case in the ordinary one."""
@@ -136,25 +151,25 @@ class Restorer:
         known = next((end for end in ends if end in self.case), "")
         return capitalize(word) if self.case.get(known, "").istitle() else word
 
-    def find_typing_errors(self, line: str, keep: Iterable[str] = ()) -> tuple[TypingError, ...]:
+    def _find_typing_errors(self, line: str, unknown: Sequence[str]) -> tuple[TypingError, ...]:
         """Return the mistyped words of a line, in its own case, with what is meant by each.
 
-        A line of which many words are unknown has none, for it is of another kind; nor are words in
-        capitals, which are acronyms.
-
-        Args:
-            line: the line.
-            keep: texts whose words are right as they are.
+        Words in capitals, which are acronyms, are none. A line of which many words are unknown has
+        none, for it is of another kind, unless something is meant by each.
         """
-        words = _WORD.findall(line)
-        unknown = {*self.list_unknown_words(line, keep)}
-        if not unknown or KNOWN_IN * sum(word in unknown for word in words) > len(words):
-            return ()
-        matches = (match for match in _WORD.finditer(line) if match[0] in unknown)
-        meant = ((match, self._correct_word(match)) for match in matches)
-        return tuple(TypingError(match[0], word, match.start()) for match, word in meant if word)
+        words = [*_WORD.finditer(line)] if unknown else []
+        matches = [match for match in words if match[0] in unknown]
+        may_be_another_kind = KNOWN_IN * len(matches) > len(words)
+        typing_errors = []
+        for match in matches:
+            meant = self._correct_word(match)
+            if meant is not None:
+                typing_errors.append(TypingError(match[0], meant, match.start()))
+            elif may_be_another_kind:
+                return ()
+        return tuple(typing_errors)
 
-    def list_unknown_words(self, line: str, keep: Iterable[str] = ()) -> tuple[str, ...]:
+    def list_unknown_words(self, line: str, keep: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the words of a line that the training text never has, once each, in its case.
 
         None where the training text was too short to tell, and none of a script without spaces.
@@ -208,15 +223,16 @@ def find_accents(words: Counter[str]) -> dict[str, str]:
     for word, count in words.most_common():
         if count < FEWEST or len(accents) >= MOST:
             break
-        for plain in sorted({fold(word), word.replace("ß", "ss")} - {word, *accents}):
+        for plain in sorted(list_plain_forms(word) - {word, *accents}):
             if words[plain] <= RARE * count:
                 accents[plain] = word
     return accents
 
 
-def fold(word: str) -> str:
-    """Return a word as it is typed where there are no accents, nor the letter ß."""
-    return remove_accents(word).replace("ß", "ss")
+def list_plain_forms(word: str) -> set[str]:
+    """Return a word as it is typed where the keyboard lacks letters, as "fur", "fuer" for "für"."""
+    without_accents = remove_accents(word).translate(SPELT_OUT)
+    return {without_accents, word.translate(SPELT_OUT), word.replace("ß", "ss")}
 
 
 def remove_accents(line: str) -> str:

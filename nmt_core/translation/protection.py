@@ -20,9 +20,8 @@ from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
-from nmt_core.text.restoration import Restorer, find_odd_case
+from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 
@@ -47,10 +46,8 @@ class ProtectedLine(NamedTuple):
     """The line with symbols, in the ordinary case."""
     masked: Masked
     in_capitals: bool
-    typing_errors: tuple[TypingError, ...] = ()
-    """Its typing errors."""
-    unknown_words: tuple[str, ...] = ()
-    """Words that the training text never had."""
+    restored: Restored
+    """The line with symbols as it was meant."""
 
 
 @dataclass(frozen=True)
@@ -226,23 +223,17 @@ class Protector:
         masked = mask(text, replaced) if symbols_for_all else plain
         restorer = self.restorer
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
-        read = masked.line
-        typing_errors: tuple[TypingError, ...] = ()
-        unknown_words: tuple[str, ...] = ()
+        restored = Restored(masked.line)
         if restorer:
             keep = [one.text for one in literals]
-            read, typing_errors = restorer.restore(read, keep, case=odd is not None)
-            unknown_words = restorer.list_unknown_words(read, keep)
+            restored = restorer.restore(masked.line, keep, case=odd is not None)
         if not isinstance(line, Tokenized):
-            tokenized = self.source.tokenize(read)
-        elif read == text:
+            tokenized = self.source.tokenize(restored.line)
+        elif restored.line == text:
             tokenized = line
         else:
-            tokenized = replace(self.source.tokenize(read), tag=line.tag)
-        in_capitals = odd == "upper"
-        return ProtectedLine(
-            text, literals, tokenized, masked, in_capitals, typing_errors, unknown_words
-        )
+            tokenized = replace(self.source.tokenize(restored.line), tag=line.tag)
+        return ProtectedLine(text, literals, tokenized, masked, odd == "upper", restored)
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
@@ -265,8 +256,8 @@ class Protector:
             tokens=tokens,
             source_tokens=source_tokens,
             breaches=tuple(breaches),
-            typing_errors=given.typing_errors,
-            unknown_words=given.unknown_words,
+            typing_errors=given.restored.typing_errors,
+            unknown_words=given.restored.unknown_words,
         )
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:

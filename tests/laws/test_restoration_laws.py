@@ -1,5 +1,6 @@
 """Odd case is what its definition says, and accents come back where they are known."""
 
+import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +44,33 @@ def test_accents_change_the_words_that_are_known_alone(line, accents):
 def test_a_word_is_restored_in_its_own_case():
     restorer = Restorer({}, {"apfel": "äpfel"})
     assert restorer.restore_accents("Zwei Apfel, APFEL, apfel!") == "Zwei Äpfel, ÄPFEL, äpfel!"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("fur", "für"),
+        ("fuer", "für"),
+        ("Strasse", "Straße"),
+        ("GRUSSE", "GRÜSSE"),
+        ("gruesse", "grüße"),
+        ("Grüsse", "Grüße"),
+        ("Coeur", "Cœur"),
+        ("manoeuvre", "manœuvré"),
+        ("aarhus", "århus"),
+        ("Koebenhavn", "København"),
+        ("mueller", "mueller"),  # a word of its own
+        ("neue", "neue"),
+    ],
+)
+def test_words_come_back_however_a_keyboard_without_their_letters_wrote_them(typed, meant):
+    text = "für straße grüße cœur manœuvré århus københavn müller neü"
+    restorer = Restorer.learn([text, text, "mueller mueller neue neue"])
+    assert restorer.restore_accents(typed) == meant
+
+
+@given(st.lists(st.text("aäoöuüßåæøœée", min_size=1, max_size=4), max_size=12))
+def test_no_word_of_the_text_is_taken_for_another_without_its_letters(words):
+    accents = Restorer.learn([" ".join(words * 2)]).accents
+    assert accents.keys().isdisjoint(words)
+    assert {*accents.values()} <= {*words}
