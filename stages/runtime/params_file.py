@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,37 +42,6 @@ MAX_VALUES = 100_000
 SOME_VALUES = "write it anew: python -m stages.configure data=demo"
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read a parameter file without interpreting it.
-
-    Raises:
-        ConfigError: if it cannot be read, is not YAML in UTF-8, gives a key twice, holds NUL, or
-            comes to too many values.
-    """
-    try:
-        text = decode_utf8(path.read_bytes(), path, error=ConfigError)
-        if match := re.search("[\x85\u2028\u2029]", text):
-            raise ConfigError(
-                f"{path} line {text.count(chr(10), 0, match.start()) + 1} holds the line end "
-                f"U+{ord(match[0]):04X}, which editors do not show; save it with ordinary line ends"
-            )
-        loader = ParamsLoader(text)
-        root = loader.get_single_node()
-        _check(root, path)
-        document = None if root is None else loader.construct_document(root)
-    except FileNotFoundError:
-        raise ConfigError(f"{path} does not exist; run from the top of the project") from None
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
-    return document
-
-
 def _check(root: yaml.Node | None, path: Path) -> None:
     """Refuse YAML that is valid but never meant."""
     waiting = [] if root is None else [root]
@@ -91,3 +62,39 @@ def _check(root: yaml.Node | None, path: Path) -> None:
             waiting += node.value
         elif "\0" in node.value:
             raise ConfigError(f"{line} holds a NUL character; take it out")
+
+
+@lru_cache(maxsize=2)
+def _parse(text: str, path: Path) -> Any:
+    """Return what YAML holds; a stage reads its file several times, and PyYAML takes its time."""
+    if match := re.search("[\x85\u2028\u2029]", text):
+        raise ConfigError(
+            f"{path} line {text.count(chr(10), 0, match.start()) + 1} holds the line end "
+            f"U+{ord(match[0]):04X}, which editors do not show; save it with ordinary line ends"
+        )
+    loader = ParamsLoader(text)
+    root = loader.get_single_node()
+    _check(root, path)
+    return None if root is None else loader.construct_document(root)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a parameter file without interpreting it.
+
+    Raises:
+        ConfigError: if it cannot be read, is not YAML in UTF-8, gives a key twice, holds NUL, or
+            comes to too many values.
+    """
+    try:
+        document = deepcopy(_parse(decode_utf8(path.read_bytes(), path, error=ConfigError), path))
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist; run from the top of the project") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
+    return document
