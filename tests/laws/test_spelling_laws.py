@@ -117,6 +117,8 @@ def test_short_and_long_words_are_left_alone(word):
         ("Dnake für serh", "Danke für sehr"),  # many are unknown, and something is meant by each
         ("danke dri serh", "danke dri serh"),  # many are unknown, and one of them for good
         ("serh dri danke", "serh dri danke"),
+        ("danke serh dri sehr danke dir", "danke sehr dri sehr danke dir"),  # a third are unknown
+        ("dri dri serh danke sehr danke", "dri dri serh danke sehr danke"),
         ("Serh HUAS", "Serh HUAS"),
         ("Dnake", "Danke"),
     ],

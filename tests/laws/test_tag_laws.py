@@ -245,8 +245,10 @@ def test_attention_is_that_to_the_text(bundle):
 def test_a_tag_counts_among_the_tokens_that_are_read():
     plain = tagged_translator(max_source_tokens=4)
     recorder = Recorder(plain.engine)
-    for tag in (None, "own"):
-        replace(plain, engine=recorder).choose_tag(tag).search(LINES[:1], n_best=1)
+    for tag, read in ((None, 4), ("own", 3)):
+        asking = replace(plain, engine=recorder).choose_tag(tag)
+        [[best]] = asking.search(LINES[:1], n_best=1)
+        assert [*best.source_tokens] == plain.source.tokens(LINES[0])[:read]
     assert [len(source) for source in recorder.asked] == [5, 5]
 
 

@@ -147,12 +147,21 @@ def test_words_that_leave_a_translation_without_confidence_are_told(doubting, tm
         strange = export(tmp_path / f"{unknown}", translator=own)
         asked = ("translate", "--model", strange, "--flag-below", 0)
         told.append(run(*asked, good, f"{good} Eule", "Zebra Eule Eule").stderr)
-    spoken = run("translate", "--model", tmp_path / "0", "-i", lines=f"{good} Eule\n").stdout
+    spoken, judged = (
+        " ".join(
+            run(
+                "translate", "--model", tmp_path / name, "-i", lines=f"{good} Eule\n"
+            ).stdout.split()
+        )
+        for name in ("0", "200")
+    )
 
     assert f"{UNKNOWN}: line 2: Eule; line 3: Eule\n" in told[0]
     assert UNKNOWN not in told[1]
-    assert f"{UNKNOWN[1:]}: Eule." in " ".join(spoken.split())
+    assert f"{UNKNOWN[1:]}: Eule." in spoken
     assert "Confidence" not in spoken
+    assert "Confidence" in judged
+    assert UNKNOWN[1:] not in judged
 
 
 def test_of_many_unknown_words_the_first_are_named():

@@ -441,3 +441,12 @@ def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
     path.write_text(yaml.safe_dump(changed(export__golden_sentences="x")))
 
     assert load(TrainParams, "train", path=path).seed == 1
+
+
+def test_what_is_read_again_is_what_the_file_holds(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("train: {steps: [1]}\n")
+    read(path)["train"]["steps"].append(2)
+    assert read(path) == {"train": {"steps": [1]}}
+    path.write_text("train: {steps: [3]}\n")
+    assert read(path) == {"train": {"steps": [3]}}

@@ -199,8 +199,9 @@ def test_attention_is_traced_with_the_ends_of_both_sentences():
     assert trace_attention(own, "", EMPTY_TRANSLATION) is None
 
 
-def test_words_are_linked_where_both_sides_have_any():
-    own = tiny_translator()
+@pytest.mark.parametrize("longest", [512, 4])
+def test_words_are_linked_where_both_sides_have_any(longest):
+    own = tiny_translator(max_source_tokens=longest)
     [[best]] = own.search(["Hund Haus ja"], n_best=1, attention=True)
     links = link_translated(own, "Hund Haus ja", best)
     assert len(links) == len(best.text.split())
