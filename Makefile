@@ -140,8 +140,8 @@ test: test-fast ## All tests but those of make test-orchestration
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql test-fast ## All tests; the slow ones and those with servers side by side
-	$(SLOWLY) slow -n 4
+test-all: postgresql test-fast ## All tests; SHARE=1 (2, 3) of those that start whole systems a third
+	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }

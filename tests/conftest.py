@@ -15,11 +15,16 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests.support.order import pytest_collection_modifyitems
+from tests.support.order import (
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_report_header,
+)
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
 
-__all__ = ["pytest_collection_modifyitems"]  # a hook, beside those below
+# hooks, beside those below
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_report_header"]
 
 # the machine decides how long an example takes, and every run tries the same ones
 settings.register_profile("nmt", deadline=None, derandomize=True)

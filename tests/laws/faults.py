@@ -10,8 +10,8 @@ FAULTS = [
     (
         "a tag that a line loses where its case is restored",
         "nmt_core/translation/protection.py",
-        "tokenized = replace(self.source.tokenize(read), tag=line.tag)",
-        "tokenized = self.source.tokenize(read)",
+        "tokenized = replace(self.source.tokenize(restored.line), tag=line.tag)",
+        "tokenized = self.source.tokenize(restored.line)",
     ),
     (
         "tags that CTranslate2 may write",

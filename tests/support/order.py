@@ -1,4 +1,7 @@
-"""Which files of tests begin: those that take longest, so that none is left over at the end."""
+"""Which files of tests begin, and which of those that start whole systems run at all.
+
+Those that take longest begin, so that none is left over at the end.
+"""
 
 LONGEST = (
     "orchestration/test_retrain.py",
@@ -28,9 +31,56 @@ first and the fifth, and so on, and the fourth uses its servers twice."""
 FILES = [f"tests/{file}" for file in LONGEST]
 
 
-def pytest_collection_modifyitems(items):
+SYSTEMS = (
+    (
+        "orchestration/test_readme.py",
+        "orchestration/test_faults.py",
+        "orchestration/test_serving.py",
+    ),
+    (
+        "e2e/test_demo.py",
+        "orchestration/test_retrain.py",
+        "orchestration/test_kills.py",
+        "orchestration/test_servers.py",
+    ),
+    (
+        "e2e/test_pipeline.py",
+        "e2e/test_corpora.py",
+        "orchestration/test_ways.py",
+        "orchestration/test_operations.py",
+        "orchestration/test_worker.py",
+    ),
+)
+"""Files that start whole systems, in shares that take alike; of the processor's time for all tests
+that are slow, each takes a quarter."""
+
+
+def pytest_addoption(parser):
+    """Let a run take a share of the tests that start whole systems, and all others."""
+    shares = [str(share) for share in range(1, len(SYSTEMS) + 1)]
+    parser.addoption("--share", choices=shares, help="of the tests that start whole systems")
+
+
+def pytest_report_header(config):
+    """Say what is left out."""
+    share = config.getoption("share")
+    return f"of the tests of whole systems: share {share} of {len(SYSTEMS)}" if share else None
+
+
+def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; pytest-xdist gives out files in this order."""
-    items.sort(key=lambda item: rank(item.nodeid.partition("::")[0]))
+    share = config.getoption("share")
+    if share:
+        others = {f"tests/{file}" for files in SYSTEMS for file in files}
+        others -= {f"tests/{file}" for file in SYSTEMS[int(share) - 1]}
+        left_out = [item for item in items if find_file(item) in others]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if find_file(item) not in others]
+    items.sort(key=lambda item: rank(find_file(item)))
+
+
+def find_file(item):
+    return item.nodeid.partition("::")[0]
 
 
 def rank(file):

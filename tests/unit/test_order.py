@@ -1,8 +1,10 @@
-"""What takes longest begins."""
+"""What takes longest begins, and of what starts whole systems a share can be had."""
 
 from types import SimpleNamespace
 
-from tests.support.order import FILES, pytest_collection_modifyitems
+import pytest
+
+from tests.support.order import FILES, SYSTEMS, pytest_collection_modifyitems
 from tests.support.projects import PROJECT
 
 
@@ -10,14 +12,22 @@ def test_files_that_begin_exist():
     assert [] == [file for file in FILES if not (PROJECT / file).exists()]
 
 
+def collect(names, *, share):
+    """Return the tests that run, and those that do not."""
+    items, left_out = [SimpleNamespace(nodeid=f"tests/{name}") for name in names], []
+    hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
+    config = SimpleNamespace(getoption={"share": share}.__getitem__, hook=hook)
+    pytest_collection_modifyitems(config, items)
+    return items, left_out
+
+
 def test_the_longest_begin_and_others_keep_their_order():
     names = ("unit/test_b.py::b", "orchestration/test_servers.py::b", "unit/test_b.py::a")
     names += ("orchestration/test_servers.py::a", "unit/test_a.py::a")
     names += ("orchestration/test_faults.py::a",)
-    items = [SimpleNamespace(nodeid=f"tests/{name}") for name in names]
+    items, left_out = collect(names, share=None)
 
-    pytest_collection_modifyitems(items)
-
+    assert [] == left_out
     assert [item.nodeid.removeprefix("tests/") for item in items] == [
         "orchestration/test_faults.py::a",
         "orchestration/test_servers.py::b",
@@ -26,3 +36,25 @@ def test_the_longest_begin_and_others_keep_their_order():
         "unit/test_b.py::a",
         "unit/test_a.py::a",
     ]
+
+
+def test_every_test_of_whole_systems_is_in_one_share():
+    tests = PROJECT / "tests"
+    files = [
+        path for folder in ("e2e", "orchestration") for path in (tests / folder).glob("test_*")
+    ]
+    shared = sorted(file for files in SYSTEMS for file in files)
+    assert shared == sorted(str(path.relative_to(tests)) for path in files)
+
+
+@pytest.mark.parametrize("share", range(1, len(SYSTEMS) + 1))
+def test_a_share_runs_its_own_files_and_all_that_are_in_none(share):
+    systems = [f"{file}::a" for files in SYSTEMS for file in files]
+    others = ["unit/test_b.py::a", "orchestration/page/test_page_looks.py::a"]
+    own = {f"{file}::a" for file in SYSTEMS[share - 1]}
+    run, left_out = (
+        {item.nodeid.removeprefix("tests/") for item in items}
+        for items in collect(systems + others, share=str(share))
+    )
+    assert run == own | {*others}
+    assert left_out == {*systems} - own
