@@ -8,7 +8,7 @@ a lock file of another clone would be believed with any params.yaml.
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -101,6 +101,7 @@ def hold_up_to_date(
     renew: bool = False,
     across_pools: bool = False,
     nodes: NodesConfig | None = None,
+    before_training: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
     """Hold this clone with everything up to date in it, up to and including a stage.
 
@@ -112,6 +113,7 @@ def hold_up_to_date(
         renew: look for new text, on this machine and where it was fetched from.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
         nodes: the machines that train; this one alone if there are none.
+        before_training: is called when the text is ready, and may refuse it.
 
     Raises:
         NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
@@ -123,7 +125,8 @@ def hold_up_to_date(
             if settings is not None or revision or renew:
                 clone.prepare_clone(revision, settings or [], renew=renew, say=say)
             introduce()
-            run_stages(plan_stages(until), shared=False, nodes=nodes)
+            stages = plan_stages(until)
+            run_stages(stages, shared=False, nodes=nodes, before_training=before_training)
             yield
         return
     with clone.hold_clone(say):
@@ -132,7 +135,9 @@ def hold_up_to_date(
         clone.check_shared()
         dvc_program.check_remote()
         [first, *elsewhere] = list_parts(plan_stages(until))
-        run_stages(first.stages, shared=True)
+        run_stages(first.stages, shared=True, before_training=before_training)
+        if STAGE not in first.stages:
+            before_training()
     lock = None
     for part_elsewhere in elsewhere:
         lock = delegate(part_elsewhere, order)
@@ -151,7 +156,13 @@ def introduce() -> None:
     call_run(" ".join(filter(None, words)))
 
 
-def run_stages(stages: Sequence[str], *, shared: bool, nodes: NodesConfig | None = None) -> None:
+def run_stages(
+    stages: Sequence[str],
+    *,
+    shared: bool,
+    nodes: NodesConfig | None = None,
+    before_training: Callable[[], None] = lambda: None,
+) -> None:
     """Bring stages up to date, one after another, a task each.
 
     DVC is asked of all at once first: where it has nothing to do, every question takes a second.
@@ -159,6 +170,8 @@ def run_stages(stages: Sequence[str], *, shared: bool, nodes: NodesConfig | None
     done = 0 if shared else dvc_program.count_done(stages)
     for number, stage in enumerate(stages):
         there = nodes if stage == STAGE else None
+        if stage == STAGE and number >= done:
+            before_training()
         reproduce.with_options(task_run_name=stage)(
             stage, shared=shared, done=number < done, nodes=there
         )

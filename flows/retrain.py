@@ -8,6 +8,7 @@ meets itself.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, TypeVar
 
 import typer
@@ -28,10 +29,11 @@ from flows.nodes.job import NodesConfig
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.registry.exported import Exported, read_exported
+from stages.registry.exported import Exported, model_name, read_exported
 from stages.registry.promotion import (
     Contest,
     Judged,
+    check_test_set,
     enact,
     record_verdict,
     render_verdict,
@@ -77,6 +79,17 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
         return found, found
 
     return promote_winner(contend, promotion=promotion, by=by)
+
+
+def check_text(test_set: Judged) -> None:
+    """Refuse a test set on which the model could not be judged, before a night is spent on it.
+
+    Raises:
+        GateError: with the reason and a remedy.
+    """
+    download = load(DownloadParams, "download")
+    registry = Registry(model_name(download.languages))
+    check_test_set(registry, download, load(EvaluateParams, "evaluate"), test_set)
 
 
 def promote_winner(
@@ -153,6 +166,7 @@ def retrain(
         renew=True,
         across_pools=across_pools,
         nodes=nodes,
+        before_training=partial(check_text, test_set),
     ):
         publish()
         who = f"flow run {flow_run.get_name()}"

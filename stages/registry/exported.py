@@ -1,5 +1,6 @@
 """The sealed export of this checkout, with the tags of its registered version."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -68,6 +69,39 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
 
 
+def read_described(metrics: Path = paths.METRICS) -> dict[str, str]:
+    """Return what the download stage says of the text: its kind, and how the test set is held out.
+
+    Raises:
+        BundleError: if an earlier version wrote it, which says nothing.
+    """
+    described: dict[str, str] | None = files.read_json(metrics / "download.json").get("corpus")
+    if described is None:
+        raise BundleError(
+            f"{metrics / 'download.json'} was written by an earlier version and does not "
+            f"describe the corpus; run: make repro"
+        )
+    return described
+
+
+def describe_test_set(
+    held_out: HeldOut, described: Mapping[str, str], *, metric: str, language: str
+) -> dict[str, str]:
+    """Return the tags of a version that tell whether it was tested as another was.
+
+    Args:
+        held_out: the test set.
+        described: see :func:`read_described`.
+        metric: that which decides.
+        language: that of the target.
+    """
+    return {
+        TEST_SET: held_out.digest,
+        "held_out": described["held_out"],
+        "signature": load_metric(metric, language).signature,
+    }
+
+
 def read_exported(
     download: DownloadParams,
     *,
@@ -86,12 +120,7 @@ def read_exported(
         held_out = read_held_out(corpus)
         language = download.languages.target
         scores = files.read_json(metrics / "evaluate.json")
-        described = files.read_json(metrics / "download.json").get("corpus")
-        if described is None:
-            raise BundleError(
-                f"{metrics / 'download.json'} was written by an earlier version and does not "
-                f"describe the corpus; run: make repro"
-            )
+        described = read_described(metrics)
         names = find_metric_names(scores)
         chosen = record.get("average")
         return Exported(
@@ -105,9 +134,7 @@ def read_exported(
                 ARCHITECTURE: record["params"]["model"]["architecture"],
                 CORPUS: described["kind"],
                 PAIRS: f"{files.read_json(corpus / 'corpus.json')['pairs']['train']:,}",
-                TEST_SET: held_out.digest,
-                "held_out": described["held_out"],
-                "signature": load_metric(names[0], language).signature,
+                **describe_test_set(held_out, described, metric=names[0], language=language),
                 **{name: f"{scores[name]:.2f}" for name in names},
             },
             average=build(ChosenAverage, chosen, at=str(trained)) if chosen else None,

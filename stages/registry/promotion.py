@@ -31,11 +31,18 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import EvaluateParams
-from stages.registry.exported import Exported, HeldOut
+from stages.params import DownloadParams, EvaluateParams
+from stages.registry.exported import (
+    TEST_SET,
+    Exported,
+    HeldOut,
+    describe_test_set,
+    read_described,
+    read_held_out,
+)
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
-from stages.registry.versions import Promotion, Version
+from stages.registry.versions import Promotion, RegistryAwayError, Version
 from stages.reporting.contest_page import compare_sentences, render_contest_page
 from stages.reporting.judged import JudgedSentence
 from stages.runtime.drawn_lines import choose
@@ -109,7 +116,7 @@ def run_contest(
             challenger=challenger.digest,
             champion=champion.number,
         )
-    check_same_test_set(champion, challenger, test_set)
+    check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
     terms = Glossary.load(promotion.glossary, codes).kinds if promotion.glossary else ()
@@ -133,20 +140,50 @@ def run_contest(
     )
 
 
-def check_same_test_set(champion: Version, challenger: Exported, test_set: Judged) -> None:
+def check_test_set(
+    registry: Registry, download: DownloadParams, params: EvaluateParams, test_set: Judged
+) -> None:
+    """Refuse the test set of this checkout if a model of it could not be judged.
+
+    It can be asked before anything trains. Where MLflow is away, nothing is refused: it is asked
+    again when the model is judged.
+
+    Raises:
+        BundleError: if an earlier version described the text.
+        GateError: with the reason and a remedy.
+        RegistryError: if nobody knows how the champion was tested.
+    """
+    try:
+        champion = registry.champion()
+    except RegistryAwayError:
+        return
+    if champion is not None:
+        language = download.languages.target
+        tags = describe_test_set(
+            read_held_out(), read_described(), metric=params.metrics[0], language=language
+        )
+        check_same_test_set(champion, tags, test_set)
+
+
+def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Judged) -> None:
     """Refuse a test set on which the comparison is unfair.
 
     One of the champion's own was held out from both. Of another, the rule by which it was held out
     must have kept it from the champion, too; then only its target sentences may have been seen,
     with other sources.
 
+    Args:
+        champion: whom the model meets.
+        tags: those that :func:`describe_test_set` returns of the model's test set.
+        test_set: which is asked for.
+
     Raises:
         GateError: with the reason and a remedy.
     """
     name = f"version {champion.number}, the champion,"
     anew = "judge both anew on today's test set: test_set=current"
-    signature = challenger.tags["signature"]
-    same = champion.tag("test_set") == challenger.tags["test_set"]
+    signature = tags["signature"]
+    same = champion.tag(TEST_SET) == tags[TEST_SET]
     if test_set == "same" and not same:
         raise GateError(f"{name} was promoted on another test set; go back to that, or {anew}")
     if test_set == "same" and champion.tag("signature") != signature:
@@ -154,7 +191,7 @@ def check_same_test_set(champion: Version, challenger: Exported, test_set: Judge
             f"{name} was scored as {champion.tag('signature')}, but here it would be as "
             f"{signature}; install what scored it, or {anew}"
         )
-    rules = champion.tag("held_out"), challenger.tags["held_out"]
+    rules = champion.tag("held_out"), tags["held_out"]
     if not same and (rules[0] != rules[1] or GIVEN in rules):
         raise GateError(
             f"{name} may have been trained on today's test set, which is held out {rules[1]}, its "

@@ -342,13 +342,14 @@ def test_who_is_worse_is_rejected(renewed, losers):
     assert all(left.tags[number] == tags for number, tags in before.tags.items())
 
 
-def test_another_test_set_is_refused(losers):
+def test_another_test_set_is_refused_before_anything_trains(losers):
     _, left = losers
 
     assert "version 2, the champion, was promoted on another test set" in left.message
     assert "test_set=current" in left.message
+    assert "Running stage 'download'" in left.log
+    assert "Running stage 'train'" not in left.log
     assert left.champion == 2
-    assert left.contest is None
 
 
 def test_rollback_brings_the_champion_before_back(rolled_back, overlapping):

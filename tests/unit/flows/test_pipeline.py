@@ -53,7 +53,7 @@ def noted(monkeypatch):
             "get_run_logger": lambda: logging.getLogger("test"),
             "introduce": lambda: note("introduce"),
             "plan_stages": lambda until: STAGES[: STAGES.index(until) + 1],
-            "run_stages": lambda stages, *, shared, nodes=None: note(
+            "run_stages": lambda stages, *, shared, nodes=None, before_training=None: note(
                 "run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes)
             ),
             "delegate": lambda part, given: note(
@@ -76,6 +76,19 @@ def test_a_clone_is_free_while_others_work_and_then_has_what_they_made(noted):
     away = ["gpu evaluate c0ffee", "cpu export c0ffee"]
     back = ["hold", "write c0ffee", "collect lock of export", "all is there", "leave"]
     assert noted == begun + away + back
+
+
+def test_text_is_looked_at_before_others_are_asked_to_train_on_it(noted):
+    def refuse():
+        raise ConfigError("another test set")
+
+    with (
+        pytest.raises(ConfigError, match="another test set"),
+        pipeline.hold_up_to_date("export", across_pools=True, before_training=refuse),
+    ):
+        pytest.fail("it is refused")
+
+    assert noted[-1] == "run shard shared"
 
 
 def test_what_needs_no_other_pool_is_collected_from_none(noted):
@@ -311,6 +324,21 @@ def test_only_training_is_done_by_several_machines(monkeypatch):
         (stage, number < 2, NODES if stage == "train" else None)
         for number, stage in enumerate(STAGES)
     ]
+
+
+@pytest.mark.parametrize("done", range(len(STAGES) + 1))
+def test_text_is_looked_at_right_before_training_if_anything_trains(monkeypatch, done):
+    asked = []
+    stand_in = SimpleNamespace(
+        with_options=lambda *, task_run_name: lambda stage, **_: asked.append(stage)
+    )
+    monkeypatch.setattr(pipeline, "reproduce", stand_in)
+    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
+    pipeline.run_stages(STAGES, shared=False, before_training=lambda: asked.append("look"))
+
+    train = STAGES.index("train")
+    looks = ["look"] if done <= train else []
+    assert asked == [*STAGES[:train], *looks, *STAGES[train:]]
 
 
 @pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])

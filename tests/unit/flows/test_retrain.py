@@ -112,8 +112,9 @@ def flow(monkeypatch):
     done = []
 
     @contextmanager
-    def hold_up_to_date(until, **settings):
+    def hold_up_to_date(until, *, before_training, **settings):
         done.append(("up to date", until, settings))
+        before_training()
         yield
         done.append("let go")
 
@@ -125,6 +126,7 @@ def flow(monkeypatch):
     for name, value in {
         "hold_up_to_date": hold_up_to_date,
         "decide": decide,
+        "check_text": lambda test_set: done.append(("look", test_set)),
         "publish": lambda: done.append("published"),
         "flow_run": run,
         "get_run_logger": lambda: logging.getLogger("test"),
@@ -140,22 +142,24 @@ def test_a_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(fl
 
     told = {"settings": ["train.seed=2"], "revision": "v1", "renew": True, "across_pools": True}
     told |= {"nodes": nodes}
-    assert flow[:4] == [
+    assert flow[:5] == [
         ("up to date", "export", told),
+        ("look", "same"),
         "published",
         ("decide", "same", GateConfig(), "number", "flow run retrain de-en"),
         "let go",
     ]
-    key, text = flow[4]
+    key, text = flow[5]
     assert (key, text.splitlines()[0]) == ("verdict", "**hold**: so.")
 
 
 def test_a_retraining_by_hand_takes_the_clone_as_it_lies(flow):
     retrain.retrain.fn(test_set="current", gate=GATE)
 
-    [(_, _, told), _, (_, test_set, gate, *_), *_] = flow
+    [(_, _, told), look, _, (_, test_set, gate, *_), *_] = flow
     none = dict.fromkeys(("settings", "revision", "nodes"))
     assert told == {"renew": True, "across_pools": False, **none}
+    assert look == ("look", "current")
     assert (test_set, gate) == ("current", GATE)
 
 

@@ -1,6 +1,7 @@
 """Who may meet whom, and what is said of it; the contests themselves are in integration."""
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,16 +10,20 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from nmt_core.text.languages import Languages
+from stages import paths
 from stages.params import BehaviourParams, EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
     Contest,
     check_same_test_set,
+    check_test_set,
     enact,
     list_effects,
     list_evidence,
@@ -28,7 +33,7 @@ from stages.registry.promotion import (
     translate_test_set,
 )
 from stages.registry.settings import PromotionParams
-from stages.registry.versions import Promotion, RegistryError, Version
+from stages.registry.versions import Promotion, RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
@@ -50,8 +55,8 @@ def champion(**tags):
 
 @pytest.mark.parametrize("test_set", ["same", "current"])
 def test_who_was_judged_alike_may_meet(test_set):
-    check_same_test_set(champion(), CHALLENGER, test_set)
-    check_same_test_set(champion(held_out=GIVEN), CHALLENGER, test_set)
+    check_same_test_set(champion(), TAGS, test_set)
+    check_same_test_set(champion(held_out=GIVEN), TAGS, test_set)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +70,10 @@ def test_who_was_judged_alike_may_meet(test_set):
     ],
 )
 def test_another_test_set_or_way_to_score_is_taken_where_both_are_scored_anew(tags, told):
-    check_same_test_set(champion(**tags), CHALLENGER, "current")
+    check_same_test_set(champion(**tags), TAGS, "current")
 
     with pytest.raises(GateError, match=told):
-        check_same_test_set(champion(**tags), CHALLENGER, "same")
+        check_same_test_set(champion(**tags), TAGS, "same")
 
 
 @pytest.mark.parametrize(
@@ -76,16 +81,14 @@ def test_another_test_set_or_way_to_score_is_taken_where_both_are_scored_anew(ta
 )
 def test_a_test_set_that_the_champion_may_know_is_refused(rules):
     other = champion(test_set="an older one", held_out=rules[0])
-    tags = TAGS | {"held_out": rules[1]}
-    challenger = Exported(Path(), "nmt-de-en", GERMAN, CHALLENGER.held_out, tags)
 
     with pytest.raises(GateError, match="may have been trained"):
-        check_same_test_set(other, challenger, "current")
+        check_same_test_set(other, TAGS | {"held_out": rules[1]}, "current")
 
 
 def test_a_champion_of_unknown_origin_is_refused():
     with pytest.raises(RegistryError, match="has no tag 'test_set'"):
-        check_same_test_set(Version(number=3, tags={}), CHALLENGER, "same")
+        check_same_test_set(Version(number=3, tags={}), TAGS, "same")
 
 
 class Champions:
@@ -98,6 +101,43 @@ class Champions:
 
     def fetch(self, version, folder):
         return folder
+
+
+TESTED = {
+    "test_set": HeldOut(["Ein Haus."], ["A house."]).digest,
+    "held_out": HASH,
+    "signature": load_metric("chrf", "zh").signature,
+}
+
+
+@pytest.mark.parametrize(
+    ("known", "refused"),
+    [
+        (TESTED, None),
+        (None, None),
+        (RegistryAwayError("MLflow is away"), None),
+        (TESTED | {"test_set": "older"}, "promoted on another test set"),
+        (TESTED | {"signature": load_metric("bleu", "zh").signature}, "was scored as BLEU"),
+        (RegistryError("it is broken"), "it is broken"),
+    ],
+)
+def test_the_test_set_can_be_refused_before_anything_trains(project, known, refused):
+    """By text and description alone, with neither a model nor scores."""
+    files.write_lines(paths.CORPUS / "test.source", ["Ein Haus."])
+    files.write_lines(paths.CORPUS / "test.target", ["A house."])
+    described = {"kind": "files", "held_out": HASH}
+    files.write_json(paths.METRICS / "download.json", {"corpus": described})
+
+    def find_champion():
+        if isinstance(known, Exception):
+            raise known
+        return known and Version(number=3, tags=known)
+
+    registry = SimpleNamespace(champion=find_champion)
+    download = SimpleNamespace(languages=Languages(source="de", target="zh"))
+    params = EvaluateParams(metrics=["chrf", "bleu"])
+    with pytest.raises(NmtError, match=refused) if refused else nullcontext():
+        check_test_set(registry, download, params, "same")
 
 
 def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeypatch):
