@@ -75,14 +75,14 @@ def main(
         table.add_row(name, told)
     if model and reference:
         loaded = Translator.load(model, threads=1)
+        assert loaded.languages, "this export does not say which languages it translates"
+        metric = load_metric("bleu", loaded.languages.target)
         references = list(read_lines(reference))[: len(lines)]
         without = Restorer(restorer.case, restorer.accents)
         for name, own in (("not corrected", without), ("corrected", restorer)):
             translator = replace(loaded, restorer=own)
             for kind, given in (("sound", lines), ("mistyped", mistyped)):
-                bleu = load_metric("bleu", "en").score(
-                    translator.translate(given), references, given
-                )
+                bleu = metric.score(translator.translate(given), references, given)
                 table.add_row(f"BLEU, {kind}, {name}", f"{bleu.value:.1f}")
     Console().print(table)
 

@@ -189,13 +189,21 @@ class Restorer:
     def _correct_word(self, match: regex.Match[str]) -> str | None:
         """Return the word that is meant by an unknown one of a line, in its case, if one is."""
         word = match[0]
-        meant = None if word.isupper() else self.spelling.find_meant(word.lower())
+        meant = None if word.isupper() else self._find_meant(word.lower())
         if meant is None:
             return None
         if word[0].isupper() and _begins_sentence(match):
             return capitalize(meant)
         form = meant if word.islower() else self.case.get(meant, meant)
         return None if form.islower() and not word.islower() else form
+
+    def _find_meant(self, unknown: str) -> str | None:
+        """Return a word of the training text in the place of an unknown one; None if there is none.
+
+        Text that has "oeuvre" and never "œuvre" spells it so.
+        """
+        spelt_out = unknown.translate(SPELT_OUT)
+        return spelt_out if spelt_out in self.spelling else self.spelling.find_meant(unknown)
 
     def restore_accents(self, line: str) -> str:
         """Return a line with the accents of words that are known with accents alone."""

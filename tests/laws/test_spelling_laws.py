@@ -166,6 +166,26 @@ def test_text_without_spaces_between_words_has_no_unknown_ones(line):
     assert restorer.restore(line) == (line, (), ())
 
 
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("L'œuvre", "L'oeuvre"),  # and not "ouvre", though that is more frequent
+        ("Œuvre", "Oeuvre"),
+        ("chef d'Œuvre", "chef d'Œuvre"),  # as if it were a name
+        ("die Straße", "die Strasse"),
+        ("Herr Müller", "Herr Mueller"),
+        ("ŒUVRE", "ŒUVRE"),
+        ("oeuvre", "oeuvre"),
+    ],
+)
+def test_words_are_read_as_the_training_text_spells_them(line, read):
+    words = ["ouvre", "l", "chef", "die", "herr", "oeuvre", "strasse", "d", "mueller"]
+    case = {"mueller": "Mueller", "strasse": "Strasse", "herr": "Herr"}
+    restored = Restorer(case, {}, SpellingCorrector(words, 5)).restore(line)
+    assert restored.line == read
+    assert bool(restored.typing_errors) == (line != read)
+
+
 def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():
     lines = ["Das Haus", "Das Haus", "Das Rad", "Das Rad"]
     assert Restorer.learn([*lines, *["haus da"] * 3, *["Rad da"] * 3]).case == {"rad": "Rad"}
