@@ -34,6 +34,7 @@ from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.text.languages import Languages
+from nmt_core.text.normalize import INVISIBLE
 
 Problem = Literal[
     "invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long", "markup"
@@ -52,7 +53,7 @@ _LINE_ENDS = re.compile("\r\n|\n|\r")
 ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 """Of HTML, such as &quot; and &#39;."""
 
-_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u200b\ufeff]")
+_VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
 
 
 class Pair(NamedTuple):

@@ -6,15 +6,22 @@ import unicodedata
 WORD_BOUNDARY = "\N{LOWER ONE EIGHTH BLOCK}"
 """SentencePiece writes a space as this character, so text may not hold it."""
 
+INVISIBLE = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+    r"\xad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+)
+"""Of a set in a regular expression: controls, soft hyphens, and marks of direction or of no width.
+What joins or parts the letters of Persian and Hindi, and emoji, is none (U+200C, U+200D)."""
+
 _SPACES = re.compile(r"\s+")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\ufeff]")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def normalize(line: str) -> str:
-    """Return ``line`` composed (NFC), without control characters, with single spaces.
+    """Return ``line`` composed (NFC), without what nobody sees, with single spaces.
 
     What parts lines or fields (U+0009 to U+000D, U+001C to U+001F, U+0085, U+2028, U+2029) is a
     space. Case, digits and punctuation stay as they are. Applying it twice changes nothing more.
     """
-    line = _CONTROLS.sub("", line).replace(WORD_BOUNDARY, "_")
+    line = _INVISIBLE.sub("", line).replace(WORD_BOUNDARY, "_")
     return _SPACES.sub(" ", unicodedata.normalize("NFC", line)).strip()

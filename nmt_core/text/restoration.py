@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Self
 import regex
 
 from nmt_core.base import files
+from nmt_core.text.normalize import normalize
 from nmt_core.text.spelling_correction import (
     SpellingCorrector,
     TypingError,
@@ -125,10 +126,11 @@ class Restorer:
         """Return a line as it was meant.
 
         Args:
-            line: the line.
+            line: the line, which is normalised first.
             keep: texts whose words are right as they are.
             case: restore the ordinary case, too, whatever case the line has.
         """
+        line = normalize(line)
         accented = self.restore_accents(line.lower() if case else line)
         unknown = self.list_unknown_words(accented, keep)
         typing_errors = self._find_typing_errors(accented, unknown)

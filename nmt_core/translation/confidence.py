@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
+from nmt_core.text.normalize import normalize
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 TENTHS = 10
@@ -155,7 +156,7 @@ def measure_features(source: str, translation: Translation) -> dict[str, float]:
     """
     text, ids = translation.text, translation.ids
     length = math.log(1 + len(text))
-    ratio = length - math.log(1 + len(source))
+    ratio = length - math.log(1 + len(normalize(source)))
     runs = [ids[start : start + LONGEST_RUN] for start in range(len(ids) - LONGEST_RUN + 1)]
     return {
         "score": translation.score,

@@ -1,5 +1,6 @@
 """A mistyped word comes back where one is sure of it; words that are right stay."""
 
+import unicodedata
 from collections import Counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from nmt_core.base.files import write_json
 from nmt_core.data.modifiers import TypingErrors
 from nmt_core.text import spelling_correction
+from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import FILE, Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector, TypingError
 
@@ -163,7 +165,7 @@ def test_unknown_words_are_those_that_neither_training_nor_what_is_kept_has(line
 def test_text_without_spaces_between_words_has_no_unknown_ones(line):
     words = ["東京都は", "ひらがな", "裁判所は", "ภาษาไทย"]
     restorer = Restorer({}, {}, SpellingCorrector(words, len(words)))
-    assert restorer.restore(line) == (line, (), ())
+    assert restorer.restore(line) == (normalize(line), (), ())
 
 
 @pytest.mark.parametrize(
@@ -175,15 +177,24 @@ def test_text_without_spaces_between_words_has_no_unknown_ones(line):
         ("die Straße", "die Strasse"),
         ("Herr Müller", "Herr Mueller"),
         ("ŒUVRE", "ŒUVRE"),
+        ("une  œu\u00advre", "une oeuvre"),
         ("oeuvre", "oeuvre"),
     ],
 )
 def test_words_are_read_as_the_training_text_spells_them(line, read):
-    words = ["ouvre", "l", "chef", "die", "herr", "oeuvre", "strasse", "d", "mueller"]
+    words = ["ouvre", "l", "chef", "die", "herr", "oeuvre", "strasse", "d", "mueller", "une"]
     case = {"mueller": "Mueller", "strasse": "Strasse", "herr": "Herr"}
     restored = Restorer(case, {}, SpellingCorrector(words, 5)).restore(line)
     assert restored.line == read
     assert bool(restored.typing_errors) == (line != read)
+
+
+@given(st.text("fuür dich\u00ad\u0308\u200b", max_size=20))
+def test_a_line_is_restored_alike_however_it_is_written(line):
+    restorer = Restorer({}, {"fur": "für"}, SpellingCorrector(["für", "dich", "ich"], 3))
+    restored = restorer.restore(line)
+    assert restored == restorer.restore(unicodedata.normalize("NFD", line))
+    assert restored == restorer.restore(normalize(line))
 
 
 def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():

@@ -43,6 +43,8 @@ def test_what_looks_different_stays_different(line):
             "a b c d e f g h i j k l m",
         ),
         ("x▁y", "x_y"),
+        ("Aus\u00adschuss, \u200fא\u202a1\u202c", "Ausschuss, א1"),
+        ("می\u200cخواهم 👨\u200d👩\u200d👧", "می\u200cخواهم 👨\u200d👩\u200d👧"),
     ],
 )
 def test_a_line_has_one_form(line, expected):

@@ -124,7 +124,9 @@ def test_whatever_is_learnt_signs_of_bad_translations_never_raise_confidence(cho
 
 
 def test_features_are_what_their_names_say():
-    found = measure_features("ein Haus", translate_as(["das", "Haus", "geht"] * 2, -0.5, (BREACH,)))
+    translation = translate_as(["das", "Haus", "geht"] * 2, -0.5, (BREACH,))
+    found = measure_features("ein Haus", translation)
+    assert found == measure_features("  ein\u00a0 \u00adHaus\n", translation)
 
     assert found == pytest.approx(
         {
