@@ -182,7 +182,7 @@ class Restorer:
         """
         if not self.spelling.frequent:
             return ()
-        known = {word.lower() for text in keep for word in _WORD.findall(text)}
+        known = {word.lower() for text in keep for word in _WORD.findall(normalize(text))}
         words = dict.fromkeys(_WORD.findall(line))
         lowered = ((word, word.lower()) for word in words)
         unknown = (w for w, low in lowered if low not in self.spelling and low not in known)

@@ -193,8 +193,11 @@ def test_words_are_read_as_the_training_text_spells_them(line, read):
 def test_a_line_is_restored_alike_however_it_is_written(line):
     restorer = Restorer({}, {"fur": "für"}, SpellingCorrector(["für", "dich", "ich"], 3))
     restored = restorer.restore(line)
-    assert restored == restorer.restore(unicodedata.normalize("NFD", line))
+    decomposed = unicodedata.normalize("NFD", line)
+    assert restored == restorer.restore(decomposed)
     assert restored == restorer.restore(normalize(line))
+    assert restorer.restore("Mün", [decomposed]) == restorer.restore("Mün", [line])
+    assert restorer.restore("Mün", ["Mu\u0308n"]).unknown_words == ()
 
 
 def test_words_in_lower_case_are_so_at_the_beginning_of_a_sentence_too():
