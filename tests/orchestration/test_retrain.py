@@ -57,7 +57,7 @@ TINY = [
     "train.model.decoder_layers=1",
     "train.model.dropout=0.0",
     "train.schedule.learning_rate=0.005",
-    "train.batching.max_tokens=512",
+    "train.batching.max_tokens=256",
     "train.training.validate_every=1000",
     "train.training.log_every=100",
     "train.training.validation_sentences=5",
@@ -73,9 +73,9 @@ TINY = [
     "export.engines=[]",
     "workers.processes=1",
 ]
-HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=300"
+HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=200"
 
-SECONDS = 500
+SECONDS = 1000
 """For any run, on a machine that is busy."""
 
 
