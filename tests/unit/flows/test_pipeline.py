@@ -38,6 +38,11 @@ def noted(monkeypatch):
         yield
         note("leave")
 
+    def run_stages(stages, *, shared, nodes=None, before_training=lambda: None):
+        if "train" in stages:
+            before_training()
+        note("run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes))
+
     order = Order("c0ffee", "train: {}\n")
     for module, replaced in {
         pipeline.clone: {
@@ -53,9 +58,7 @@ def noted(monkeypatch):
             "get_run_logger": lambda: logging.getLogger("test"),
             "introduce": lambda: note("introduce"),
             "plan_stages": lambda until: STAGES[: STAGES.index(until) + 1],
-            "run_stages": lambda stages, *, shared, nodes=None, before_training=None: note(
-                "run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes)
-            ),
+            "run_stages": run_stages,
             "delegate": lambda part, given: note(
                 part.pool, part.stages[-1], given.revision, returns=f"lock of {part.stages[-1]}"
             ),
@@ -89,6 +92,15 @@ def test_text_is_looked_at_before_others_are_asked_to_train_on_it(noted):
         pytest.fail("it is refused")
 
     assert noted[-1] == "run shard shared"
+
+
+@pytest.mark.parametrize("pools", [None, POOLS, dict.fromkeys(STAGES, "gpu")])
+def test_text_is_looked_at_once_wherever_training_runs(noted, monkeypatch, pools):
+    monkeypatch.setattr(dvc_program, "map_pools", lambda: pools)
+    with pipeline.hold_up_to_date(
+        "export", across_pools=bool(pools), before_training=lambda: noted.append("look")
+    ):
+        assert noted.count("look") == 1
 
 
 def test_what_needs_no_other_pool_is_collected_from_none(noted):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -9,11 +10,18 @@ import pytest
 
 from flows import retrain
 from flows.nodes.job import NodesConfig
+from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from stages import paths
 from stages.registry.promotion import Contest
-from stages.registry.versions import ChampionMovedError, RegistryAwayError, RegistryError
+from stages.registry.versions import (
+    ChampionMovedError,
+    RegistryAwayError,
+    RegistryError,
+    Version,
+)
+from tests.support.projects import PROJECT
 
 CHALLENGER = SimpleNamespace(name="nmt-de-en", digest="d")
 GATE = GateConfig(significance=0.03)
@@ -201,3 +209,18 @@ def test_with_a_server_one_promotion_happens_at_a_time_on_all_machines(project, 
         "lease_duration": retrain.LEASE_SECONDS,
         "strict": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("test_set", "told"), [("same", "on another test set"), ("current", "may have")]
+)
+def test_the_test_set_of_this_clone_is_looked_at(project, monkeypatch, test_set, told):
+    shutil.copy(PROJECT / paths.PARAMS, paths.PARAMS)
+    for side in paths.SIDES:
+        files.write_lines(paths.CORPUS / f"test.{side}", ["Ein Haus."])
+    files.write_json(paths.METRICS / "download.json", {"corpus": {"held_out": "by the grammar"}})
+    tags = {"test_set": "older", "held_out": "by hash", "signature": ""}
+    registries = {"nmt-de-en": SimpleNamespace(champion=lambda: Version(number=3, tags=tags))}
+    monkeypatch.setattr(retrain, "Registry", registries.__getitem__)
+    with pytest.raises(GateError, match=told):
+        retrain.check_text(test_set)

@@ -43,6 +43,7 @@ def test_what_looks_different_stays_different(line):
             "a b c d e f g h i j k l m",
         ),
         ("x▁y", "x_y"),
+        ("a\u200eb\u202ac\u202ed\u2060e\u2066f\u2069g", "abcdefg"),
         ("Aus\u00adschuss, \u200fא\u202a1\u202c", "Ausschuss, א1"),
         ("می\u200cخواهم 👨\u200d👩\u200d👧", "می\u200cخواهم 👨\u200d👩\u200d👧"),
     ],
