@@ -140,14 +140,14 @@ test: test-fast ## All tests but those of make test-orchestration
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql test-fast ## All tests; SHARE=1 (2, 3) of those that start whole systems a third
+test-all: postgresql test-fast ## All tests; SHARE=1 (to 4) of those that start whole systems a quarter
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
 test-fast: $(READY) ## The tests that take seconds, on all cores
-	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto
+	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto $(if $(SHARE),--share $(SHARE))
 
 check: $(READY) ## Format, lint, types, and who imports whom
 	ruff format --check

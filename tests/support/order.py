@@ -34,25 +34,31 @@ FILES = [f"tests/{file}" for file in LONGEST]
 SYSTEMS = (
     (
         "orchestration/test_readme.py",
-        "orchestration/test_faults.py",
-        "orchestration/test_serving.py",
+        "orchestration/test_kills.py",
+        "integration/test_flow.py",
+        "integration/test_planning.py",
     ),
     (
         "e2e/test_demo.py",
         "orchestration/test_retrain.py",
-        "orchestration/test_kills.py",
-        "orchestration/test_servers.py",
+    ),
+    (
+        "orchestration/test_faults.py",
+        "orchestration/test_ways.py",
+        "integration/test_compare.py",
+        "integration/test_torchrun.py",
     ),
     (
         "e2e/test_pipeline.py",
         "e2e/test_corpora.py",
-        "orchestration/test_ways.py",
         "orchestration/test_operations.py",
+        "orchestration/test_serving.py",
+        "orchestration/test_servers.py",
         "orchestration/test_worker.py",
     ),
 )
-"""Files that start whole systems, in shares that take alike; of the processor's time for all tests
-that are slow, each takes a quarter."""
+"""Files whose slow tests start whole systems, in shares that take alike; of the processor's time
+for all slow tests, each takes a fifth."""
 
 
 def pytest_addoption(parser):
@@ -73,10 +79,14 @@ def pytest_collection_modifyitems(config, items):
     if share:
         others = {f"tests/{file}" for files in SYSTEMS for file in files}
         others -= {f"tests/{file}" for file in SYSTEMS[int(share) - 1]}
-        left_out = [item for item in items if find_file(item) in others]
+        left_out = [item for item in items if is_slow(item) and find_file(item) in others]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if find_file(item) not in others]
+        items[:] = [i for i in items if not is_slow(i) or find_file(i) not in others]
     items.sort(key=lambda item: rank(find_file(item)))
+
+
+def is_slow(item):
+    return item.get_closest_marker("slow") is not None
 
 
 def find_file(item):

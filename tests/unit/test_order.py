@@ -1,6 +1,6 @@
 """What takes longest begins, and of what starts whole systems a share can be had."""
 
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
@@ -12,9 +12,13 @@ def test_files_that_begin_exist():
     assert [] == [file for file in FILES if not (PROJECT / file).exists()]
 
 
-def collect(names, *, share):
+def make_test(name, marks):
+    return SimpleNamespace(nodeid=f"tests/{name}", get_closest_marker=marks.get)
+
+
+def collect(names, *, share, marks=MappingProxyType({"slow": pytest.mark.slow})):
     """Return the tests that run, and those that do not."""
-    items, left_out = [SimpleNamespace(nodeid=f"tests/{name}") for name in names], []
+    items, left_out = [make_test(name, marks) for name in names], []
     hook = SimpleNamespace(pytest_deselected=lambda *, items: left_out.extend(items))
     config = SimpleNamespace(getoption={"share": share}.__getitem__, hook=hook)
     pytest_collection_modifyitems(config, items)
@@ -43,8 +47,10 @@ def test_every_test_of_whole_systems_is_in_one_share():
     files = [
         path for folder in ("e2e", "orchestration") for path in (tests / folder).glob("test_*")
     ]
-    shared = sorted(file for files in SYSTEMS for file in files)
-    assert shared == sorted(str(path.relative_to(tests)) for path in files)
+    shared = [file for files in SYSTEMS for file in files]
+    assert len(shared) == len({*shared})
+    assert {str(path.relative_to(tests)) for path in files} <= {*shared}
+    assert all((tests / file).exists() for file in shared)
 
 
 @pytest.mark.parametrize("share", range(1, len(SYSTEMS) + 1))
@@ -58,3 +64,10 @@ def test_a_share_runs_its_own_files_and_all_that_are_in_none(share):
     )
     assert run == own | {*others}
     assert left_out == {*systems} - own
+
+
+def test_a_share_leaves_out_slow_tests_alone():
+    names = [f"{file}::a" for files in SYSTEMS for file in files]
+    items, left_out = collect(names, share="1", marks={})
+    assert len(items) == len(names)
+    assert [] == left_out
