@@ -34,7 +34,7 @@ def try_length_penalties(
     """Try length penalties as long as the translations get better.
 
     The configured one is tried first; then, in steps, higher ones where translations are too short
-    and lower ones where they are too long.
+    and lower ones where they are too long. Where the last step went too far, half of it is tried.
 
     Args:
         translator: translates the lines.
@@ -56,6 +56,8 @@ def try_length_penalties(
     while 0 <= (penalty := trials[-1].length_penalty + step) <= HIGHEST:
         trials.append(attempt(penalty))
         if trials[-1].score <= trials[-2].score:
+            if lacking * (1 - trials[-1].length_ratio) < 0:
+                trials.append(attempt(penalty - step / 2))
             break
     return trials
 

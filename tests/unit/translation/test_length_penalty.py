@@ -1,10 +1,12 @@
 """The length penalty that validation text asks for, with as few searches as can be."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.translation.length_penalty import set_length_penalty, try_length_penalties
+from nmt_core.translation.length_penalty import STEP, set_length_penalty, try_length_penalties
 from tests.support.scripted import scripted_translator
 from tests.support.tiny import tiny_translator
 
@@ -29,8 +31,10 @@ def score_length(best):
     ("letters", "best", "tried"),
     [
         (lambda penalty: 90, 100, [1.0, 1.5]),  # no better: not tried on
-        (lambda penalty: round(70 + 20 * penalty), 100, [1.0, 1.5, 2.0]),
-        (lambda penalty: round(70 + 20 * penalty), 110, [1.0, 1.5, 2.0, 2.5]),
+        (lambda penalty: round(70 + 20 * penalty), 100, [1.0, 1.5, 2.0, 1.75]),
+        (lambda penalty: round(70 + 20 * penalty), 110, [1.0, 1.5, 2.0, 2.5, 2.25]),
+        (lambda penalty: round(70 + 20 * penalty), 90, [1.0, 1.5]),  # no better, nor too long
+        (lambda penalty: round(50 + 40 * penalty), 90, [1.0, 1.5, 1.25]),
         (lambda penalty: round(10 * penalty), 100, [1.0, 1.5, 2.0, 2.5, 3.0]),
         (lambda penalty: round(100 + 20 * penalty), 100, [1.0, 0.5, 0.0]),
         (lambda penalty: 99, 110, [1.0]),
@@ -50,15 +54,23 @@ def test_it_is_tried_as_long_as_it_helps(monkeypatch, letters, best, tried):
 
 
 @given(first=st.floats(0, 10), slope=st.integers(0, 40), base=st.integers(0, 200))
-def test_the_configured_one_is_first_and_only_the_last_may_be_worse(first, slope, base):
+def test_each_step_is_better_but_the_last_of_which_half_is_tried_if_it_went_too_far(
+    first, slope, base
+):
     with pytest.MonkeyPatch.context() as monkeypatch:
         trials = try_all(
             monkeypatch, lambda penalty: round(base + slope * penalty), score_length(100), first
         )
     assert trials[0].length_penalty == first
-    scores = [trial.score for trial in trials]
+    distances = [abs(b.length_penalty - a.length_penalty) for a, b in pairwise(trials)]
+    too_far = distances[-1:] == [pytest.approx(STEP / 2)]
+    stepped = trials[:-1] if too_far else trials
+    assert distances[: len(stepped) - 1] == [pytest.approx(STEP)] * (len(stepped) - 1)
+    scores = [trial.score for trial in stepped]
     assert scores[:-1] == sorted(set(scores[:-1]))
-    assert max(trials, key=lambda trial: trial.score) in trials[-2:]
+    if too_far:
+        assert scores[-1] <= scores[-2]
+        assert (stepped[-1].length_ratio - 1) * (trials[0].length_ratio - 1) < 0
 
 
 def test_nothing_but_the_length_penalty_changes():
