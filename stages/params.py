@@ -273,7 +273,7 @@ class EvaluateParams(Config):
 
     good_chrf: float = Field(50.0, gt=0, lt=100)
     """chrF beside its reference from which on a sentence counts as translated well; the confidence
-    of a translation is the probability of that, fitted on at most 1,000 validation sentences."""
+    of a translation is the probability of that, fitted on at most 2,000 validation sentences."""
 
     good_share: float = Field(0.5, ge=0, le=1)
     """Share of the test sentences that must be translated well for the report to call the model

@@ -6,7 +6,7 @@ from typing import Any
 from nmt_core.base import config
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
 
-CONFIDENCE_SENTENCES = 1000
+CONFIDENCE_SENTENCES = 2000
 """Validation sentences that confidence is fitted on, at most: they are translated for it."""
 
 
