@@ -12,7 +12,7 @@ SAME_UNITS = {"US$": "$"}
 """Signs that say the same."""
 
 
-Problem = OneOf["missing", "repeated", "unit", "looping", "empty", "too long", "copied"]
+Problem = OneOf["missing", "repeated", "unit", "added", "looping", "empty", "too long", "copied"]
 
 
 class Breach(NamedTuple):
@@ -21,12 +21,13 @@ class Breach(NamedTuple):
     kind: str
     """The name of the literal's kind; ``sentence`` for a flaw of all."""
     text: str
-    """The literal as the source has it, or the words that are repeated."""
+    """The literal as the source has it, or else the translation, or the words that are repeated."""
     expected: str
-    """The literal as the translation should have it."""
+    """The literal as the translation should have it; nothing where it should not be there."""
     problem: Problem
-    """Whether the translation has a literal less often, more often, or beside another unit; or is
-    one that repeats some words again and again, is empty, was cut off, or is its source."""
+    """Whether the translation has a literal less often, more often, beside another unit, or of its
+    own; or is one that repeats some words again and again, is empty, was cut off, or is its
+    source."""
 
 
 def check_literals(
@@ -34,8 +35,8 @@ def check_literals(
 ) -> list[Breach]:
     """Return what is wrong with the literals of a translation, in the order of the source.
 
-    A literal that the translation adds to those of the source is none of these: numbers may be
-    spelled in one language and written in digits in the other.
+    A literal that the translation adds to those of the source is none of these, see
+    :mod:`nmt_core.literals.added_numbers`.
 
     Args:
         source: a line.

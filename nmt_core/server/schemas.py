@@ -123,12 +123,13 @@ class Check(Body):
     """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`,
     `term`; `sentence` for a flaw of the whole."""
     text: str
-    """As the source has it, or the words that the translation repeats."""
+    """As the source has it, or the translation alone, or the words that the translation repeats."""
     expected: str
-    """As the translation should have it."""
+    """As the translation should have it; nothing where it should not be there."""
     problem: Problem
-    """Whether it stands there less often, more often, or beside another unit; or whether the whole
-    translation goes in circles, is empty, was cut off, or is its source."""
+    """Whether it stands there less often, more often, beside another unit, or though the source
+    does not say it; or whether the whole translation goes in circles, is empty, was cut off, or is
+    its source."""
 
 
 class Mistyped(Body):

@@ -12,7 +12,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from nmt_core.decoding.settings import SearchConfig
-from nmt_core.literals.checking import check_found
+from nmt_core.literals.added_numbers import find_added_numbers
+from nmt_core.literals.checking import Breach, check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
@@ -181,9 +182,14 @@ class Protector:
         text = substitute_terms(translation.text, forms, self.usual)
         if text == translation.text:
             return []
-        lost = check_found(given.literals, text, self.languages.codes, self.kinds)
         flaws = filter(is_flaw, translation.breaches)
-        return [translation._replace(text=text, breaches=(*lost, *flaws))]
+        return [translation._replace(text=text, breaches=(*self._check(given, text), *flaws))]
+
+    def _check(self, given: ProtectedLine, text: str) -> list[Breach]:
+        """Return what is wrong with the literals of a translation."""
+        codes, kinds = self.languages.codes, self.kinds
+        lost = check_found(given.literals, text, codes, kinds)
+        return [*lost, *find_added_numbers(given.line, text, codes, kinds)]
 
     def _mask_all(self, plain: ProtectedLine) -> ProtectedLine:
         """Return a line with symbols for all of its literals."""
@@ -250,7 +256,7 @@ class Protector:
         read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
-        breaches = [*check_found(given.literals, text, codes, self.kinds), *flaws]
+        breaches = [*self._check(given, text), *flaws]
         return translation._replace(
             text=text,
             tokens=tokens,

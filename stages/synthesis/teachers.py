@@ -17,6 +17,7 @@ from nmt_core.base.seal import digest_bundle
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.fetch.access import parse
 from nmt_core.fetch.address import redact_url
+from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
 from nmt_core.text.languages import Languages
 from nmt_core.translation.flaws import find_flaws, is_flaw
@@ -222,7 +223,9 @@ def judge(line: str, translation: str, languages: Languages) -> str:
     """Return what is wrong with a translation; nothing where nothing is."""
     for flaw in find_flaws(line, translation, tokens=0, limit=1):
         return flaw.problem
-    return "literals" if check_literals(line, translation, languages.codes) else ""
+    codes = languages.codes
+    lost = check_literals(line, translation, codes) or find_added_numbers(line, translation, codes)
+    return "literals" if lost else ""
 
 
 def find_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS
@@ -44,12 +45,13 @@ def test_an_engine_that_copies_keeps_all_literals_in_the_form_of_the_target(line
 
 @given(LINES, st.sampled_from(["", "x", "x x 5 x x", "\ue011\ue000\ue000 y."]))
 def test_whatever_an_engine_writes_literals_come_through(line, written):
-    """No digit, symbol or sign comes through, in any hypothesis."""
+    """No digit, symbol or sign comes through, in any hypothesis; a number of its own is told."""
     own = scripted_translator(
         lambda text: written or "".join(c for c in text if c in " abcdehnstu") or "x"
     )
     [[best]] = own.search([line])
-    assert best.breaches == ()
+    assert [*best.breaches] == find_added_numbers(line, best.text, LANGUAGES.codes)
+    assert {breach.text for breach in best.breaches} <= {"5"}
     assert check_literals(line, best.text, LANGUAGES.codes) == []
 
 
@@ -141,8 +143,19 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
     losing = scripted_translator(lambda text: text.replace("5", "6"), symbols=())
     for _ in range(2):
         [[best]] = losing.search(["mit 5"])
-        assert [breach.text for breach in best.breaches] == ["5"]
+        problems = [(breach.problem, breach.text) for breach in best.breaches]
+        assert problems == [("missing", "5"), ("added", "6")]
     assert ["symbols" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_of_several_hypotheses_the_first_that_adds_no_number_comes_first():
+    own = scripted_translator(
+        lambda text: f"17 {text}", lambda text: f"a {text}", lambda text: f"b {text}"
+    )
+    [several] = own.search(["elf und 5"], beam_size=3, n_best=1)
+    assert [(best.text, best.breaches) for best in several] == [("a elf und 5", ())]
+    [[best]] = scripted_translator(lambda text: f"11 {text}").search(["elf und 5"])
+    assert (best.text, best.breaches) == ("11 elf und 5", ())
 
 
 def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():

@@ -119,8 +119,10 @@ const FLAWS = {
 };
 
 /** Return in words what is wrong with a translation. */
-export const describeCheck = ({ text, problem }) =>
-  problem in FLAWS ? `a sentence ${FLAWS[problem]}` : `${text} did not come through`;
+export function describeCheck({ text, problem }) {
+  if (problem in FLAWS) return `a sentence ${FLAWS[problem]}`;
+  return problem === "added" ? `${text} is not in the source` : `${text} did not come through`;
+}
 
 const MOST_WORDS = 3;
 

@@ -1,0 +1,164 @@
+"""Numbers that a translation adds to those of its source, in digits or in words.
+
+Words of numbers are those of CLDR's rules for spelling them out (Unicode Technical Standard 35,
+part 3, section 6), which know cardinals, ordinals and years of some eighty languages.
+"""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from itertools import islice
+from pkgutil import resolve_name
+from typing import Any
+
+import regex
+
+from nmt_core.literals.checking import Breach, group_by_value
+from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.number import DIGIT, Number, to_ascii
+
+MOST = 20
+"""Numbers of a line that are looked for in words, so that it takes no time without end."""
+LARGEST = 10**12
+"""Numbers above are not looked for in words."""
+ONE = Decimal(1)
+"""Articles say it, too."""
+DIGITS_OF_A_YEAR = 4
+"""The last two may stand for all, as in "the 70s"."""
+
+ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X"}
+ROMAN |= {9: "IX", 5: "V", 4: "IV", 1: "I"}
+INITIALS = {"C", "D", "L", "M"}
+"""Roman numerals that are taken for letters."""
+ROMAN_ENDING = "(?:[aeoèº°]|er|re|ère|ème|th|st|nd|rd)?"
+
+_DIGITS = regex.compile(r"\p{Nd}+")
+_HYPHEN = regex.compile(r"[\s-]+")
+_JOINED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Arabic}\p{Hebrew}]")
+"""Letters of scripts in which words stand behind others without a space."""
+
+
+def find_added_numbers(
+    source: str,
+    translation: str,
+    languages: tuple[str, str],
+    kinds: Sequence[LiteralKind] = KINDS,
+) -> list[Breach]:
+    """Return the numbers of a translation that its source does not say; none of most languages.
+
+    Args:
+        source: a line.
+        translation: its translation.
+        languages: codes of both languages; nothing is found if the spelling of numbers in the
+            first is not known.
+        kinds: what to look for.
+    """
+    if not DIGIT.search(translation) or load_spelling(languages[0]) is None:
+        return []
+    said = {ONE, *group_by_value(find_literals(source, languages[0], kinds), languages[0])}
+    digits = list_digits(source)
+    written = group_by_value(find_literals(translation, languages[1], kinds), languages[1])
+    others = (
+        (value, literals[0].text)
+        for value, literals in written.items()
+        if literals[0].kind.name == Number.name and value not in said
+    )
+    unread = ((value, text) for value, text in others if not has_digits(digits, text))
+    return [
+        Breach(Number.name, text, "", "added")
+        for value, text in islice(unread, MOST)
+        if not (isinstance(value, Decimal) and spells(source, value.copy_abs(), languages[0]))
+    ]
+
+
+def list_digits(text: str) -> set[str]:
+    """Return the runs of digits of a text, in ASCII and without zeros before them."""
+    return {digits.lstrip("0") for digits in _DIGITS.findall(to_ascii(text))}
+
+
+def has_digits(there: set[str], number: str) -> bool:
+    """Tell whether all digits of a number are there, or a year with the same last two."""
+    wanted = list_digits(number)
+    return wanted <= there or shorten_years(wanted) <= shorten_years(there)
+
+
+def shorten_years(numbers: set[str]) -> set[str]:
+    """Return numbers, and in the place of those of four digits their last two."""
+    return {
+        digits[-2:].lstrip("0") if len(digits) == DIGITS_OF_A_YEAR else digits for digits in numbers
+    }
+
+
+def spells(line: str, value: Decimal, language: str) -> bool:
+    """Tell whether a line has a number in words, or in Roman numerals.
+
+    Args:
+        line: text of the language.
+        value: of the number, not negative.
+        language: its code.
+    """
+    if value > LARGEST or value % 1:
+        return False
+    words, roman = compile_spellings(int(value), language)
+    return bool(words.search(line.lower()) or roman.search(line))
+
+
+@lru_cache(maxsize=10_000)
+def compile_spellings(value: int, language: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Return what finds the words of a whole number, in lower case, and its Roman numeral.
+
+    Words may have any ending, for they are inflected, and form compounds. Where a language has no
+    words for a number, any line may say it.
+    """
+    spellings = map(_HYPHEN.split, list_spellings(value, language))
+    ways = {"[ -]?".join(map(regex.escape, parts)) for parts in spellings}
+    free = sorted(way for way in ways if _JOINED.match(way))
+    bound = sorted(ways - {*free})
+    either = "|".join([*free, rf"(?<!\p{{L}})(?:{'|'.join(bound)})"] if bound else free)
+    numeral = write_roman(value)
+    roman = rf"(?<!\p{{L}}){numeral}{ROMAN_ENDING}(?!\p{{L}})"
+    return (
+        regex.compile(rf"(?:{either})(?!-\p{{L}})" if either else ""),
+        regex.compile(roman if numeral and numeral not in INITIALS else "(?!)"),
+    )
+
+
+def list_spellings(value: int, language: str) -> Iterator[str]:
+    """Yield the words of a whole number, of a hundred also without the one before it."""
+    rules = load_spelling(language)
+    ones = format_number(rules, 1) if value > 1 else set()
+    for way in format_number(rules, value):
+        yield way
+        yield from (rest for one in ones if (rest := way.removeprefix(one).strip(" -")) != way)
+
+
+def format_number(rules: Any, value: int) -> set[str]:
+    """Return the words of a whole number in lower case."""
+    purposes = resolve_name("unicode_rbnf:FormatPurpose")
+    errors = ValueError, resolve_name("unicode_rbnf.engine:RbnfError")
+    words = set()
+    for purpose in (purposes.CARDINAL, purposes.ORDINAL, purposes.YEAR):
+        try:
+            words |= {*rules.format_number(value, purpose).text_by_ruleset.values()}
+        except errors:  # the language has no such rules, or none of this number
+            continue
+    return {way.lower() for way in words if not DIGIT.search(way)} - {""}
+
+
+@lru_cache
+def load_spelling(language: str) -> Any | None:
+    """Return the rules by which a language spells numbers; None if they are not known."""
+    engine = resolve_name("unicode_rbnf:RbnfEngine")
+    names = (language.replace("-", "_"), language.partition("-")[0])
+    known = next((name for name in names if name in engine.get_supported_languages()), None)
+    return engine.for_language(known) if known else None
+
+
+def write_roman(value: int) -> str:
+    """Return a number in Roman numerals; nothing above 3999."""
+    letters = ""
+    for worth, letter in ROMAN.items() if value < 4 * max(ROMAN) else ():
+        letters += letter * (value // worth)
+        value %= worth
+    return letters
