@@ -117,7 +117,7 @@ class Protector:
         ]
         best = [choose_kept(several) for several in known]
         wanting = [number for number, one in enumerate(best) if one.breaches]
-        if not self.symbols and not all(is_flaw(breach) for one in best for breach in one.breaches):
+        if not self.symbols and any(is_loss(breach) for one in best for breach in one.breaches):
             warn_of_loss()
         if wanting and most:
             flawed = {n for n in wanting if any(map(is_flaw, best[n].breaches))}
@@ -274,6 +274,11 @@ class Protector:
 def put_first(best: Translation, several: Sequence[Translation]) -> list[Translation]:
     """Return as many translations with the best one first, in its own place no more."""
     return [best, *(each for each in several if each is not best)][: len(several)]
+
+
+def is_loss(breach: Breach) -> bool:
+    """Tell whether a literal of the source is wrong, and not one that the translation adds."""
+    return not is_flaw(breach) and breach.problem != "added"
 
 
 @cache

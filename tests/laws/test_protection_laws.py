@@ -146,6 +146,9 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
         problems = [(breach.problem, breach.text) for breach in best.breaches]
         assert problems == [("missing", "5"), ("added", "6")]
     assert ["symbols" in record.getMessage() for record in caplog.records] == [True]
+    warn_of_loss.cache_clear()
+    assert scripted_translator(lambda text: f"{text} 6", symbols=()).translate(["5"]) == ["5 6"]
+    assert len(caplog.records) == 1  # what it adds, it would with symbols, too
 
 
 def test_of_several_hypotheses_the_first_that_adds_no_number_comes_first():
