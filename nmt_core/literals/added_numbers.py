@@ -52,11 +52,11 @@ def find_added_numbers(
         translation: its translation.
         languages: codes of both languages; nothing is found if the spelling of numbers in the
             first is not known.
-        kinds: what to look for.
+        kinds: what to look for in the translation.
     """
     if not DIGIT.search(translation) or load_spelling(languages[0]) is None:
         return []
-    said = {ONE, *group_by_value(find_literals(source, languages[0], kinds), languages[0])}
+    said = {ONE, *group_by_value(find_literals(source, languages[0]), languages[0])}
     digits = list_digits(source)
     written = group_by_value(find_literals(translation, languages[1], kinds), languages[1])
     others = (

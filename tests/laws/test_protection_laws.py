@@ -148,7 +148,8 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
     assert ["symbols" in record.getMessage() for record in caplog.records] == [True]
     warn_of_loss.cache_clear()
     assert scripted_translator(lambda text: f"{text} 6", symbols=()).translate(["5"]) == ["5 6"]
-    assert len(caplog.records) == 1  # what it adds, it would with symbols, too
+    assert scripted_translator(lambda _: "", symbols=()).translate(["das"]) == [""]
+    assert len(caplog.records) == 1  # what it adds, and what is no translation, is no loss
 
 
 def test_of_several_hypotheses_the_first_that_adds_no_number_comes_first():
@@ -284,6 +285,14 @@ def test_a_term_begins_with_a_capital_where_the_line_does():
     own = scripted_translator(lambda text: text.replace("mansion", "x"), glossary=GLOSSARY)
     assert own.translate(["Haus am See", "das Haus"]) == ["Mansion am See", "das mansion"]
     assert own.translate(["Tee am See"]) == ["Tee am See"]
+
+
+def test_a_number_of_a_term_is_no_added_one():
+    own = scripted_translator(
+        lambda text: text.replace("Haus", "Block 7"), glossary={"Haus": ("Block 7",)}
+    )
+    [[best]] = own.search(["das Haus"])
+    assert (best.text, best.breaches) == ("das Block 7", ())
 
 
 def test_another_form_that_the_glossary_names_counts():
