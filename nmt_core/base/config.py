@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from os import fspath
 from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
@@ -104,14 +105,14 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
 
     Args:
         kind: the settings' type.
-        values: nested mappings, lists and scalars.
+        values: nested mappings, lists and scalars, and paths, as a command is given them.
         at: dotted place of ``values``, for messages, such as ``"train"``.
 
     Raises:
         ConfigError: naming every unknown, missing or mistyped key with its place.
     """
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(dict(values)))
+        return TypeAdapter(kind).validate_json(json.dumps(dict(values), default=fspath))
     except ValidationError as error:
         problems = [
             _sentence(kind, values, problem, at) for problem in error.errors(include_url=False)

@@ -150,6 +150,26 @@ def test_whoever_serves_has_models_tried(monkeypatch, tmp_path):
     assert [trial.load_tried] * 2 == [load.func for load in loads]
 
 
+def test_whoever_serves_takes_files_of_the_operator(monkeypatch, tmp_path):
+    """A path is no JSON: ``nmt serve --memory`` must not be refused for being given one."""
+    served = []
+    monkeypatch.setattr("nmt_core.cli.serve.serve_models", lambda *given, **_: served.append(given))
+    monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
+    known = SimpleNamespace(champion=lambda: "1", name="nmt-de-en")
+    monkeypatch.setattr(registry, "open_registry", lambda _: known)
+    files = {name: tmp_path / name for name in ("memory", "corrections", "shadow")}
+    options = [f"--{name}={path}" for name, path in files.items()]
+
+    for app, arguments in (
+        (cli.app, ["serve", "--model", str(tmp_path), *options]),
+        (registry.app, ["serve", *options]),
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+
+    for *_, config in served:
+        assert {name: getattr(config, name) for name in files} == files
+
+
 def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
     folder = tmp_path / "export"
     folder.mkdir()
