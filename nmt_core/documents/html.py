@@ -43,6 +43,15 @@ READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
 
+XHTML = re.compile(
+    r"[\s\uFEFF]*(?:<\?xml\s|(?:<!doctype[^>]*>\s*)?<html\s[^>]*http://www\.w3\.org/1999/xhtml)",
+    re.IGNORECASE,
+)
+"""The beginning of a page in XML, where ``<script/>`` holds nothing."""
+
+IN_XML = frozenset({"math", "svg"})
+"""Elements that are of XML in any page."""
+
 MOST_TAGS = 1_000_000
 """Of a document, with the texts between them; each takes 550 bytes of memory."""
 
@@ -93,6 +102,7 @@ class _Scanner(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
+        self._is_xml = XHTML.match(text) is not None
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.tags: list[tuple[int, _Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
@@ -116,7 +126,10 @@ class _Scanner(HTMLParser):
 
     @override
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
+        if self._is_xml or tag in IN_XML:
+            self._note(Type.POINT, tag, attrs)
+        else:  # a browser does not see that it ends here
+            self.handle_starttag(tag, attrs)
 
     @override
     def handle_endtag(self, tag: str) -> None:

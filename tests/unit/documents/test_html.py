@@ -183,11 +183,24 @@ def test_a_sentence_with_tags_is_translated_whole_and_apart():
         ("nine<sup>1</sup>.", ["nine*."]),
         ("nine<sup>1</sup>. <sup><a>2</a></sup> <sup>th</sup> <sup>3", ["nine*. *<th>", "3"]),
         ("<b>a <i>b</b>", ["a ", "b"]),
+        ("a <svg/> b <svg><svg/>c</svg> d", ["a *b *d"]),
     ],
 )
 def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, passages):
     """Pairs go where their words go; what is no part of a word is not read, such as a note."""
     assert show_passages(read_html(text)) == passages
+
+
+@pytest.mark.parametrize(
+    "begin", ["<?xml version='1.0'?><html>", "\n<html xmlns='http://www.w3.org/1999/xhtml'>"]
+)
+@pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.1//EN'>"])
+def test_an_empty_element_of_a_page_in_xml_holds_nothing(begin, doctype):
+    """Pages of books mark where those of paper began: ``<a id="p9"/>``, amid a sentence, too."""
+    text = f"{begin.replace('<html', doctype + '<html')}<script/><title/><p>a <a id='p9'/>b <i/>c</p>"
+
+    assert show_passages(read_html(text)) == ["a *b *c"]
+    assert show_passages(read_html("<p>a <a id='p9'/>b</p><script/>c")) == ["a ", "b"]
 
 
 @pytest.mark.parametrize(
