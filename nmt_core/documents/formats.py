@@ -20,6 +20,10 @@ REVIEW_BELOW = 0.5
 """The confidence below which a person must look at a unit, unless another one is set."""
 
 
+BYTE_ORDER_MARK = "\uFEFF"
+"""Windows' editors write it before a text, of which it is no part."""
+
+
 class Format(NamedTuple):
     """A format of documents.
 
@@ -64,13 +68,17 @@ class Format(NamedTuple):
         if self.binary:
             document: Document[bytes] = read(data)
             return document
-        return TextFile(read(decode_utf8(data, "this document", error=DocumentError)))
+        text = decode_utf8(data, "this document", error=DocumentError)
+        mark = text[: text.startswith(BYTE_ORDER_MARK)]
+        return TextFile(read(text.removeprefix(mark)), mark)
 
 
 class TextFile(NamedTuple):
     """A document of text that is written as bytes."""
 
     document: "TextDocument"
+    mark: str = ""
+    """The byte order mark before it, if it has one."""
 
     @property
     def passages(self) -> "Sequence[Passage]":
@@ -79,7 +87,7 @@ class TextFile(NamedTuple):
 
     def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:
         """Return the document with translations of its passages, at most once."""
-        return self.document.write(translations).encode()
+        return (self.mark + self.document.write(translations)).encode()
 
 
 FORMATS = Registry(

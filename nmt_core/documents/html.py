@@ -44,7 +44,7 @@ ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
 
 XHTML = re.compile(
-    r"[\s\uFEFF]*(?:<\?xml\s|(?:<!doctype[^>]*>\s*)?<html\s[^>]*http://www\.w3\.org/1999/xhtml)",
+    r"\s*(?:<\?xml\s|(?:<!doctype[^>]*>\s*)?<html\s[^>]*http://www\.w3\.org/1999/xhtml)",
     re.IGNORECASE,
 )
 """The beginning of a page in XML, where ``<script/>`` holds nothing."""

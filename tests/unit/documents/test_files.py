@@ -22,9 +22,20 @@ def test_text_must_be_utf8(kind):
 
 
 def test_a_byte_order_mark_stays():
-    data = "\ufeffÄ b\r\n".encode()
+    for kind, before, after in (
+        ("text", "Ä b\r\n", "Ä B\r\n"),
+        ("markdown", "---\nkey: a\n---\nb", "---\nkey: a\n---\nB"),
+    ):
+        done = translate_document(f"\ufeff{before}".encode(), kind, SHOUT)
+        assert done.data.decode() == f"\ufeff{after}"
 
-    assert translate_document(data, "text", SHOUT) == ("\ufeffÄ B\r\n".encode(), 0)
+
+def test_a_byte_order_mark_is_no_text():
+    echo = Echo(str.upper)
+
+    translate_document("\ufeffa".encode(), "text", echo.translator)
+
+    assert [lines for lines, _ in echo.calls] == [["a"]]
 
 
 def test_messages_that_stay_as_they_are_are_counted():
