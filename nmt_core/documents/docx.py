@@ -167,8 +167,15 @@ class _Block:
         writer = _Writer(self.element, self.format)
         for part in self.parts:
             if isinstance(part, Segment):
+                spaces = part.find_spaces(translations[part])
                 for item in translations[part]:
-                    writer.write(part.marks[item] if isinstance(item, Mark) else item)
+                    if isinstance(item, Mark):
+                        before, after = spaces.get(item, ("", ""))
+                        writer.write(before)
+                        writer.write(part.marks[item])
+                        writer.write(after)
+                    else:
+                        writer.write(item)
             else:
                 writer.write(part)
         writer.end()
@@ -262,7 +269,6 @@ class _Writer:
             self._write_text(item)
             return
         assert isinstance(item, _Xml)
-        self._write_text(item.before)
         if item.is_text:
             self._write_text(item.text)
         elif item.name.startswith(FORMAT):
@@ -279,7 +285,6 @@ class _Writer:
             self._add_run(item.format).extend(item.elements)
         else:
             self._inside[-1].extend(item.elements)
-        self._write_text(item.after)
 
     def end(self) -> None:
         """Write the end of the element."""

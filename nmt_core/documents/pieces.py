@@ -50,6 +50,8 @@ class Piece:
     before: str = ""
     after: str = ""
     """White space that goes where a point goes."""
+    parts_words: bool = False
+    """Whether that is all that parts it from the words beside it, on whichever side it stands."""
 
     @property
     def is_text(self) -> bool:
@@ -61,7 +63,7 @@ class Piece:
         """The written form of markup, or of the end of a line."""
         if self.type is Type.LINE_END:
             return [Varied(self.raw, BREAK)]
-        return [self.before, *(self.parts or [self.raw]), self.after]
+        return [*(self.parts or [self.raw])]
 
 
 class Written(NamedTuple):
@@ -128,10 +130,13 @@ class Segment:
         if tuple(items) == self.passage.items:
             return self._write_as_it_was(translations, plain=plain)
         written = []
+        spaces = self.find_spaces(items)
         for item in items:
             if isinstance(item, Mark):
                 piece = self.marks[item]
-                text = piece.rewritten or _write_all(piece.markup, translations, plain=plain)
+                markup = [piece.rewritten] if piece.rewritten else piece.markup
+                before, after = spaces.get(item, ("", ""))
+                text = before + _write_all(markup, translations, plain=plain) + after
                 written.append(Written(text, item))
             else:
                 written.append(Written(item))
@@ -150,9 +155,33 @@ class Segment:
         return "".join(
             piece.raw
             if piece.type is Type.TEXT
-            else _write_all(piece.markup, translations, plain=plain)
+            else piece.before + _write_all(piece.markup, translations, plain=plain) + piece.after
             for piece in self.pieces
         )
+
+    def find_spaces(self, items: Sequence[Item]) -> dict[Mark, tuple[str, str]]:
+        """Return the white space before and after each point of a translation.
+
+        It changes sides where it would part the point from a sign, and not from a word: *a <img> b.*
+        may become *A <img>.*
+        """
+        following, right = [], ""
+        for item in reversed(items):
+            following.append(right)
+            right = item[:1] or right if isinstance(item, str) else right
+        spaces, left = {}, ""
+        for item, right in zip(items, reversed(following), strict=True):
+            if isinstance(item, str):
+                left = item[-1:] or left
+            elif item.kind is Kind.POINT:
+                point = self.marks[item]
+                before, after = point.before, point.after
+                is_word_after = right.isalnum()
+                if point.parts_words and bool(left.strip()) != is_word_after:
+                    before, after = ("", before + after) if is_word_after else (before + after, "")
+                spaces[item] = (before, after)
+                left = after[-1:] or "a"
+        return spaces
 
 
 def _end_lines(text: str, line_ends: Iterator[str]) -> str:
@@ -305,7 +334,9 @@ def _fold_space(point: Piece, before: Piece | None, after: Piece | None) -> None
     ends = after is None or not (right or "word")[0].isalnum()  # in other markup may be a word
     if after and right_rest != right and (left_rest != left or not left):
         point.after = right[: len(right) - len(right_rest)]
+        point.parts_words = before is None or before.type is Type.TEXT
         after.raw, after.text = right_rest, after.text.lstrip(HTML_SPACES)
     elif before and left_rest != left and ends and right_rest == right:
         point.before = left[len(left_rest) :]
+        point.parts_words = True
         before.raw, before.text = left_rest, before.text.rstrip(HTML_SPACES)

@@ -1,8 +1,10 @@
 """What of a document is translated together."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.documents.html import read_html
 from nmt_core.documents.passage import Kind, Mark
 from nmt_core.documents.pieces import (
     Piece,
@@ -49,3 +51,36 @@ def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
 
     assert found.split() == "".join(texts).split()
     assert not found.strip() or all(line.strip() for line in found.rstrip().split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "translated"),
+    [
+        ("a <img> b.", ["A", "*", "."], "A <img>."),
+        ("a <img> b.", ["A.", "*", ""], "A. <img>"),
+        ("a <img> b.", ["A", "*", " (B)."], "A <img> (B)."),
+        ("a <img> b.", ["", "*", "A B."], "<img> A B."),
+        ("a <img> (b).", ["A ", "*", "(B)."], "A <img> (B)."),
+        ("a <img><hr> b.", ["A", "*", ""], "A <img><hr> b."),
+        ("a <img> <wbr> b.", ["A", "*", "", "*", "."], "A <img> <wbr>."),
+        ("a <img> <wbr> b.", ["A ", "*", "", "*", "B."], "A <img> <wbr> B."),
+        ("a b <img>.", ["A ", "*", "B."], "A <img> B."),
+        ("a b <img>.", ["A B", "*", "."], "A B <img>."),
+        ("a<img> b.", ["A", "*", " (B)."], "A<img> (B)."),
+        ("<i>a</i><img> b.", ["A", "*", "(B)."], "A<img> (B)."),
+    ],
+)
+def test_a_point_is_parted_from_words_as_it_was_wherever_it_goes(text, places, translated):
+    document = read_html(text)
+    points = (
+        item
+        for passage in document.passages
+        for item in passage.items
+        if not isinstance(item, str) and item.kind is Kind.POINT
+    )
+    items = tuple(next(points) if place == "*" else place for place in places)
+    others = [passage.items for passage in document.passages[1:]]
+
+    written = document.write([items, *others])
+
+    assert written.replace("<i>", "").replace("</i>", "") == translated
