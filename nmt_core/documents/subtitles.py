@@ -19,7 +19,9 @@ from nmt_core.documents.pieces import (
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
-SPEAKER = re.compile(r"[-–—]\s*")
+SPEAKER = re.compile(r"((?:<[^<>\n]*>|\{[^{}\n]*\})*)([-–—]\s*)")
+"""The dash before what another person says, and tags before it."""
+
 MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}")
 """Tags, times of single words, and commands of SubStation Alpha."""
 
@@ -49,34 +51,46 @@ def _parse(text: str) -> Iterator[Piece]:
     lines = [(match[1], match[2]) for match in LINE.finditer(text)]
     said = False
     for number, (line, end) in enumerate(lines):
+        following = [each for each, _ in lines[number + 1 : number + 3]]
         if TIMES.match(line) or not line.strip():
             said = bool(line.strip())
             yield Piece(Type.WALL, line + end)
-        elif not said:
+        elif not said or _begins([line, *following]):
             yield Piece(Type.WALL, line + end)
         else:
-            following = lines[number + 1][0] if number + 1 < len(lines) else ""
             yield from _read_line(line, end, goes_on=_goes_on(line, following))
 
 
-def _goes_on(line: str, following: str) -> bool:
+def _begins(lines: Sequence[str]) -> bool:
+    """Tell whether lines begin a subtitle with its number, be it without a blank line before."""
+    return len(lines) > 1 and lines[0].strip().isdecimal() and TIMES.match(lines[1]) is not None
+
+
+def _goes_on(line: str, following: Sequence[str]) -> bool:
     """Tell whether the next line of a subtitle may continue a sentence."""
-    return bool(following.strip()) and not (
-        SPEAKER.match(following) or TIMES.match(following) or not line.strip()
+    return bool(following and following[0].strip()) and not (
+        SPEAKER.match(following[0])
+        or TIMES.match(following[0])
+        or _begins(following)
+        or not line.strip()
     )
 
 
 def _read_line(line: str, end: str, *, goes_on: bool) -> Iterator[Piece]:
-    start = 0
     if speaker := SPEAKER.match(line):
-        yield Piece(Type.WALL, speaker[0])
-        start = speaker.end()
-    for match in MARKUP.finditer(line, start):
-        yield Piece(Type.TEXT, line[start : match.start()], line[start : match.start()])
+        yield from _read_text(speaker[1])
+        yield Piece(Type.WALL, speaker[2])
+    yield from _read_text(line[speaker.end() if speaker else 0 :])
+    yield Piece(Type.LINE_END if goes_on else Type.WALL, end, BREAK)
+
+
+def _read_text(text: str) -> Iterator[Piece]:
+    start = 0
+    for match in MARKUP.finditer(text):
+        yield Piece(Type.TEXT, text[start : match.start()], text[start : match.start()])
         type_ = Type.POINT
         if match["name"]:
             type_ = Type.CLOSE if match[0].startswith("</") else Type.OPEN
         yield Piece(type_, match[0], name=(match["name"] or "").lower())
         start = match.end()
-    yield Piece(Type.TEXT, line[start:], line[start:])
-    yield Piece(Type.LINE_END if goes_on else Type.WALL, end, BREAK)
+    yield Piece(Type.TEXT, text[start:], text[start:])

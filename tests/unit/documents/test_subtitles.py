@@ -96,3 +96,23 @@ def test_webvtt_is_read_too():
     text = "WEBVTT\n\nNOTE kept\n\n00:01.000 --> 00:02.000 line:0\n<v Bob>hi <00:01.500>you\n"
 
     assert shout(read_subtitles(text)) == text.replace("hi", "HI").replace("you", "YOU")
+
+
+def test_a_dash_before_speech_may_stand_in_a_tag():
+    """Both dashes stay, and what two people say is no sentence."""
+    text = f"1\n{TIMES}\n<i>- one two.\n{{\\an8}}- three four.</i>\n"
+    echo = Echo(str.upper)
+
+    echo.translate(read_subtitles(text))
+
+    assert [lines for lines, _ in echo.calls] == [["one two.", "three four."]]
+    assert answer(read_subtitles(text), "x").count("- x") == 2
+
+
+def test_a_number_begins_a_subtitle_without_a_blank_line_before():
+    text = f"1\n{TIMES}\none\ntwo\n2\n{TIMES}\nthree\n4\n"
+    echo = Echo(str.upper)
+
+    echo.translate(read_subtitles(text))
+
+    assert [lines for lines, _ in echo.calls] == [["one two", "three 4"]]
