@@ -129,17 +129,20 @@ class Segment:
         items = translations[self]
         if tuple(items) == self.passage.items:
             return self._write_as_it_was(translations, plain=plain)
-        written = []
+        written, raw = [], []
         spaces = self.find_spaces(items)
         for item in items:
             if isinstance(item, Mark):
                 piece = self.marks[item]
                 markup = [piece.rewritten] if piece.rewritten else piece.markup
                 before, after = spaces.get(item, ("", ""))
-                text = before + _write_all(markup, translations, plain=plain) + after
+                text = before + _write_all(_as_read(markup), translations, plain=plain) + after
                 written.append(Written(text, item))
+                varies = not plain and any(isinstance(part, Varied) for part in markup)
+                raw.append(before + _write_all(markup, translations, plain=False) + after if varies else text)
             else:
                 written.append(Written(item))
+                raw.append(item)
         escaped = self.escape(self._write_as_it_was(translations, plain=True), written)
         if escaped is None:
             return self._write_as_it_was(translations, plain=plain)
@@ -147,8 +150,8 @@ class Segment:
         return "".join(
             _end_lines(text, line_ends)
             if self.passage.breaks and part.mark is None and not plain
-            else text
-            for text, part in zip(escaped, written, strict=True)
+            else (kept if part.mark and text == part.text else text)
+            for text, part, kept in zip(escaped, written, raw, strict=True)
         )
 
     def _write_as_it_was(self, translations: "Translations", *, plain: bool) -> str:
@@ -182,6 +185,11 @@ class Segment:
                 spaces[item] = (before, after)
                 left = after[-1:] or "a"
         return spaces
+
+
+def _as_read(markup: "Sequence[Part]") -> "list[Part]":
+    """Return markup as its format reads it."""
+    return [part.plain if isinstance(part, Varied) else part for part in markup]
 
 
 def _end_lines(text: str, line_ends: Iterator[str]) -> str:

@@ -149,6 +149,19 @@ def test_a_table_may_begin_a_document_and_lack_its_outer_pipes():
     assert shout(read_markdown("a | b\n--|--\nc | d\n")) == "A | B\n--|--\nC | D\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("|a|\n|--|\n|see `x\\|y` now|\n", "|A|\n|--|\n|SEE `x\\|y` NOW|\n"),
+        ("> see `x\n> y` now\n", "> SEE `x\n> y` NOW\n"),
+        ("> see [it](x 'y\n> z') now\n", "> SEE [IT](x 'y\n> z') NOW\n"),
+    ],
+)
+def test_markup_that_its_block_writes_otherwise_stays_as_it_was_written(text, translated):
+    """In a table, a pipe has a backslash, in code too; a quotation begins each line with a sign."""
+    assert shout(read_markdown(text)) == translated
+
+
 def test_windows_line_ends_stay():
     page, translated = (text.replace("\n", "\r\n") for text in (PAGE, TRANSLATED))
 
