@@ -30,6 +30,9 @@ WORD = ArchiveKind(
 )
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
+"""Another name for the same, in files that Word saves as "Strict Open XML"."""
+
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -104,6 +107,10 @@ def _read(data: bytes, name: str) -> Element:
         ) from None
     if root.getroottree().docinfo.doctype:
         raise DocumentError(f"{name} of this document defines entities; save it anew as .docx")
+    if root.tag.startswith(STRICT):
+        raise DocumentError(
+            'this document is "Strict Open XML", which is not read; save it as "Word Document"'
+        )
     return root
 
 

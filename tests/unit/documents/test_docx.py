@@ -307,6 +307,13 @@ def test_entities_are_refused():
     assert "defines entities" in refuse(make_archive(**{"word__document.xml": harmless}))
 
 
+def test_a_strict_document_is_refused_and_not_left_as_it_was():
+    """Its elements have other names, so that no text would be found."""
+    text = '<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>'
+
+    assert "save it as" in refuse(make_archive(**{"word__document.xml": text}))
+
+
 def test_what_xml_cannot_hold_is_left_out(letter):
     data = answer(WordDocument(letter), "a\0b\x0b\ufffe&<")
 
