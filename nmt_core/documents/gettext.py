@@ -17,7 +17,10 @@ from nmt_core.documents.messages import read_message
 from nmt_core.documents.placeholders import BRACES
 from nmt_core.documents.units import LanguageCodes, Unit, UnitFile, UnitTranslation, check_language
 
-CHARSET = re.compile(rb'^"Content-Type:[^"\n]*?charset=([\w.:-]+)', re.MULTILINE | re.IGNORECASE)
+CHARSET = re.compile(
+    rb'^(?:msgstr\s*)?"(?:[^"\n]*\\n)?Content-Type:[^"\n]*?charset=([\w.:-]+)',
+    re.MULTILINE | re.IGNORECASE,
+)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;]+)")
 LANGUAGE = re.compile(r'^("Language:[ \t]*)([^"\\]*)', re.MULTILINE)
 """Fields of the header."""

@@ -4,6 +4,7 @@ A subtitle is translated by itself. Its lines are one passage, and its translati
 many lines, unless several people speak.
 """
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 
@@ -25,19 +26,35 @@ SPEAKER = re.compile(r"((?:<[^<>\n]*>|\{[^{}\n]*\})*)([-–—]\s*)")
 MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}")
 """Tags, times of single words, and commands of SubStation Alpha."""
 
+WEBVTT = "WEBVTT"
+"""How a file of WebVTT begins, in which signs may be written as in HTML."""
+
 NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
-"""Replacements of signs that could begin markup: there is no way to escape them."""
+"""Replacements of signs that could begin markup: SubRip has no way to escape them."""
 
 
 def read_subtitles(text: str) -> TextDocument:
     """Read subtitles."""
-    return TextDocument(make_parts(list(_parse(text)), _escape))
+    pieces = list(_parse(text))
+    if not text.startswith(WEBVTT):
+        return TextDocument(make_parts(pieces, _escape))
+    for piece in pieces:
+        if piece.type is Type.TEXT:
+            piece.text = html.unescape(piece.raw)
+    return TextDocument(make_parts(pieces, _escape_webvtt))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
     """Write a translation without blank lines, which end a subtitle, times and tags of its own."""
     return [
         part.text if part.mark else _avoid_markup(part.text) for part in drop_blank_lines(written)
+    ]
+
+
+def _escape_webvtt(_: str, written: Sequence[Written]) -> list[str]:
+    return [
+        part.text if part.mark else html.escape(part.text, quote=False)
+        for part in drop_blank_lines(written)
     ]
 
 

@@ -116,3 +116,12 @@ def test_a_number_begins_a_subtitle_without_a_blank_line_before():
     echo.translate(read_subtitles(text))
 
     assert [lines for lines, _ in echo.calls] == [["one two", "three 4"]]
+
+
+def test_signs_of_webvtt_are_read_and_written_as_in_html():
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\n<b>Q&amp;A</b> a &lt; b\n"
+    echo = Echo(str.upper)
+
+    assert "<b>Q&amp;A</b> A &lt; B\n" in echo.translate(read_subtitles(text))
+    assert [lines for lines, _ in echo.calls] == [["Q&A a < b"]]
+    assert "&lt;i&gt; --&gt; &amp;" in answer(read_subtitles(text.replace("<b>", "")), "<i> --> &")
