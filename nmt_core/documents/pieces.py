@@ -316,9 +316,12 @@ def _pair(run: Sequence[Piece]) -> dict[int, int]:
 
 def _make_segment(members: Sequence[tuple[Piece, int]], escape: Escape) -> Segment:
     pieces = [piece for piece, _ in members]
+    is_spaced = True  # the text so far ends with white space, or there is none
     for before, piece, after in zip([None, *pieces], pieces, [*pieces[1:], None], strict=False):
         if piece.type is Type.POINT:
-            _fold_space(piece, before, after)
+            _fold_space(piece, before, after, is_spaced=is_spaced)
+        elif piece.is_text and piece.raw:
+            is_spaced = piece.type is Type.LINE_END or piece.raw[-1] in HTML_SPACES
     kinds = {Type.OPEN: Kind.OPEN, Type.CLOSE: Kind.CLOSE, Type.POINT: Kind.POINT}
     items: list[Item] = []
     marks: dict[Mark, Piece] = {}
@@ -334,13 +337,15 @@ def _make_segment(members: Sequence[tuple[Piece, int]], escape: Escape) -> Segme
     return Segment(pieces, marks, Passage(tuple(items), breaks=breaks), escape)
 
 
-def _fold_space(point: Piece, before: Piece | None, after: Piece | None) -> None:
+def _fold_space(
+    point: Piece, before: Piece | None, after: Piece | None, *, is_spaced: bool
+) -> None:
     """Give a point the white space beside it that would be too much without it."""
     left = before.raw if before and before.type is Type.TEXT else ""
     right = after.raw if after and after.type is Type.TEXT else ""
     left_rest, right_rest = left.rstrip(HTML_SPACES), right.lstrip(HTML_SPACES)
     ends = after is None or not (right or "word")[0].isalnum()  # in other markup may be a word
-    if after and right_rest != right and (left_rest != left or not left):
+    if after and right_rest != right and is_spaced:
         point.after = right[: len(right) - len(right_rest)]
         point.parts_words = before is None or before.type is Type.TEXT
         after.raw, after.text = right_rest, after.text.lstrip(HTML_SPACES)

@@ -67,7 +67,7 @@ def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
         ("a b <img>.", ["A ", "*", "B."], "A <img> B."),
         ("a b <img>.", ["A B", "*", "."], "A B <img>."),
         ("a<img> b.", ["A", "*", " (B)."], "A<img> (B)."),
-        ("<i>a</i><img> b.", ["A", "*", "(B)."], "A<img> (B)."),
+        ("<i>a</i><img> b.", ["A", "*", " (B)."], "A<img> (B)."),
     ],
 )
 def test_a_point_is_parted_from_words_as_it_was_wherever_it_goes(text, places, translated):
