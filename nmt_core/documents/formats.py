@@ -20,7 +20,7 @@ REVIEW_BELOW = 0.5
 """The confidence below which a person must look at a unit, unless another one is set."""
 
 
-BYTE_ORDER_MARK = "\uFEFF"
+BYTE_ORDER_MARK = "\ufeff"
 """Windows' editors write it before a text, of which it is no part."""
 
 

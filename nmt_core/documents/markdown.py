@@ -32,11 +32,23 @@ from nmt_core.documents.pieces import (
 from nmt_core.documents.sentences import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
-FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-"""Settings of a page before its text, in YAML; no part of Markdown, but common."""
+FRONT_MATTER = re.compile(
+    r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL,
+)
+"""Settings of a page before its text, in YAML or TOML; no part of Markdown, but common."""
 
 FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
 """References to footnotes and check boxes, which CommonMark does not have."""
+
+BESIDE = re.compile(
+    r"^(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z", re.MULTILINE
+)
+"""Lines that begin a box or end it, and the name of a block at its end, as ``{#name}``: both are
+of other programs, and no part of a sentence."""
+
+FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])")
+"""A formula of LaTeX; *$5 and $6* is none."""
 
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
@@ -180,6 +192,9 @@ class _Document:
         marks: list[tuple[int, int, Piece]] = []
         for match in self.matches:
             marks += self._read(block, match)
+        for type_, pattern in ((Type.WALL, BESIDE), (Type.POINT, FORMULA)):
+            spans = (found.span() for found in pattern.finditer(block.content))
+            marks += [(*span, self._piece(type_, block, *span)) for span in spans]
         at = 0
         for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
             if start < at:  # within markup that is kept as one

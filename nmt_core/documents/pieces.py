@@ -134,12 +134,12 @@ class Segment:
         for item in items:
             if isinstance(item, Mark):
                 piece = self.marks[item]
-                markup = [piece.rewritten] if piece.rewritten else piece.markup
                 before, after = spaces.get(item, ("", ""))
-                text = before + _write_all(_as_read(markup), translations, plain=plain) + after
+                markup = [before, *([piece.rewritten] if piece.rewritten else piece.markup), after]
+                text = _write_all(_as_read(markup), translations, plain=plain)
                 written.append(Written(text, item))
                 varies = not plain and any(isinstance(part, Varied) for part in markup)
-                raw.append(before + _write_all(markup, translations, plain=False) + after if varies else text)
+                raw.append(_write_all(markup, translations, plain=False) if varies else text)
             else:
                 written.append(Written(item))
                 raw.append(item)
@@ -165,8 +165,8 @@ class Segment:
     def find_spaces(self, items: Sequence[Item]) -> dict[Mark, tuple[str, str]]:
         """Return the white space before and after each point of a translation.
 
-        It changes sides where it would part the point from a sign, and not from a word: *a <img> b.*
-        may become *A <img>.*
+        It changes sides where it would part the point from a sign, and not from a word:
+        *a <img> b.* may become *A <img>.*
         """
         following, right = [], ""
         for item in reversed(items):

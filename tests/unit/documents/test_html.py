@@ -199,7 +199,8 @@ def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, p
 @pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.1//EN'>"])
 def test_an_empty_element_of_a_page_in_xml_holds_nothing(begin, doctype):
     """Pages of books mark where those of paper began: ``<a id="p9"/>``, amid a sentence, too."""
-    text = f"{begin.replace('<html', doctype + '<html')}<script/><title/><p>a <a id='p9'/>b <i/>c</p>"
+    head = begin.replace("<html", f"{doctype}<html")
+    text = f"{head}<script/><title/><p>a <a id='p9'/>b <i/>c</p>"
 
     assert show_passages(read_html(text)) == ["a *b *c"]
     assert show_passages(read_html("<p>a <a id='p9'/>b</p><script/>c")) == ["a ", "b"]

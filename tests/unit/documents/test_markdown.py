@@ -162,6 +162,24 @@ def test_markup_that_its_block_writes_otherwise_stays_as_it_was_written(text, tr
     assert shout(read_markdown(text)) == translated
 
 
+@pytest.mark.parametrize(
+    ("text", "passages"),
+    [
+        ("+++\ntitle = 'a'\n+++\nb\n", ["b"]),
+        ("> [!NOTE]\n> a b\n", ["a b"]),
+        (":::note a\nb c\n:::\n", ["b c"]),
+        ("# a b {#name}\n", ["a b"]),
+        ("a $x_1 \\{y\\}$ b $$z$$ c $5 and $6 d\n", ["a *b *c $5 and $6 d"]),
+        ("a `$` b $x `$` c\n", ["a *b $x *c"]),
+    ],
+)
+def test_what_other_programs_add_to_markdown_is_no_text(text, passages):
+    document = read_markdown(text)
+
+    assert show_passages(document) == passages
+    assert keep(document) == text
+
+
 def test_windows_line_ends_stay():
     page, translated = (text.replace("\n", "\r\n") for text in (PAGE, TRANSLATED))
 
