@@ -23,8 +23,8 @@ TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+"
 SPEAKER = re.compile(r"((?:<[^<>\n]*>|\{[^{}\n]*\})*)([-–—]\s*)")
 """The dash before what another person says, and tags before it."""
 
-MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}")
-"""Tags, times of single words, and commands of SubStation Alpha."""
+MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}|[♩♪♫♬]+")
+"""Tags, times of single words, commands of SubStation Alpha, and notes around what is sung."""
 
 WEBVTT = "WEBVTT"
 """How a file of WebVTT begins, in which signs may be written as in HTML."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.subtitles import read_subtitles
-from tests.support.echoes import Echo, answer, keep, shout
+from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 TIMES = "00:00:01,000 --> 00:00:02,500"
 BITS = [TIMES, "\n", "\r\n", "\n\n", "12", "<i>", "</i>", "<font color=red>", "</font>", "- "]
@@ -116,6 +116,13 @@ def test_a_number_begins_a_subtitle_without_a_blank_line_before():
     echo.translate(read_subtitles(text))
 
     assert [lines for lines, _ in echo.calls] == [["one two", "three 4"]]
+
+
+def test_notes_around_a_song_are_markup():
+    text = f"1\n{TIMES}\n♪ one\ntwo ♪♪\n"
+
+    assert show_passages(read_subtitles(text)) == ["*one\ntwo*"]
+    assert answer(read_subtitles(text), "x y") == f"1\n{TIMES}\n♪ x\ny ♪♪\n"
 
 
 def test_signs_of_webvtt_are_read_and_written_as_in_html():
