@@ -18,6 +18,7 @@ from nmt_core.documents.xml_pieces import (
     find_end,
     join_raw,
     scan_xml,
+    split_text,
     write_xml,
 )
 
@@ -94,7 +95,9 @@ def _read_text(piece: XmlPiece) -> Iterator[Piece]:
         if number % 2:
             yield Piece(Type.WALL, part)
         else:
-            yield Piece(Type.TEXT, part, _unescape(html.unescape(part)))
+            for each in split_text(XmlPiece(Type.TEXT, part, html.unescape(part))):
+                each.text = _unescape(each.text)
+                yield each
 
 
 def _unescape(text: str) -> str:

@@ -22,6 +22,7 @@ from nmt_core.documents.xml_pieces import (
     join_raw,
     scan_xml,
     set_attribute,
+    split_text,
 )
 
 
@@ -205,7 +206,7 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.type is Type.TEXT:
-            yield Piece(Type.TEXT, piece.raw, piece.text)
+            yield from split_text(piece)
         elif piece.type is Type.CLOSE:
             yield Piece(Type.WALL if walls.pop() else Type.CLOSE, piece.raw, name=piece.name)
         elif piece.type is Type.OPEN and piece.name in version.pairs and not _is_kept(piece):

@@ -25,6 +25,7 @@ FILE = r"""<?xml version="1.0" encoding="utf-8"?>
 """
 BITS = [*("Hi", r"it\'s", "<b>to</b>", '<xliff:g id="a">%1$s</xliff:g>', "%2$s", r"\n", "&amp;")]
 BITS += [*("\n    ", r"\"so\"", "<![CDATA[x]]>", r"\u00e4", "<br/>", "<!-- c -->", "?")]
+BITS += ["&lt;i>to&lt;/i&gt;", r"&lt;a href=\"x\"&gt;", "&lt;br/>", "1 &lt; 2"]
 
 
 def compose(seed):
@@ -99,3 +100,12 @@ def test_signs_of_the_syntax_are_escaped(answered, written):
 def test_what_is_wrong_is_told(data, told):
     with pytest.raises(DocumentError, match=told):
         read_android_strings(data)
+
+
+def test_tags_that_are_escaped_go_around_their_words():
+    text = r"a &lt;b>b&lt;/b> &lt;a href=\"x\"&gt;c&lt;/a&gt;&lt;br/>1 &lt; d"
+    document = read_android_strings(
+        f'<resources><string name="a">{text}</string></resources>'.encode()
+    )
+
+    assert show_passages(document) == ["a <b> <c>", "1 < d"]

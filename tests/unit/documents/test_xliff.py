@@ -33,6 +33,7 @@ INLINE = {
             "{n}",
             '<x id="1"/>',
             '<g id="2">a</g>',
+            "&lt;i>so&lt;/i&gt;",
             "<![CDATA[x]]>",
         ),
         *('<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>', "<!-- c -->", '<ph id="4">code</ph>'),
@@ -208,3 +209,14 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
 def test_what_is_wrong_is_told(data, told):
     with pytest.raises(DocumentError, match=told):
         read_xliff_file(data, CODES)
+
+
+@both
+def test_tags_that_are_escaped_go_around_their_words(file):
+    text = 'a &lt;b>b&lt;/b> &lt;a href="x"&gt;c&lt;/a&gt;&lt;br/&gt;1 &lt; d'
+    unit = UNITS[file] % ("", "", text, "")
+
+    assert show_passages(read_xliff_file((file % ("", unit)).encode(), CODES)) == [
+        "a <b> <c>",
+        "1 < d",
+    ]
