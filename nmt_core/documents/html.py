@@ -6,7 +6,7 @@ fragments stay fragments, and broken HTML stays as broken as it was.
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -90,7 +90,7 @@ def read_html(text: str) -> TextDocument:
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
-    return TextDocument(make_parts(list(_merge_kept(list(_scan(text)))), _escape))
+    return TextDocument(make_parts(_merge_empty(_merge_kept(list(_scan(text)))), _escape))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
@@ -202,6 +202,26 @@ def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
             tag.parts = list(_split_tag(tag))
             yield tag
         number = end
+
+
+def _merge_empty(tags: Iterable[_Tag]) -> list[_Tag]:
+    """Return the pieces, with each pair around no text, such as a picture's link, as one point."""
+    merged: list[_Tag] = []
+    for tag in tags:
+        start = len(merged) - 1
+        while tag.type is Type.CLOSE and start > 0 and merged[start].type is Type.POINT:
+            start -= 1
+        if tag.type is Type.CLOSE and start >= 0 and _is_pair(merged[start], tag):
+            parts = [part for each in [*merged[start:], tag] for part in each.markup]
+            del merged[start:]
+            merged.append(_Tag(Type.POINT, "", parts=parts))
+        else:
+            merged.append(tag)
+    return merged
+
+
+def _is_pair(opening: _Tag, closing: _Tag) -> bool:
+    return opening.type is Type.OPEN and opening.name == closing.name
 
 
 def _is_note(tags: Sequence[_Tag], number: int) -> bool:

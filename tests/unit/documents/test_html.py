@@ -183,6 +183,7 @@ def test_a_sentence_with_tags_is_translated_whole_and_apart():
         ("nine<sup>1</sup>.", ["nine*."]),
         ("nine<sup>1</sup>. <sup><a>2</a></sup> <sup>th</sup> <sup>3", ["nine*. *<th>", "3"]),
         ("<b>a <i>b</b>", ["a ", "b"]),
+        ('a <i></i> b <a><img alt="d"><b></b></a> c', ["a *b *c", "d"]),
         ("a<img><img> b <i>c</i><img> d", ["a** b <c>* d"]),
         ("a <img><img> b <i>c </i><img> d", ["a **b <c >*d"]),
         ("a <svg/> b <svg><svg/>c</svg> d", ["a *b *d"]),
