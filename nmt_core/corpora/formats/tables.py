@@ -104,10 +104,12 @@ def _find_column(cells: Sequence[str], code: str, roles: Sequence[str]) -> int |
 def list_language_names(code: str) -> frozenset[str]:
     """Return the names of a language in English and in itself, where babel is installed."""
     try:
-        from babel import Locale  # noqa: PLC0415 - optional
-
+        from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - optional
+    except ImportError:
+        return frozenset()
+    try:
         locale = Locale.parse(code, sep="-")
-    except (ImportError, ValueError, LookupError):  # babel knows some hundred
+    except (ValueError, UnknownLocaleError):  # babel knows some hundred
         return frozenset()
     names = (locale.get_language_name("en"), locale.get_language_name())
     return frozenset(name.casefold() for name in names if name)

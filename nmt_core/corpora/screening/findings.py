@@ -10,7 +10,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.formats.tables import list_language_names
 from nmt_core.corpora.parallel_text import ENTITY
 from nmt_core.corpora.screening.flat_text import Array
-from nmt_core.corpora.screening.language_scores import LanguageScorer, find_languages
+from nmt_core.corpora.screening.language_scores import LanguageScorer, find_base, find_languages
 from nmt_core.corpora.screening.settings import FindingKind
 from nmt_core.corpora.screening.signals import LineList
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
@@ -162,7 +162,7 @@ def _check_languages(
             scores = scorer.score([lines[row] for row in rows])
             named = find_languages(scores, scorer.codes).most_common(1)[0][0]
             wrong.append((side, named, rows))
-    if [named for _, named, _ in wrong] == [*languages[::-1]]:
+    if [named for _, named, _ in wrong] == [*map(find_base, languages[::-1])]:
         sentence = (
             f"the sides are swapped: the source is {languages[1]}, and the target is "
             f"{languages[0]}; exchange the two files or columns, or the languages"
@@ -183,7 +183,7 @@ def _tell_language(side: SideName, wanted: str, found: str) -> str:
     if found == NO_LANGUAGE:
         return f"the {side} is {wanted} in few lines, and no language in most; give other text"
     if side in SIDES:
-        advice = f"name another file or column, or set languages.{side}={found}"
+        advice = f"name another file or column, or set download.languages.{side}={found}"
     else:
         advice = "name another file or language"
     return f"the {side} is {found} and not {wanted}; {advice}"
@@ -252,7 +252,7 @@ def _score_blocks(words: WordPairs | None, pairs: Sequence[SampleRow], offset: i
 def _check_header(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> list[Finding]:
     first = [side.strip().casefold() for side in pairs[0]] if pairs else []
     headings = [
-        _HEADINGS | list_language_names(code) | {code.casefold(), code.partition("-")[0]}
+        _HEADINGS | list_language_names(code) | {code.casefold(), find_base(code)}
         for code in languages
     ]
     if first and all(line in known for line, known in zip(first, headings, strict=True)):

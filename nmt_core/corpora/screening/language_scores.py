@@ -106,12 +106,14 @@ class LanguageScorer:
     def measure_doubt(self, lines: Sequence[str], language: str) -> Array:
         """Return by how much another language is likelier than the expected one.
 
-        Negative where the expected one is likelier; minus infinity where nothing can be told.
+        Negative where the expected one is likelier; minus infinity where nothing can be told. Of
+        pt-BR, Portuguese is expected.
         """
-        if language not in self.codes:
+        base = find_base(language)
+        if base not in self.codes:
             return np.full(len(lines), -np.inf)
         scores = self.score(lines)
-        expected = np.array([code == language for code in self.codes])
+        expected = np.array([code == base for code in self.codes])
         own = scores[:, expected].max(axis=1)
         others = np.where(expected, -np.inf, scores)
         doubt = np.where(scores.any(axis=1), others.max(axis=1) - own, -np.inf)
@@ -136,6 +138,11 @@ class LanguageScorer:
         size = len(self._table)
         keys, counts = np.unique(order[columns] * size + found[places, columns], return_counts=True)
         return keys // size, keys % size, counts
+
+
+def find_base(language: str) -> str:
+    """Return the code of a language without its region or script, as the classifier knows it."""
+    return language.partition("-")[0]
 
 
 def find_languages(scores: NDArray[np.float32], codes: Sequence[str]) -> Counter[str]:

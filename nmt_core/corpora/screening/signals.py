@@ -14,7 +14,12 @@ from nmt_core.alignment.words import is_sign
 from nmt_core.corpora.filters import count_letters
 from nmt_core.corpora.screening.character_model import CharacterModel
 from nmt_core.corpora.screening.flat_text import Array, FlatLines
-from nmt_core.corpora.screening.language_scores import FREQUENT, LanguageScorer, find_languages
+from nmt_core.corpora.screening.language_scores import (
+    FREQUENT,
+    LanguageScorer,
+    find_base,
+    find_languages,
+)
 from nmt_core.corpora.screening.scripts import find_usual_scripts, measure_foreign_letters
 from nmt_core.corpora.screening.settings import FilterName
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG, Measured
@@ -274,7 +279,7 @@ def learn_signals(
     for lines in sample:
         found += find_languages(every.score(lines[:READ_FOR_LANGUAGES]), every.codes)
     frequent = [code for code, _ in found.most_common(MOST_FOUND)]
-    candidates = sorted({*languages, *FREQUENT, *frequent})
+    candidates = sorted({*map(find_base, languages), *FREQUENT, *frequent})
     rows = find_sound(sample, languages, LanguageScorer(candidates))
     source, target = ([lines[row] for row in rows] for lines in sample)
     taught = trusted if len(trusted[0]) >= ENOUGH_TRUSTED else (source, target)

@@ -140,3 +140,18 @@ def test_a_fault_stops_unless_a_person_accepts_it():
         refuse_findings("own", found)
     refuse_findings("own", found, ["lower_case"])
     refuse_findings("own", [])
+
+
+@pytest.mark.parametrize("codes", [("de-AT", "en-GB"), ("de", "en-US"), ("de-1996", "en")])
+def test_a_region_hides_no_fault(codes):
+    """The classifier knows languages alone."""
+    assert inspect_sample(text(), codes) == []
+    (found,) = inspect_sample(WRONG["swapped"](text()), codes)
+    assert found.kind == "swapped"
+    (found,) = inspect_sample(WRONG["wrong_language"](text()), codes)
+    assert "or set download.languages.target=fr" in found.sentence
+
+
+@pytest.mark.parametrize("code", ["grc", "arz", "sh"])
+def test_a_language_whose_name_nobody_knows_is_looked_at(code):
+    assert inspect_sample([Pair(code, "English"), *text()[:9]], (code, "en"))[0].kind == "header"

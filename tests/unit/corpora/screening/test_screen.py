@@ -213,6 +213,8 @@ def test_short_lines_and_unknown_languages_abstain():
     scorer = LanguageScorer(["de", "en"])
     assert scorer.measure_doubt(["Ja.", "", "42"], "en").tolist() == [-np.inf] * 3
     assert scorer.measure_doubt([FRENCH[0]], "xx").tolist() == [-np.inf]
+    of_region = scorer.measure_doubt(FRENCH, "en-GB")
+    assert of_region.tolist() == scorer.measure_doubt(FRENCH, "en").tolist() != [-np.inf]
 
 
 def test_characters_are_a_distribution():
