@@ -26,6 +26,7 @@ from stages import paths
 from stages.reporting.markdown import quote_text, render_pipe_table
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.teachers import TaughtLine, Teacher, find_teacher
+from stages.synthesis.texts import read_texts
 
 EXAMPLES = 3
 """Pairs that are shown of those that were dropped, for each reason."""
@@ -155,19 +156,6 @@ def list_texts(
         f"{alone} is not there: name files of {alone.stem} to translate, or give "
         f"download.corpora one with role: monolingual and language: {alone.stem}"
     )
-
-
-def read_texts(texts: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of files that hold something.
-
-    Raises:
-        CorpusError: if one is not there.
-    """
-    for path in texts:
-        if not path.is_file():
-            raise CorpusError(f"{path} is not there; text must name files with a sentence a line")
-    lines = chain.from_iterable(files.read_lines(path) for path in texts)
-    return (line for line in lines if line.strip())
 
 
 def translate_part(

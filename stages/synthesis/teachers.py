@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -24,6 +24,7 @@ from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.synthesis.settings import SynthesisConfig
+from stages.synthesis.texts import read_every_line
 
 REQUEST_LINES = 50
 """Lines of a request to a server: many allow no more."""
@@ -115,16 +116,24 @@ class ModelTeacher:
 class FileTeacher:
     """A file with the translation of every line.
 
+    Args:
+        path: of the file.
+        texts: files of the lines; beside an empty one stands what translates nothing.
+        languages: of lines and translations.
+
     Raises:
-        CorpusError: if it has fewer lines.
+        CorpusError: if it has fewer lines, is damaged, or a line is not UTF-8.
     """
 
     is_placed = True
 
-    def __init__(self, path: Path, languages: Languages) -> None:
+    def __init__(self, path: Path, texts: Sequence[Path], languages: Languages) -> None:
         self._path, self._languages = path, languages
-        self._lines, self._read = files.read_lines(path), 0
-        self.identity = f"file {files.sha256(path)}"
+        self._lines, self._read = read_every_line([path]), 0
+        if texts:
+            told = map(str.strip, read_every_line(texts))
+            self._lines = compress(self._lines, told)
+        self.identity = " ".join(["file", *map(files.sha256, (path, *texts))])
 
     def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
         """Return the translation of every line."""
@@ -132,8 +141,8 @@ class FileTeacher:
         self._read = first + len(lines)
         if len(chosen) < len(lines):
             raise CorpusError(
-                f"{self._path} has {first + len(chosen)} lines, and the text has more; it must "
-                f"hold the translation of each line"
+                f"{self._path} ends after the translation of {first + len(chosen)} lines, and the "
+                f"text has more; it must hold the translation of each line"
             )
         return judge_all(lines, chosen, self._languages)
 
@@ -246,7 +255,7 @@ def find_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:
     if path.is_dir():
         return ModelTeacher(path, config, languages)
     if path.is_file():
-        return FileTeacher(path, languages)
+        return FileTeacher(path, config.text, languages)
     raise ConfigError(
         f"the teacher {config.teacher} is not there; name the folder of an exported model, the "
         f"address of a server, or a file with a translation of each line"

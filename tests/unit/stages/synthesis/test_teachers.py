@@ -1,5 +1,6 @@
 """Teachers: a model, a server and a file, asked in one way; what is wrong is told in a sentence."""
 
+import gzip
 import json
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from nmt_core.translation.translation import Translation
 from stages.synthesis import teachers
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.teachers import TaughtLine, find_teacher
+from stages.synthesis.texts import read_texts
 from tests.support.tiny import LINES, export, tiny_translator
 
 DE_EN, EN_DE = Languages(source="de", target="en"), Languages(source="en", target="de")
@@ -102,7 +104,7 @@ def test_a_file_gives_the_translation_of_each_line(tmp_path):
     assert teacher.teach(["Drei 3."], 2) == [TaughtLine("Three 4.", None, "literals")]
     teacher = teacher_of(path)
     assert [one.text for one in teacher.teach(["Eins 1.", "Zwei."], 0)] == ["One 1.", "Two."]
-    with pytest.raises(CorpusError, match="has 3 lines"):
+    with pytest.raises(CorpusError, match="the translation of 3 lines, and"):
         teacher.teach(["Drei 4.", "Vier."], 2)
     before = teacher.identity
     files.write_lines(path, map(str, range(20)))
@@ -110,6 +112,30 @@ def test_a_file_gives_the_translation_of_each_line(tmp_path):
     assert [parts.teach(["x"] * 2, n)[0].text for n in (2, 8, 14)] == ["2", "8", "14"]
     files.write_lines(path, ["One."])
     assert teacher_of(path).identity != before
+
+
+def test_a_file_stays_beside_a_text_with_empty_lines(tmp_path):
+    """Empty lines are not translated, so the translations of the others must not move up."""
+    text, path = tmp_path / "text.de.gz", tmp_path / "given.en"
+    text.write_bytes(gzip.compress(b"\xef\xbb\xbfEins.\r\n\r\nZwei.\r\n \r\nDrei.\r\n"))
+    path.write_bytes(b"\xef\xbb\xbfOne.\r\n\r\nTwo.\r\nnothing\r\nThree.\r\n")
+    lines = [*read_texts([text])]
+    assert lines == ["Eins.", "Zwei.", "Drei."]
+    teacher = teacher_of(path, text=(text,))
+    assert [one.text for one in teacher.teach(lines[:2], 0)] == ["One.", "Two."]
+    assert teacher.teach(lines[2:], 2) == [TaughtLine("Three.", None, "")]
+    before = teacher.identity
+    text.write_bytes(gzip.compress(b"Eins.\nZwei.\n\n\nDrei.\n"))
+    assert teacher_of(path, text=(text,)).identity != before
+
+
+def test_what_is_no_text_is_told_in_a_sentence(tmp_path):
+    text = tmp_path / "text.de"
+    text.write_bytes(b"Eins.\n\xfcber\n")
+    with pytest.raises(CorpusError, match=r"line 2 of .*text\.de is not UTF-8"):
+        [*read_texts([text])]
+    with pytest.raises(CorpusError, match=r"line 2 of .*text\.de is not UTF-8"):
+        teacher_of(text).teach(["x", "y"], 0)
 
 
 def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):

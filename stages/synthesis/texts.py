@@ -1,0 +1,32 @@
+"""Files of a person, a sentence a line: text to translate, and what a teacher has made of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.base.utf8 import decode_utf8
+
+
+def read_every_line(texts: Sequence[Path]) -> Iterator[str]:
+    """Yield the lines of files, plain or compressed; one that is too long for text is empty.
+
+    Raises:
+        CorpusError: if one is damaged, or a line is not UTF-8.
+    """
+    for path in texts:
+        for number, raw in enumerate(read_raw_lines(path), start=1):
+            line = decode_utf8((raw or b"").removesuffix(b"\r"), path, line=number)
+            yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def read_texts(texts: Sequence[Path]) -> Iterator[str]:
+    """Yield the lines of files that hold something.
+
+    Raises:
+        CorpusError: if one is not there, is damaged, or a line is not UTF-8.
+    """
+    for path in texts:
+        if not path.is_file():
+            raise CorpusError(f"{path} is not there; text must name files with a sentence a line")
+    return (line for line in read_every_line(texts) if line.strip())
