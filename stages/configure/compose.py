@@ -22,6 +22,7 @@ from stages.configure import auto
 from stages.configure.sections import build_all
 from stages.configure.small_text import fit_settings
 from stages.params import SECTIONS, DownloadParams, ExportParams, TrainParams
+from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
 HEADING = """\
@@ -207,15 +208,20 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
-        ConfigError: if the glossary cannot be read, or a line of it is wrong.
+        ConfigError: if a glossary cannot be read, or a line of it is wrong.
         CorpusError: if a file cannot be read.
+        GateError: if a slice that may not be lost can never be told.
     """
-    download, export = sections["download"], sections["export"]
+    download, export, promotion = (sections[name] for name in ("download", "export", "promotion"))
     assert isinstance(download, DownloadParams)
     assert isinstance(export, ExportParams)
+    assert isinstance(promotion, PromotionParams)
     if export.glossary:
         glossary = resolve_name("nmt_core.literals.glossary:Glossary")  # slow, and rarely needed
         glossary.load(export.glossary, download.languages.codes)
+    if promotion.glossary or promotion.slices:
+        check = resolve_name("stages.configure.judgeable:check_judgeable")  # likewise
+        check(promotion, download.languages.codes)
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 

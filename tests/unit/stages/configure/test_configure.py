@@ -8,7 +8,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.data.settings import AugmentationConfig
 from stages import download, paths
@@ -342,6 +342,23 @@ def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
             workers=WorkersConfig(),
         )
     assert not (project / "corpus").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("promotion.glossary=gone.tsv", r"the glossary cannot be read: gone\.tsv"),
+        ("promotion.slices={glossary:1.0}", "the slice 'glossary' cannot be told"),
+        ("promotion.slices={short:1.0,unsure:1.0}", "the slice 'unsure' cannot be told"),
+    ],
+)
+def test_what_no_model_could_be_judged_by_is_told_at_once(project, monkeypatch, setting, told):
+    """And not by the gate, after a night of training."""
+    with pytest.raises(NmtError, match=told):
+        run(monkeypatch, "data=files", setting)
+    (project / "terms.tsv").write_text("Eule\towl\n")
+    slices = "promotion.slices={glossary:1.0,short:1.0,names:1.0,negation:1.0,questions:2.0}"
+    assert run(monkeypatch, "data=files", "promotion.glossary=terms.tsv", slices)
 
 
 def test_a_glossary_is_read_and_pinned(project, monkeypatch):
