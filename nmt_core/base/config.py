@@ -10,7 +10,7 @@ import inspect
 import json
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -114,9 +114,9 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
     try:
         return TypeAdapter(kind).validate_json(json.dumps(dict(values), default=fspath))
     except ValidationError as error:
-        problems = [
-            _sentence(kind, values, problem, at) for problem in error.errors(include_url=False)
-        ]
+        found = error.errors(include_url=False)
+        first = [each for each in found if not _follows(each, found)]
+        problems = [_sentence(kind, values, each, at) for each in first]
         raise ConfigError("\n".join(problems)) from None
     except TypeError as error:
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
@@ -167,6 +167,14 @@ def shorten(value: object) -> str:
     return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
 
 
+def _follows(problem: Any, found: Sequence[Any]) -> bool:
+    """Tell whether something has too few items only because one of them is wrong."""
+    place = problem["loc"]
+    return problem["type"] == "too_short" and any(
+        len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in found
+    )
+
+
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names, owner, field = _follow(kind, values, problem["loc"])
     location = ".".join([at, *names])
@@ -195,6 +203,8 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
             return f"{location}: {problem['ctx']['error']}"
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+            if problem["type"] == "too_short":
+                rule = f"of {problem['ctx']['min_length']} or more"
             return f"{location} must be {rule}, got {shorten(got)} ({type(got).__name__})"
 
 

@@ -13,6 +13,9 @@ from omegaconf.errors import OmegaConfBaseException
 from nmt_core.base.errors import ConfigError
 from nmt_core.fetch.address import redact
 
+QUOTED = """and what is not of letters, digits and ./:_- in quotes within quotes: "a.b='c (1)'\""""
+"""Advice on values of which Hydra, or the shell before it, reads a sign in its own way."""
+
 
 def apply_overrides(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
@@ -25,13 +28,13 @@ def apply_overrides(values: dict[str, Any], settings: list[str]) -> dict[str, An
         overrides = OverridesParser.create().parse_overrides(settings)
     except HydraException as error:
         reason = redact(str(error)).split("\n")[0]
-        raise ConfigError(f"{reason}; write settings as section.key=value") from None
+        raise ConfigError(f"{reason}; write settings as section.key=value, {QUOTED}") from None
     named = set[str]()
     for override in overrides:
         if override.is_sweep_override():
             raise ConfigError(
                 f"{override.input_line} is several values; write a list as "
-                f"{override.key_or_group}=[a,b]"
+                f"{override.key_or_group}=[a,b], {QUOTED}"
             )
         *parents, last = override.key_or_group.split(".")
         if parents == ["download", "corpora"]:

@@ -25,6 +25,7 @@ class Sgd(Config):
 
 class Train(Config):
     seed: int
+    names: Annotated[tuple[str, ...], Field(min_length=1)] = ("a",)
     clip: float | None = None
     how: Literal["fast", "slow"] = "fast"
     optimizer: Annotated[Adam | Sgd, Field(discriminator="kind")] = Sgd()
@@ -44,7 +45,7 @@ ADAM = {"kind": "adam", "rate": 1}
     [
         ({}, "train.seed is missing; it has no default"),
         ({"seed": 1, "sede": 2}, "train.sede is not a parameter; did you mean 'seed'?"),
-        ({"seed": 1, "zzz": 2}, "train.zzz is not a parameter; known here: seed, clip, how"),
+        ({"seed": 1, "zzz": 2}, "train.zzz is not a parameter; known here: seed, names, clip"),
         ({"seed": "1"}, "train.seed must be integer, got '1' (str)"),
         ({"seed": True}, "train.seed must be integer, got True (bool)"),
         ({"seed": 1.5}, "train.seed must be integer, got 1.5 (float)"),
@@ -53,6 +54,8 @@ ADAM = {"kind": "adam", "rate": 1}
         ({"seed": 1, "how": "best"}, "train.how must be 'fast' or 'slow', got 'best' (str)"),
         ({"seed": 1, "optimizer": {}}, "train.optimizer.kind is missing"),
         ({"seed": 1, "optimizer": 3}, "train.optimizer must be an object, got 3 (int)"),
+        ({"seed": 1, "names": []}, "train.names must be of 1 or more, got [] (list)"),
+        ({"seed": 1, "names": [7]}, "train.names.0 must be string, got 7 (int)"),
         ({"seed": 13}, "train: seed 13 brings bad luck; choose another"),
         *(
             ({"seed": 1, "optimizer": optimizer}, f"train.optimizer.{message}")

@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
 
 
 def test_several_values_are_no_list():
-    with pytest.raises(ConfigError, match=r"=bleu,chrf is several values; write .*=\[a,b\]$"):
+    with pytest.raises(ConfigError, match=r"=bleu,chrf is several values; write .*=\[a,b\], "):
         compose.apply_changes(dumped(sections()), ["evaluate.metrics=bleu,chrf"])
 
 
@@ -290,6 +290,17 @@ def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, o
         run(monkeypatch, override)
     assert str(told.value).startswith(message)
     assert (project / "params.yaml").read_text() == COMMITTED
+
+
+@pytest.mark.parametrize("name", ["a (1).de", "a,b.de", "a=b.de", "a#b.de", "{a}.de"])
+def test_a_name_with_signs_of_hydra_is_given_in_quotes(project, monkeypatch, name):
+    """As the error says."""
+    (project / name).write_text((project / "text/train.de").read_text())
+    setting = "download.corpora.files.train.source"
+    with pytest.raises(ConfigError, match=r"""in quotes within quotes: "a\.b='c \(1\)'\"$"""):
+        run(monkeypatch, "data=files", f"{setting}={name}")
+    written = run(monkeypatch, "data=files", f"{setting}='{name}'")
+    assert written["download"]["corpora"]["files"]["train"]["source"] == name
 
 
 def test_pins_follow_the_text(project, monkeypatch):
