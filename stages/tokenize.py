@@ -81,7 +81,9 @@ def build_tokenizers(
     if params.kind == "spacy":
         from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
 
-        words = (SpacyWords(language, numbers=params.numbers) for language in languages)
+        # its rules are of languages, whatever their region and script
+        bases = (language.partition("-")[0] for language in languages)
+        words = (SpacyWords(base, numbers=params.numbers) for base in bases)
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
     texts = {

@@ -138,7 +138,7 @@ def refuse_findings(
     """
     wrong = [finding for finding in findings if finding.kind not in accepted]
     if wrong:
-        kinds = ", ".join(sorted({finding.kind for finding in wrong}))
+        kinds = ",".join(sorted({finding.kind for finding in wrong}))
         raise CorpusError(
             f"the corpus {name} is not fit to train on: {'; '.join(map(str, wrong))}; or, if it is "
             f"to be so, set download.corpora.{name}.filter.look.accepted=[{kinds}]"

@@ -138,7 +138,10 @@ def test_a_fault_stops_unless_a_person_accepts_it():
     found = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
     with pytest.raises(CorpusError, match=r"own.*lower case.*look\.accepted"):
         refuse_findings("own", found)
-    refuse_findings("own", found, ["lower_case"])
+    found.append(Finding("tokenized", "the target was tokenized", (Pair("A", "a ."),)))
+    with pytest.raises(CorpusError, match=r"look\.accepted=\[lower_case,tokenized\]$"):
+        refuse_findings("own", found)  # a space would part the setting in a shell
+    refuse_findings("own", found, ["lower_case", "tokenized"])
     refuse_findings("own", [])
 
 
