@@ -9,7 +9,6 @@ from importlib.metadata import distribution
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from stages.export import list_versions
 from stages.reporting.bill import LIBRARIES, list_materials, resolve_requirements
 from tests.support.projects import PROJECT
 
@@ -104,8 +103,3 @@ def test_what_is_not_installed_or_named_twice_adds_nothing_and_ends_nothing():
     assert ["jinja2", "markupsafe", "numpy"] == [
         package.name.lower() for package in resolve_requirements(names)
     ]
-
-
-def test_a_card_names_what_decides_most():
-    python, torch = bill()["components"][0]["version"], distribution("torch").version
-    assert list_versions(bill()).startswith(f"CPython {python}, torch {torch}, numpy")

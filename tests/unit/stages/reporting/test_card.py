@@ -1,21 +1,17 @@
 """The model card and the summary, from numbers of a run that never was."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from nmt_core.base import config, files
-from nmt_core.base.errors import NmtError
+from nmt_core.base import config
 from nmt_core.server.card import summarize_card
 from nmt_core.translation.behaviour import Behaviour, ProbeShare
 from stages.download import describe_corpora
 from stages.params import DownloadParams
-from stages.reporting import summary
 from stages.reporting.card import describe_literals, glossary_row, render_card, tag_row
-from tests.support import run_pages
 from tests.support.tiny import judge_by_score
 
 SCORES = {
@@ -63,12 +59,6 @@ DOWNLOAD = {
     "languages": {"source": "de", "target": "en"},
     "corpora": {"demo": {"kind": "demo", "grammar": {}}},
 }
-EXAMPLES = [
-    {"source": "Die [b]Eule[/b] liest's.", "hypothesis": "[red]Owl[/]", "reference": "The owl."},
-    {"source": "Der Fuchs liest auch und lange.", "hypothesis": "", "reference": "The fox too."},
-]
-
-
 EUROPARL = {"kind": "europarl"}
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 
@@ -202,95 +192,6 @@ def test_a_card_says_what_was_nearly_in_train():
 
 def test_codes_that_yaml_takes_for_something_else_stay_codes():
     assert ["no", "en"] == parts(card(FILES, source="no"))[0]["language"]
-
-
-@pytest.fixture
-def project(project, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    made = {"download": {"params": {"params.yaml": {"download": DOWNLOAD}}}}
-    files.write_json(Path("dvc.lock"), {"schema": "2.0", "stages": made})
-    files.write_json(Path("metrics/evaluate.json"), SCORES)
-    files.write_json(Path("metrics/train.json"), RECORD)
-    files.write_json(Path("reports/examples.json"), EXAMPLES)
-    files.write_text(Path("models/export/weights"), "x" * 3_000_000)
-    return project
-
-
-def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
-    summary.main()
-    shown = " ".join(capsys.readouterr().out.split())
-
-    for words in (
-        "de → en demo",
-        "BLEU 31.3 29.9 – 32.5 BLEU|nrefs:1|tok:13a",
-        "chrF 55.5 54.0 – 57.0 chrF2|nrefs:1|nc:6",
-        "1,000 test sentences, perplexity 4.48, length ratio 0.987",
-        "unknown source words 1.25%",
-        "12,000 updates, 7 epochs, 3,456,789 target tokens, best at update 9,000",
-        "unusable translations: 2 copied, 11 too long",
-        "models/export (3 MB, sealed)",
-        "compare runs make mlflow",
-        "make repro DATA=files",
-        "Die [b]Eule[/b] liest's.",
-        "[red]Owl[/]",
-    ):
-        assert words in shown
-    assert "0 empty" not in shown
-
-
-def test_a_summary_ends_with_the_verdict_and_what_to_do_next(project, capsys):
-    verdict = run_pages.judge(good=10)
-    scores = SCORES | {"verdict": verdict.model_dump(mode="json")}
-    files.write_json(Path("metrics/evaluate.json"), scores)
-    summary.main()
-    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    last = shown.rpartition("Not ready: ")[2]
-
-    assert "reports/index.html" in shown
-    for remark in verdict.remarks:
-        assert remark.what.split()[-1] in last
-        assert remark.advice in last
-
-
-def test_a_summary_tells_where_runs_are_but_no_password(project, monkeypatch, capsys):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@runs.example")
-    summary.main()
-    shown = " ".join(capsys.readouterr().out.split())
-
-    assert "compare runs http://runs.example " in shown
-    assert "canary" not in shown
-
-
-@pytest.mark.parametrize(
-    ("epochs", "told"), [(0, "less than an epoch"), (1, "1 epoch"), (2, "2 epochs")]
-)
-def test_a_summary_says_how_often_the_text_was_read(project, capsys, epochs, told):
-    files.write_json(Path("metrics/train.json"), RECORD | {"epochs": epochs})
-    summary.main()
-
-    assert f" updates, {told}, " in " ".join(capsys.readouterr().out.split())
-
-
-def test_what_did_not_fail_is_not_mentioned():
-    shown = summary.render_facts(
-        SCORES | {"failures": dict.fromkeys(SCORES["failures"], 0)}, RECORD
-    )
-
-    assert "none" not in shown.plain
-
-
-def test_a_summary_without_a_run_says_what_to_type(project):
-    (project / "metrics/evaluate.json").unlink()
-
-    with pytest.raises(NmtError, match=r"metrics/evaluate\.json is not there yet; run: make repro"):
-        summary.main()
-
-
-def test_a_summary_without_examples_is_shown(project, capsys):
-    files.write_json(Path("reports/examples.json"), [])
-    summary.main()
-
-    assert "31.3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

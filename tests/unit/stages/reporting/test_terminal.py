@@ -7,6 +7,7 @@ import pytest
 import yaml
 from rich.console import Console
 
+from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
@@ -115,10 +116,11 @@ NOVEL = {"sentences": 300, "bleu": 20.0, "chrf": 40.0}
 @pytest.mark.parametrize("looping", [0, 2])
 def test_facts_are_a_line_for_each_topic(novel, looping):
     failures = MEASURED["failures"] | {"looping": looping, "too_long": looping}
-    text = summary.render_facts(MEASURED | {"novel": novel, "failures": failures}, TRAINING)
+    measured = MEASURED | {"novel": novel, "failures": failures}
+    text = summary.render_facts(measured, TRAINING | {"epochs": 1})
     expected = [
         "400 test sentences, perplexity 7.50, length ratio 0.980, unknown source words 1.00%",
-        "160 updates, 2 epochs, 31,149 target tokens, best at update 160",
+        "160 updates, 1 epoch, 31,149 target tokens, best at update 160",
     ]
     if novel:
         expected += [
@@ -128,7 +130,7 @@ def test_facts_are_a_line_for_each_topic(novel, looping):
     if looping:
         expected += ["unusable translations: 2 looping, 2 too long"]
     assert text.plain.splitlines() == expected
-    assert describe_epochs(1) == "1 epoch"
+    assert describe_epochs(2) == "2 epochs"
     assert describe_epochs(0) == "less than an epoch"
 
 
@@ -208,12 +210,22 @@ def test_the_summary_holds_all_of_a_run(results, monkeypatch, capsys):
     assert f"report  {paths.REPORTS}/index.html" in shown
     assert f"--model {paths.EXPORT} kurz" in shown
     assert "DATA=files" not in shown
-    for part in ("29.5 – 32.5", "31,149 target tokens", "lang ist es", judge().summary):
-        assert part in shown
+    parts = ("29.5 – 32.5", "31,149 target tokens", "lang ist es", "--interactive", judge().summary)
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)  # the verdict is read last, above the next command
+    files.write_json(paths.REPORTS / "examples.json", [])
+    summary.main()
+    assert "29.5 – 32.5" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "path", [paths.LOCK, paths.METRICS / "train.json", paths.REPORTS / "examples.json"]
+    "path",
+    [
+        paths.LOCK,
+        paths.METRICS / "evaluate.json",
+        paths.METRICS / "train.json",
+        paths.REPORTS / "examples.json",
+    ],
 )
 def test_a_run_that_is_not_whole_is_told(results, path):
     path.unlink()

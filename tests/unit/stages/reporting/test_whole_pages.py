@@ -148,7 +148,12 @@ def test_tables_of_a_run_hold_its_metrics_and_no_more():
         [f"chrF, {near[0]}", "54.0", "53.0 to 55.0", near[1]],
     ]
     slices = found["Sentences that have something in common, with 95 % intervals"]
-    assert rows(slices)[0] == ["Sentences", "number", "BLEU", "chrF"]
+    assert rows(slices) == [
+        ["Sentences", "number", "BLEU", "chrF"],
+        ["with a number, date or time", "60", "30.0 (27.0 to 33.0)", "54.0 (52.0 to 56.0)"],
+        ["questions", "0", "none", "none"],
+        ["all", "400", "31.0 (29.5 to 32.5)", "55.0 (54.0 to 56.0)"],
+    ]
     assert numbers(slices) == ["number"]
     behaviour = found["What comes through when a sentence changes, with 95 % intervals"]
     share = "95.0 % (76.0 to 99.0)"
@@ -404,6 +409,8 @@ def test_histograms_of_a_corpus_have_their_ticks_and_keys():
     assert (
         ratios.css_first("svg").attributes["aria-label"].endswith(": median 1, 90% from 0.5 to 2")
     )
+    heights = [float(one.attributes["height"]) for one in lengths.css("rect.source")]
+    assert [round(one / heights[0], 1) for one in heights] == [1.0, 0.6, 0.4]
     kinds = {one.attributes["class"] for one in lengths.css("rect")}
     assert (kinds, len(ratios.css("rect.both"))) == ({"source", "target"}, 18)
 
