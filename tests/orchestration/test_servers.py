@@ -312,28 +312,6 @@ def test_servers_listen_to_this_machine_only(program):
     assert {"127.0.0.1"} == heard
 
 
-def test_a_second_program_is_refused_in_a_sentence(program, tmp_path):
-    assert program.answers()
-    exports = (program.folder / "environment").read_text()
-    taken = exports.split("PREFECT_API_URL=http://127.0.0.1:")[1].split("/")[0]
-
-    said = [
-        refusal(program.folder),
-        refusal(tmp_path / "other", "--port", f"prefect={taken}"),
-    ]
-
-    assert f"error: servers run in {program.folder} already" in said[0]
-    assert f"error: prefect cannot listen on 127.0.0.1:{taken}, where another program" in said[1]
-
-
-def refusal(folder, *options):
-    command = [sys.executable, "-m", "infra.servers", "--folder", folder, *options]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert 1 == answer.returncode
-    assert "Traceback" not in answer.stderr
-    return " ".join(answer.stderr.split())
-
-
 def test_a_killed_server_is_started_again(program):
     """Its child, which holds the port, included: only the main process was killed."""
     assert program.answers()

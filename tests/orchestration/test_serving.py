@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -180,29 +179,6 @@ def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
     assert (model["problem"], model["digest"] != digest) == ("", True)
 
 
-def test_a_broken_export_on_disk_is_refused_and_the_old_one_serves(
-    own_server, translators, folder, tmp_path
-):
-    other = export(tmp_path / "other", translator=translators[1])
-    (other / "golden.json").write_text("[]")
-    manifest = json.loads((other / "manifest.json").read_text())
-    shutil.rmtree(folder)
-    other.rename(folder)
-
-    assert wait_for(lambda: own_server.status()["models"][0]["problem"], seconds=60)
-    [model] = own_server.status()["models"]
-    assert "golden.json was altered" in model["problem"]
-    assert manifest["files"]
-    assert own_server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
-
-
-def test_a_folder_that_is_gone_changes_nothing(own_server, translators, folder):
-    shutil.rmtree(folder)
-
-    assert wait_for(lambda: own_server.status()["models"][0]["problem"], seconds=60)
-    assert own_server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
-
-
 def test_sigterm_under_load_ends_what_was_begun(tmp_path):
     """Whoever was let in is answered; the others find nobody."""
     outcomes = []
@@ -248,16 +224,6 @@ def test_a_head_that_does_not_come_is_not_waited_for(impatient, head):
         read_all(connection)
 
     assert time.monotonic() - began < 10
-
-
-def test_a_body_that_trickles_is_not_waited_for(impatient):
-    head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
-    with open_connection(impatient) as connection:
-        connection.sendall(head)
-        answer = read_all(connection)
-
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b"was not whole after 1 seconds" in answer
 
 
 def test_a_second_request_on_a_connection_may_be_late_but_not_slow(impatient):
@@ -319,24 +285,6 @@ def test_memory_stays_flat(server):
             megabytes.append(process.memory_info().rss / 1e6)
 
     assert megabytes[-1] - megabytes[2] < 15, megabytes
-
-
-def test_a_taken_port_is_told_in_a_sentence(server, folder):
-    command = [
-        sys.executable,
-        "-m",
-        "nmt_core.cli",
-        "serve",
-        "--model",
-        f"de-en={folder}",
-        "--port",
-        str(server.port),
-    ]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert answer.returncode == 1
-    assert answer.stderr.startswith(f"nmt: cannot listen on 127.0.0.1:{server.port}")
-    assert "Traceback" not in answer.stderr
 
 
 def test_no_log_holds_text_keys_or_addresses(server, log):
