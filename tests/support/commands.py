@@ -1,5 +1,6 @@
-"""Run commands of ``nmt`` in the process of the tests."""
+"""Run commands of ``nmt``, flows and servers in the process of the tests."""
 
+import typer
 from typer.testing import CliRunner
 
 from nmt_core import cli
@@ -7,6 +8,13 @@ from nmt_core import cli
 
 def run(*arguments, lines=""):
     return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
+
+
+def invoke(main, *words, **environment):
+    """Run the function behind a program with what is typed after its name."""
+    app = typer.Typer()
+    app.command()(main)
+    return CliRunner().invoke(app, [*words], env=environment)
 
 
 def refuse(*arguments, lines=""):

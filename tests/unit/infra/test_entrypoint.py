@@ -42,45 +42,6 @@ def entrypoint(monkeypatch):
         signal.signal(number, handler)
 
 
-FETCHED = [
-    ["git", "init", "--quiet"],
-    ["git", "config", "remote.origin.url", "there"],
-    ["git", "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"],
-    ["git", "fetch", "--quiet", "--force", "--tags", "origin"],
-    ["git", "remote", "set-head", "origin", "--auto"],
-]
-NO_BRANCH = [
-    ["git", "fetch", "--quiet", "origin", "HEAD"],
-    ["git", "update-ref", "--no-deref", "refs/remotes/origin/HEAD", "FETCH_HEAD"],
-]
-
-
-@pytest.mark.parametrize("revision", [None, "v1"])
-@pytest.mark.parametrize("remote", [None, "", "s3://x"])
-@pytest.mark.parametrize("at_a_branch", [True, False])
-def test_the_wanted_revision_is_checked_out_and_dvc_told(
-    entrypoint, monkeypatch, revision, remote, at_a_branch
-):
-    monkeypatch.setenv("NMT_REPOSITORY", "there")
-    for name, value in (("NMT_REVISION", revision), ("NMT_DVC_REMOTE", remote)):
-        if value is not None:
-            monkeypatch.setenv(name, value)
-    entrypoint.fails = None if at_a_branch else "set-head"
-    entrypoint.check_out()
-    wanted = revision or "origin/HEAD"
-    expected = [*FETCHED, *([] if at_a_branch else NO_BRANCH)]
-    expected += [["git", "checkout", "--quiet", "--force", "--detach", wanted]]
-    if remote:
-        dvc = "remote add --quiet --local --force --default store"
-        expected += [[sys.executable, "-m", "dvc", *dvc.split(), remote]]
-    assert [command for command, _, _ in entrypoint.asked] == expected
-    for command, check, how in entrypoint.asked:
-        quiet = "set-head" in command
-        assert check is not quiet
-        assert how.get("capture_output", False) is quiet
-        assert ("stdout" in how) is (command[0] == "git" and not quiet)
-
-
 @pytest.mark.parametrize(
     ("fails", "told"),
     [

@@ -137,7 +137,7 @@ def test_a_cluster_is_made_with_a_password_that_nobody_else_sees(
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_databases_are_made_in_another_folder_and_appear_whole(database, monkeypatch, fails):
-    done = []
+    done, database.durable = [], False
     (database.folder / "data.part").mkdir()
     (database.folder / "data.part/left").touch()
 
@@ -153,7 +153,7 @@ def test_databases_are_made_in_another_folder_and_appear_whole(database, monkeyp
 
     monkeypatch.setattr(Postgres, "_initialise", initialise)
     monkeypatch.setattr(Postgres, "_run", run)
-    monkeypatch.setattr(Postgres, "start", lambda self: done.append(f"start {self.data}"))
+    monkeypatch.setattr(Postgres, "start", lambda self: done.append((self.data, self.durable)))
     monkeypatch.setattr(Postgres, "stop", lambda _: done.append("stop"))
     if fails:
         with pytest.raises(StartError):
@@ -161,7 +161,7 @@ def test_databases_are_made_in_another_folder_and_appear_whole(database, monkeyp
     else:
         database._create()
     script = (["/bin/sh", str(postgres.SCRIPT)], True)
-    assert done == ["initialise", "start data.part", script, "stop"]
+    assert done == ["initialise", ("data.part", False), script, "stop"]
     assert postgres.SCRIPT.exists()
     assert (database.folder / "data").exists() is not fails
     assert (database.folder / "data.part").exists() is fails
@@ -367,11 +367,15 @@ def test_paths_are_shown_as_short_as_they_can_be(tmp_path, monkeypatch):
         ("prefect= 1", None),
         ("=1", None),
         ("prefect=x", None),
+        ("prefect=", None),
+        ("prefect=-1", None),
+        ("prefect", None),
+        ("nobody=1", None),
     ],
 )
 def test_a_port_is_a_number_that_a_port_may_have(word, port):
     if port is None:
-        with pytest.raises(ConfigError, match="--port must be as one of"):
+        with pytest.raises(ConfigError, match="--port must be as one of prefect=4200 mlflow=5000"):
             parse_ports([word])
     else:
         assert parse_ports([word]) == {"prefect": port}
@@ -382,6 +386,12 @@ def test_a_port_is_a_number_that_a_port_may_have(word, port):
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.5", "::1", "localhost", "own.lan"])
 def test_an_address_that_can_be_called_is_taken(host):
     assert check_host(host) is None
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_an_address_that_nobody_can_call_is_refused(host):
+    with pytest.raises(ConfigError, match="--host must be an address that workers can reach"):
+        check_host(host)
 
 
 def test_one_program_at_a_time_holds_a_folder(tmp_path):

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from infra.servers import programs, server
-from infra.servers.postgres import Postgres
 from infra.servers.programs import MLflow, Prefect, Store
 from infra.servers.secrets import load_secrets
 from infra.servers.server import answers_http, find_free_port
@@ -89,9 +88,6 @@ def test_each_server_listens_where_it_is_said_to(full):
         host, port = places[name]
         assert {f"--host={host}", f"--port={port}"} <= {*commands[name]}
     assert f"--addr={':'.join(places['store'])}" in commands["store"]
-    assert {"listen_addresses=127.0.0.1", f"port={places['postgres'][1]}"} <= {
-        *commands["postgres"]
-    }
     assert len({port for _, port in places.values()}) == 4
 
 
@@ -128,8 +124,11 @@ def test_mlflow_keeps_files_in_the_store_where_there_is_one(full, tmp_path):
 
 
 def test_mlflow_keeps_files_beside_itself_where_there_is_no_store(tmp_path):
-    small = Topology(tmp_path).mlflow
+    small, prefect = Topology(tmp_path).mlflow, Topology(tmp_path).prefect
     told = small.variables()
+
+    assert f"{tmp_path}/mlflow/" in told["MLFLOW_BACKEND_STORE_URI"]
+    assert f"{tmp_path}/prefect/" in prefect.variables()["PREFECT_API_DATABASE_CONNECTION_URL"]
 
     assert told["MLFLOW_ARTIFACTS_DESTINATION"] == str(small.folder / "artifacts")
     assert not [name for name in told if "S3" in name or name.startswith("AWS")]
@@ -154,33 +153,6 @@ def test_the_store_has_its_bucket_before_it_starts(full):
     assert full.store.command()[:4] == ["/rclone", "serve", "s3", str(full.store.folder / "files")]
 
 
-def test_a_database_is_asked_at_its_own_address_and_made_as_durable_as_it_will_be(
-    full, monkeypatch
-):
-    """PostgreSQL on another port, such as a machine's own, is another server's."""
-    asked = []
-    monkeypatch.setattr(
-        "infra.servers.postgres.subprocess.run",
-        lambda command, **_: asked.append(command) or SimpleNamespace(returncode=2),
-    )
-    assert not full.postgres.answers()
-    assert {"--host=127.0.0.1", f"--port={full.postgres.port}"} <= set(asked[0])
-
-    started = []
-    monkeypatch.setattr(Postgres, "_initialise", lambda self: None)
-    monkeypatch.setattr(Postgres, "start", lambda self: started.extend([self]))
-    monkeypatch.setattr(Postgres, "_run", lambda self, *_, **__: self._data.mkdir(parents=True))
-    monkeypatch.setattr(Postgres, "_administration", lambda self: {})
-    for durable in (True, False):
-        server = Postgres(
-            full.postgres.home, secrets=full.postgres.secrets, durable=durable, data=str(durable)
-        )
-        server._create()
-        assert f"fsync={durable}" in started[-1].command()
-        assert started[-1].port != server.port
-        assert server._data.exists()
-
-
 def test_a_server_that_was_ended_is_not_ended_again(full, monkeypatch):
     """By then its number may be another process's."""
     ended = []
@@ -193,8 +165,3 @@ def test_a_server_that_was_ended_is_not_ended_again(full, monkeypatch):
     full.store.kill()
     assert before == ended
     assert {7} == set(ended)
-
-
-def test_where_nobody_listens_no_server_answers(full):
-    """None of these has been started."""
-    assert [] == [one.name for one in (full.store, full.prefect, full.mlflow) if one.answers()]

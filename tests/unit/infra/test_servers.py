@@ -1,12 +1,10 @@
 """Servers without the programs themselves: toys in their place, and what those would be told."""
 
-import io
 import json
 import os
 import signal
 import socket
 import stat
-import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
@@ -14,24 +12,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
 import psutil
 import pytest
 import typer
-from rich.console import Console
-from typer.testing import CliRunner
 
 from infra.servers import __main__ as servers
 from infra.servers import postgres, server
 from infra.servers.__main__ import (
-    PORTS,
     announce_servers,
-    check_host,
     main,
-    parse_ports,
-    tell,
-    write_environment,
 )
 from infra.servers.secrets import load_secrets
 from infra.servers.server import Server, StartError
@@ -43,7 +33,7 @@ from infra.servers.watch import (
     restart,
     watch,
 )
-from nmt_core.base.errors import ConfigError
+from tests.support.commands import invoke
 
 ANSWER = """\
 import signal, socket, subprocess, sys, time
@@ -258,35 +248,6 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
     assert secrets.administrator not in " ".join(told.values())
 
 
-@pytest.mark.slow
-def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_path):
-    shown = io.StringIO()
-    file = write_environment(full, tmp_path)
-    tell(full, tmp_path, Console(file=shown, width=200), known=True)
-
-    assert full.prefect.environment["PREFECT_API_URL"] in shown.getvalue()
-    assert "dvc remote add --local" in shown.getvalue()
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PREFECT_API_AUTH_STRING"):
-        assert full.environment[name] not in shown.getvalue()
-        assert f"export {name}={full.environment[name]}\n" in file.read_text()
-    assert 0o600 == file.stat().st_mode & 0o777
-
-
-def test_what_the_server_lacks_of_this_checkout_is_shown(full, tmp_path, monkeypatch):
-    told = "runs go to a server\n2 finished runs of this checkout are not there; to send: ... sync"
-    shown, asked = io.StringIO(), []
-
-    def run(command, *, env, **_):
-        asked.append((command[1:], env["MLFLOW_TRACKING_URI"]))
-        return SimpleNamespace(stdout=f"{told}\n")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    tell(full, tmp_path, Console(file=shown, width=80), known=True)
-
-    assert asked == [(["-m", "stages.tracking", "ui"], full.environment["MLFLOW_TRACKING_URI"])]
-    assert f"\n{told}\n" in shown.getvalue()
-
-
 def test_workers_need_the_three_that_answer_them(full):
     assert {
         "AWS_ACCESS_KEY_ID",
@@ -326,15 +287,6 @@ def test_prefect_answers_no_page_but_its_own(tmp_path):
     } == allowed
 
 
-def test_who_needs_others_is_told_to_stop_before_them(full, monkeypatch):
-    told = []
-    monkeypatch.setattr(Server, "ask_to_stop", lambda server: told.append(server.name))
-    full.stop()
-
-    assert {"prefect", "mlflow"} == set(told[:2])
-    assert {"postgres", "store"} == set(told[-2:])
-
-
 def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
     monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
     monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
@@ -348,33 +300,6 @@ def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
     } == {one.name: one.host for one in wide}
 
 
-STOPPED = """\
-import time
-from infra.servers.__main__ import stop_on_signals
-with stop_on_signals():
-    try:
-        print("ready", flush=True)
-        time.sleep(60)
-    finally:
-        time.sleep(0.5)
-        print("all has ended", flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_who_presses_ctrl_c_twice_still_has_everything_ended():
-    command = [sys.executable, "-c", STOPPED]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        assert "ready\n" == program.stdout.readline()
-        program.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-        program.send_signal(signal.SIGINT)
-        program.send_signal(signal.SIGTERM)
-
-        assert "all has ended\n" == program.stdout.read()
-        assert 0 == program.wait(10)
-
-
 def test_servers_tell_nobody_of_themselves(full):
     for one in (full.prefect, full.mlflow):
         told = one.variables()
@@ -383,17 +308,6 @@ def test_servers_tell_nobody_of_themselves(full):
             told["PREFECT_SERVER_ANALYTICS_ENABLED"],
             told["MLFLOW_DISABLE_TELEMETRY"],
         )
-
-
-def test_sqlite_and_a_folder_are_two_servers_with_their_own_records(tmp_path):
-    small = Topology(tmp_path)
-
-    assert ["prefect", "mlflow"] == [one.name for one in small]
-    assert (
-        f"{tmp_path}/prefect/" in small.prefect.variables()["PREFECT_API_DATABASE_CONNECTION_URL"]
-    )
-    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_BACKEND_STORE_URI"]
-    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_ARTIFACTS_DESTINATION"]
 
 
 def test_secrets_are_made_once_and_for_their_owner(tmp_path):
@@ -614,29 +528,11 @@ def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
 # what a user may say
 
 
-@pytest.mark.parametrize("word", ["prefect", "prefect=", "nobody=1", "mlflow=70000", "mlflow=-1"])
-def test_a_port_that_is_none_is_refused(word):
-    with pytest.raises(ConfigError, match="--port must be as one of prefect=4200 mlflow=5000"):
-        parse_ports([word])
-
-
-def test_ports_are_given_by_name():
-    assert {**PORTS, "mlflow": 0, "store": 9001} == PORTS | parse_ports(["mlflow=0", "store=9001"])
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
-def test_an_address_that_nobody_can_call_is_refused(host):
-    with pytest.raises(ConfigError, match="--host must be an address that workers can reach"):
-        check_host(host)
-
-
 @pytest.mark.parametrize("words", [[], ["--leashed"]])
 def test_who_is_told_so_ends_with_the_program_that_started_it(tmp_path, monkeypatch, words):
     leashed = []
     monkeypatch.setattr(servers, "end_with_parent", lambda: leashed.append("--leashed"))
-    app = typer.Typer()
-    app.command()(main)
-    refused = CliRunner().invoke(app, [*words, "--folder", str(tmp_path), "--host", "0.0.0.0"])
+    refused = invoke(main, *words, "--folder", str(tmp_path), "--host", "0.0.0.0")
 
     assert refused.exit_code == 1
     assert words == leashed
