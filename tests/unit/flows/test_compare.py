@@ -8,9 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import typer
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from typer.testing import CliRunner
 
 from flows import compare, dvc_program, experiments
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
@@ -22,6 +20,7 @@ from stages.comparison import report, results
 from stages.params import DownloadParams
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import TrackingError
+from tests.support.commands import invoke
 from tests.support.outcomes import REFERENCES, outcome
 
 SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
@@ -59,9 +58,7 @@ def test_every_model_is_trained_with_every_seed_on_the_same_budget(planned):
 
 
 def test_help_says_what_is_compared_by_default_and_how_seeds_are_given():
-    app = typer.Typer()
-    app.command()(compare.main)
-    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+    shown = invoke(compare.main, "--help", COLUMNS="200").stdout
 
     assert f"settings for all. [those in {compare.PRESETS}]" in shown
     assert "1,2,3" in shown
@@ -211,9 +208,7 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
         monkeypatch.setattr(compare, name, value)
     monkeypatch.setattr(report, "record_results", lambda result: noted.append(f"{result} kept"))
     monkeypatch.setattr(report, "render_report", lambda result: f"the {result}")
-    app = typer.Typer()
-    app.command()(compare.main)
-    ran = CliRunner().invoke(app, words)
+    ran = invoke(compare.main, *words)
 
     assert ran.exit_code == 0, ran.output
     (models, settings, numbers), *checked, given = noted[:4]

@@ -9,16 +9,15 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-import typer
 import yaml
 from prefect.events.schemas.automations import Posture
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL
 from rich.console import Console
-from typer.testing import CliRunner
 
 from flows import deploy
 from nmt_core.base.errors import ConfigError, NmtError
+from tests.support.commands import invoke
 from tests.support.projects import PROJECT
 
 
@@ -273,9 +272,7 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
         "list_deployments": lambda: "",
     }.items():
         monkeypatch.setattr(deploy, name, value)
-    app = typer.Typer()
-    app.command()(deploy.main)
-    ran = CliRunner().invoke(app, ["--schedule", schedule] if schedule else [])
+    ran = invoke(deploy.main, *(["--schedule", schedule] if schedule else []))
 
     assert ran.exit_code == 0
     assert prepared == [deploy.POOLS, address]

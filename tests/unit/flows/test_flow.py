@@ -48,13 +48,6 @@ def test_the_order_of_the_file_is_an_order_to_run_in():
                 assert order.index(made_by.get(folder, stage)) <= order.index(stage)
 
 
-def test_stages_come_in_the_order_of_the_file(tmp_path):
-    pipeline = tmp_path / "dvc.yaml"
-    pipeline.write_text("stages:\n  zebra: {cmd: 'true'}\n  ape: {cmd: 'true'}\n")
-
-    assert dvc_program.list_stages(pipeline) == ["zebra", "ape"]
-
-
 def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
     fake_dvc("""
         import os, sys

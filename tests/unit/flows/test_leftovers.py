@@ -128,27 +128,22 @@ def test_a_list_of_locks_that_dvc_cannot_read_is_removed(repo, path):
         assert lockable(repo)
 
 
-def test_it_stays_where_a_dvc_lives(repo):
-    """Which may have had its locks in there."""
+@pytest.mark.parametrize(
+    ("words", "elsewhere", "stays"),
+    [
+        (["-m", "dvc", "repro"], False, True),  # which may have had its locks in there
+        (["dvc"], True, False),
+        (["-m", "dvc", "daemon", "updater"], False, False),  # which asks for new versions
+        (["dvc.yaml"], False, False),  # an editor
+    ],
+)
+def test_it_stays_where_a_dvc_lives(repo, tmp_path_factory, words, elsewhere, stays):
     LISTS[0].write_text("")
-    with working(WAITING, "-m", "dvc", "repro"):
-        assert (False, []) == clear()
-        assert LISTS[0].read_text() == ""
-    assert clear()[0]
-
-
-def test_a_dvc_of_another_project_does_not_matter(repo, tmp_path_factory):
-    LISTS[0].write_text("")
-    with working(WAITING, "dvc", folder=tmp_path_factory.mktemp("other")):
-        assert clear()[0]
-
-
-@pytest.mark.parametrize("words", [["-m", "dvc", "daemon", "updater"], ["dvc.yaml"]], ids=" ".join)
-def test_what_holds_no_locks_does_not_matter(repo, words):
-    """Such as the daemon that asks for new versions, or an editor."""
-    LISTS[0].write_text("")
-    with working(WAITING, *words):
-        assert clear()[0]
+    folder = tmp_path_factory.mktemp("other") if elsewhere else None
+    with working(WAITING, *words, folder=folder):
+        assert clear()[0] is not stays
+        assert not stays or LISTS[0].read_text() == ""
+    assert clear()[0] is stays
 
 
 def test_locks_of_the_dead_go_and_those_of_the_living_stay(repo):

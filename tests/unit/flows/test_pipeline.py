@@ -144,20 +144,9 @@ def test_several_machines_train_in_the_clone_that_is_held(noted, monkeypatch):
         pytest.fail("it is refused")
 
 
-def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
-    """What was made elsewhere it takes from the remote: without the first it would find nothing."""
-    monkeypatch.setattr(dvc_program, "map_pools", lambda: POOLS)
-
-    assert list_parts(STAGES) == [
-        Part("cpu", STAGES[:3]),
-        Part("gpu", STAGES[:5]),
-        Part("cpu", STAGES),
-    ]
-    assert list_parts(STAGES[:2]) == [Part("cpu", STAGES[:2])]
-
-
 @given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
 def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
+    """What was made elsewhere is taken from the remote: without the first nothing is found."""
     stages = [f"stage {number}" for number in range(len(pools))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dvc_program, "map_pools", lambda: dict(zip(stages, pools, strict=True)))

@@ -115,27 +115,6 @@ def test_a_stopped_training_says_what_it_saved(start, number):
     assert len(lines) == 2
 
 
-def test_of_a_stopped_data_stage_it_says_what_is_kept(start):
-    process = start("shard", stage=STAGE.replace("sys.argv[1:]", "['data']"))
-    assert process.stdout.readline() == "ready\n"
-    process.terminate()
-    code, lines = end(process)
-
-    assert (143, STOPPED) == (code, lines[-1])
-
-
-def test_without_a_stage_dvc_itself_is_told(start):
-    program = """
-        import sys, time
-        print(*sys.argv[1:], flush=True)
-        time.sleep(60)
-    """
-    process = start(program=program)
-    process.terminate()
-
-    assert (143, [STOPPED]) == end(process)
-
-
 def test_a_stage_that_outlives_dvc_is_waited_for(start, tmp_path):
     """As where the terminal is closed, of which dvc dies at once, while the stage saves."""
     process = start()
@@ -149,26 +128,6 @@ def test_a_stage_that_outlives_dvc_is_waited_for(start, tmp_path):
     assert code not in {0, 143}
     assert (tmp_path / "left").exists()
     assert "training is saved at step 104; the same command goes on from there" == lines[-1]
-
-
-def test_a_failure_is_dvcs_own(start):
-    process = start(stage="import sys; sys.exit(3)")
-
-    assert (1, ["ERROR: failed to reproduce 'train': exited with 3"]) == end(process)
-
-
-def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(start, tmp_path):
-    subprocess.run([sys.executable, "-P", "-m", "dvc", "init", "--no-scm", "-q"], check=True)
-    (tmp_path / ".dvc/tmp/rwlock").touch()
-    program = """
-        import pathlib, sys
-        print(*sys.argv[1:], flush=True)
-        sys.exit(1 if pathlib.Path(".dvc/tmp/rwlock").exists() else 0)
-    """
-    process = start(program=program)
-    said = ".dvc/tmp/rwlock was cut off when a dvc was killed; it is removed"
-
-    assert (0, [said, "repro"]) == end(process)
 
 
 def test_another_run_is_waited_for(fake_dvc, tmp_path):

@@ -4,12 +4,11 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-import typer
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from typer.testing import CliRunner
 
 from flows import run
+from tests.support.commands import invoke
 
 OFFERED = {"train": uuid4(), "retrain": uuid4()}
 
@@ -28,12 +27,6 @@ def asked(monkeypatch):
     return told
 
 
-def invoke(*arguments):
-    app = typer.Typer()
-    app.command()(run.main)
-    return CliRunner().invoke(app, arguments)
-
-
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
@@ -43,7 +36,7 @@ def invoke(*arguments):
 )
 def test_a_run_is_called_after_what_was_asked_for(asked, arguments, name):
     """In the log of the worker that takes it, too, where Prefect would say furry-skylark."""
-    shown = invoke(*arguments).output
+    shown = invoke(run.main, *arguments).output
 
     [(number, settings)] = asked
     assert number == OFFERED[arguments[0]]
@@ -54,7 +47,7 @@ def test_a_run_is_called_after_what_was_asked_for(asked, arguments, name):
 
 
 def test_what_is_not_offered_is_told_with_what_is(asked):
-    refused = invoke("trian")
+    refused = invoke(run.main, "trian")
 
     assert refused.exit_code == 1
     assert "there is no deployment 'trian', but retrain, train" in refused.stderr

@@ -18,6 +18,7 @@ from nmt_core.text.languages import Languages
 from stages import paths
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
+from tests.support.commands import invoke
 from tests.support.projects import PROJECT
 
 WRITTEN = WrittenSynthesis(
@@ -171,18 +172,17 @@ def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
     assert read_params() == flow.before
 
 
-def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, monkeypatch, capsys):
+def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, monkeypatch):
     languages = Languages(source="de", target="en")
     monkeypatch.setattr(flow_module, "load", lambda *_: SimpleNamespace(languages=languages))
     monkeypatch.setattr(flow_module, "check_server", lambda: pytest.fail("a server"))
-    application = typer.Typer()
-    application.command()(flow_module.main)
     for told, missing in (
         ("nobody", "the teacher nobody is not there"),
         ("teacher --text none.de", "none.de is not there"),
     ):
-        assert application(told.split(), standalone_mode=False) == 1
-        assert missing in capsys.readouterr().err
+        ran = invoke(flow_module.main, *told.split())
+        assert ran.exit_code == 1
+        assert missing in ran.stderr
 
 
 def test_the_command_says_all_of_it(flow, monkeypatch, capsys):

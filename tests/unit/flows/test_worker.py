@@ -16,11 +16,11 @@ import typer
 from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
-from typer.testing import CliRunner
 
 from flows import worker
 from flows.entry import check_server, require_server
 from nmt_core.base.errors import ConfigError, NmtError
+from tests.support.commands import invoke
 from tests.support.web_server import serving, status
 
 HERE = f"{os.getuid()}@{socket.gethostname()}"
@@ -170,16 +170,8 @@ def test_runs_of_dead_workers_here_end(api):
 )
 def test_runs_of_others_are_left_alone(api, name):
     """Of other machines, of other users, and of workers that were started otherwise."""
-    api.runs = [run(name)]
-
-    worker.crash_what_is_dead("cpu")
-
-    assert {} == api.states
-
-
-def test_runs_that_wait_or_have_ended_are_left_alone(api):
     left = set(StateType) - {StateType.RUNNING, StateType.PENDING, StateType.CANCELLING}
-    api.runs = [run(f"cpu-1:{HERE}", state) for state in left]
+    api.runs = [run(name), *(run(f"cpu-1:{HERE}", state) for state in left)]  # wait or have ended
 
     worker.crash_what_is_dead("cpu")
 
@@ -259,9 +251,7 @@ def test_dead_runs_are_told_before_a_worker_begins_and_after_it_has_ended(monkey
     }.items():
         monkeypatch.setattr(worker, name, value)
     monkeypatch.setattr(worker.processes, "run_to_the_end", run_to_the_end)
-    app = typer.Typer()
-    app.command()(worker.main)
-    ran = CliRunner().invoke(app, ["cpu", *words])
+    ran = invoke(worker.main, "cpu", *words)
 
     dead, limit = ("crash", "cpu", url), 2 if "--limit" in words else 1
     assert ran.exit_code == (1 if away else 3)
