@@ -37,7 +37,7 @@ def write_lines(folder, kind, lines=LINES):
     own = subwords(KINDS[kind])
     number = own.vocabulary.encode
     pairs = (IdPair(*(number(own.encode(side)) for side in pair)) for pair in lines)
-    write_shards([Block.of(pairs)], folder, pairs_per_shard=7)
+    write_shards([Block.of(pairs)], folder, pairs_per_shard=7, corpora=[len(lines)])
     return ShardDataset(folder)
 
 

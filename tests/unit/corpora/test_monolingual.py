@@ -108,6 +108,7 @@ def test_pairs_are_the_same_with_and_without(folder):
     with_it, _ = run(settings(folder), folder / "b")
 
     assert none == without["monolingual"] == {}
+    assert files.read_json(folder / "a/data/monolingual/monolingual.json") == {}
     assert monolingual_row({}) == ""
     for one in (folder / "a/data/corpus").iterdir():
         assert one.read_bytes() == (folder / "b/data/corpus" / one.name).read_bytes()

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
 from nmt_core.base import files
@@ -491,48 +489,6 @@ def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
     assert places == [paths.CORPUS, paths.VECTORS, paths.DOWNLOADS]
 
 
-def test_text_of_one_language_goes_to_the_file_of_that_language(tmp_path, monkeypatch):
-    class Alone:
-        kind = "alone"
-
-        def __init__(self, language):
-            self.language = language
-
-    cleaned = SimpleNamespace(kept={"train": 7}, list_reasons=lambda _: Counter(z=2, a=1))
-    joined = []
-    monkeypatch.setattr(download, "MonolingualCorpus", Alone)
-    monkeypatch.setattr(
-        download, "describe_licence", lambda one: {"license": f"own {one.language}"}
-    )
-    monkeypatch.setattr(
-        download,
-        "join_monolingual",
-        lambda sifted, file, **named: (
-            joined.append((sifted, file, named["side"])) or dict.fromkeys(sifted, cleaned)
-        ),
-    )
-    corpora = {"pairs": object(), "news": Alone("en"), "web": Alone("en"), "more": Alone("fr")}
-    params = SimpleNamespace(corpora=corpora, languages=DE_EN, near_duplicates=None)
-    read = {name: SimpleNamespace(sifted=f"s {name}", origins=[name]) for name in corpora}
-    reader = SimpleNamespace(scratch=None, workers=None)
-    measured = download._write_monolingual(params, reader, tmp_path, tmp_path, read)
-    assert joined == [({"news": "s news", "web": "s web"}, tmp_path / "en.txt", "target")]
-    assert measured == {
-        name: {
-            "language": "en",
-            "licence": "own en",
-            "lines": 7,
-            "removed": {"a": 1, "z": 2},
-            "origins": [name],
-        }
-        for name in ("news", "web")
-    }
-    assert files.read_json(tmp_path / "monolingual.json") == {"news": 7, "web": 7}
-    params.corpora = {}
-    assert download._write_monolingual(params, reader, tmp_path, tmp_path, {}) == {}
-    assert files.read_json(tmp_path / "monolingual.json") == {}
-
-
 # embeddings, vocabulary, shards
 
 
@@ -621,25 +577,11 @@ def test_each_side_has_the_words_of_its_text_or_of_its_vectors(
         assert metrics[f"{side}_unknown_rate"] == missing / counts.total()
 
 
-def test_tags_are_those_of_the_corpora_and_of_the_initial_model(tmp_path):
-    files.write_json(tmp_path / "tags.json", ["own", "", "web"])
-    assert vocabulary.list_known_tags(tmp_path / "tags.json", tmp_path) == {"own", "web"}
-    Vocabulary(SPECIALS).with_tags(["old"]).save(tmp_path / "vocabulary/source.txt")
-    assert vocabulary.list_known_tags(tmp_path / "tags.json", tmp_path) == {"own", "web", "old"}
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=4))
-@settings(max_examples=10)
-def test_the_pairs_of_each_corpus_are_read_by_split(sizes):
-    corpora = [{"train": n, "validation": n + 1, "test": n + 2} for n in sizes]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shard.files, "read_json", lambda _: {"corpora": corpora})
-        found = shard.read_corpora(Path("x"))
-    assert found == {
-        "train": sizes,
-        "validation": [n + 1 for n in sizes],
-        "test": [n + 2 for n in sizes],
-    }
+def test_the_pairs_of_each_corpus_are_read_by_split(tmp_path):
+    splits = {"train": [1, 4], "validation": [2, 5], "test": [3, 6]}
+    corpora = [dict(zip(splits, row, strict=True)) for row in zip(*splits.values(), strict=True)]
+    files.write_json(tmp_path / "corpus.json", {"corpora": corpora})
+    assert shard.read_corpora(tmp_path) == splits
 
 
 def test_numbered_pairs_are_counted_by_corpus_and_by_what_was_left_out(monkeypatch):

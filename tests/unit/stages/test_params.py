@@ -11,7 +11,6 @@ from nmt_core.evaluation import words
 from nmt_core.server.settings import ServerConfig
 from stages.configure.sections import build_all, check_all
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
-from stages.registry.settings import PromotionParams
 from stages.runtime import params_file
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
@@ -76,9 +75,6 @@ def problems(**values):
             ("train__initial_share", value, "train.initial_share: say auto, or a number from 0 to")
             for value in ("atuo", 1, -0.1, True, None)
         ),
-        ("shard", ..., "section 'shard' is missing"),
-        ("shard", None, "section 'shard' must be a mapping, got None"),
-        ("promotion", None, "section 'promotion' must be a mapping, got None"),
         ("promotion__slices", {"nubmers": 1.0}, "promotion.slices.nubmers: 'nubmers' is not a sl"),
     ],
 )
@@ -86,13 +82,6 @@ def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
     [told] = problems(**{name: value})
 
     assert told.startswith(f"params.yaml: {message}")
-
-
-def test_settings_of_an_earlier_version_hold_no_challenger_to_a_slice():
-    document = {name: values for name, values in WRITTEN.items() if name != "promotion"}
-
-    assert build_all(document, source="it")["promotion"] == PromotionParams()
-    assert PromotionParams().slices == {}
 
 
 def test_all_wrong_parameters_are_told_at_once():
@@ -263,29 +252,12 @@ def test_a_missing_file_is_told(tmp_path):
         check_all(path=path)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("train: [1", "is not YAML: while parsing a flow sequence"),
-        ("- train\n", "must hold one mapping per stage, got list"),
-        ("", "must hold one mapping per stage, got NoneType"),
-    ],
-)
-def test_a_file_of_something_else_is_told(tmp_path, text, message):
-    path = tmp_path / "params.yaml"
-    path.write_text(text)
-
-    with pytest.raises(ConfigError) as told:
-        load(TrainParams, "train", path=path)
-    assert f"{path} {message}" in str(told.value)
-    assert len(str(told.value).splitlines()) == 1
-
-
 def read_text(tmp_path, text, encoding="utf-8"):
     path = tmp_path / "params.yaml"
     path.write_text(text, encoding=encoding)
     with pytest.raises(ConfigError) as told:
         read(path)
+    assert "\n" not in str(told.value)
     return str(told.value).removeprefix(f"{path} ")
 
 
@@ -302,7 +274,7 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: " + "[" * 3000 + "]" * 3000, "nests too deep; write it anew"),
+        ("a: " + "[" * 900 + "]" * 900, "nests too deep; write it anew"),
         ("train: {}\nshard: {}\ntrain: {}", "line 1 and after gives 'train' twice"),
         ("train:\n  seed: 1\n  model: {}\n  seed: 2", "line 2 and after gives 'seed' twice"),
         ("a: 1\u0085b: 2", "line 1 holds the line end U+0085"),
@@ -311,6 +283,9 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
         ("a: &a [*a]", "comes to more than 100000 values"),
         ("a: {b: 1, b: 2}\nc: [1]", "line 1 and after gives 'b' twice"),
         (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
+        ("train: [1", "is not YAML: while parsing a flow sequence"),
+        ("- train\n", "must hold one mapping per stage, got list"),
+        ("", "must hold one mapping per stage, got NoneType"),
     ],
 )
 def test_what_nobody_means_is_told(tmp_path, text, message):
@@ -413,19 +388,6 @@ def numbers(schema):
             for option in (field, *field.get("anyOf", [])):
                 if option.get("type") == "integer":
                     yield name, option
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__vocab_size",
-     "train__compute__processes", "workers__processes", "train__batching__max_tokens",
-     "evaluate__batch_tokens", "evaluate__beam__beam_size",
-     "download__corpora__demo__grammar__train_pairs"],
-)  # fmt: skip
-def test_an_absurd_size_is_refused(name):
-    [told] = problems(**{name: 10**9})
-
-    assert told.startswith(f"params.yaml: {name.replace('__', '.')} must be less than or equal to")
 
 
 def test_a_long_value_is_told_in_brief_and_without_its_secrets():

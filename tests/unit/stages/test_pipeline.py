@@ -205,14 +205,6 @@ def test_every_stage_has_a_section_and_every_section_a_stage():
     assert not {workers, promotion} & depended_on
 
 
-def test_stages_stand_in_an_order_in_which_they_can_run():
-    made = set()
-    for stage in STAGES.values():
-        own = [dep for dep in stage["deps"] if dep.split("/")[0] in ("data", "models", "metrics")]
-        assert all({dep, dep.rpartition("/")[0]} & made for dep in own)
-        made.update(stage["outs"], stage["metrics"])
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_takes_the_place_of_its_shell(stage):
     """Or it would not notice when dvc is killed: some shells stay between the two."""

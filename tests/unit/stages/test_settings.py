@@ -6,7 +6,6 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
@@ -121,16 +120,6 @@ def test_what_follows_the_budget_needs_one_that_ends(values):
         assert TrainParams(**ends).follows_budget == ["a warmup_decay schedule"]
 
 
-def test_a_glossary_is_pinned_by_its_digest(tmp_path):
-    path = tmp_path / "terms.tsv"
-    path.write_text("a\tb\n")
-    plain, named = ExportParams(), ExportParams(glossary=path)
-    assert (plain.pins(), plain.pinned().glossary_sha256) == ({}, "")
-    assert named.pins() == {str(path): ""}
-    assert named.pinned().pins() == {str(path): files.sha256(path)}
-    assert named.glossary_sha256 == ""
-
-
 def test_a_training_does_not_start_from_its_own_result(values):
     own = {"kind": "bundle", "folder": "models/export"}
     changed = values["download"] | {"initial_model": own}
@@ -151,5 +140,7 @@ def test_only_what_earlier_versions_lack_may_be_left_out(values):
         else:
             with pytest.raises(ConfigError, match=f"^it: section {name!r} is missing$"):
                 build_section(kind, without, name, source="it")
-        with pytest.raises(ConfigError, match=rf"section {name!r} must be a mapping, got \[1\]"):
-            build_section(kind, {name: [1]}, name, source="it")
+        for wrong in ([1], None):
+            with pytest.raises(ConfigError, match=rf"section {name!r} must be a mapping, got"):
+                build_section(kind, {name: wrong}, name, source="it")
+    assert SECTIONS["promotion"]().slices == {}

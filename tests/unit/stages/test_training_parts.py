@@ -1,14 +1,20 @@
 """Of what a training and an export are put together, part by part, without either."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from nmt_core.base import files
 from nmt_core.text.languages import Languages
+from nmt_core.text.side import Side
 from stages import export, paths, train
+from stages.configure import compose
+from stages.configure.sections import build_all
 from stages.params import EvaluateParams, ExportParams
+from tests.support.projects import PROJECT
+from tests.support.subword_pairs import LINES, subwords, write_lines
 from tests.unit.stages.test_export import seal
 
 DE_EN = Languages(source="de", target="en")
@@ -32,72 +38,54 @@ class Told:
         return given, named
 
 
-@pytest.mark.parametrize("too_long", [0, 3])
-def test_an_objective_is_put_together_of_all_its_parts(  # noqa: PLR0915 - it has many
-    monkeypatch, too_long
-):
-    told = Told(monkeypatch)
+def test_an_objective_is_put_together_of_all_its_parts(tmp_path, monkeypatch):
+    pairs = [("Der Hund " * train.LONGEST, "the dog"), *LINES[:5]]
+    for split, some in (("train", LINES), ("validation", pairs)):
+        write_lines(tmp_path / split, "bpe_dropout", some)
+    for side, lines in zip(paths.SIDES, zip(*pairs, strict=True), strict=True):
+        files.write_lines(tmp_path / f"validation.{side}", lines)
+    files.write_json(tmp_path / "weights.json", [1.0])
+    chosen = ["train.seed=5", "train.training.select_by=chrf"]
+    chosen += ["train.training.validation_sentences=3"]
+    values = compose.compose_groups(["data=demo", *chosen], conf=PROJECT / "conf")
+    params = build_all(values, source="conf")["train"]
+    target = Side(subwords("bpe"), subwords("bpe").vocabulary)
+    source = replace(target, vocabulary=target.vocabulary.with_tags(["own"]))
+    [tag] = source.vocabulary.tags.values()
+    sizes, measure = [], train.measured_batches
 
-    class Shards:
-        def __init__(self, name):
-            self.name = name
+    def note_size(read, *, vocabulary):
+        sizes.append(vocabulary)
+        return measure(read, vocabulary=vocabulary)
 
-        def __len__(self):
-            return {"train": 50, "validation": 7}[self.name]
+    monkeypatch.setattr(train, "measured_batches", note_size)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.chrf.Chrf.higher_is_better", False)
+    places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
+    inputs = train.Inputs(**places, corpora=("demo",), tags=("own",))
+    sides = {"source": source, "target": target}
+    made, [note] = train.build_objective(params, inputs, sides, DE_EN, "model", "compute")
 
-    shards = {name: Shards(name) for name in ("train", "validation")}
-    read = [([1] * 600, [2]), ([3], [4])]
-    metric = SimpleNamespace(higher_is_better="higher")
-    first = []
-    score = SimpleNamespace(first=lambda count: first.append(count) or "scores")
-    told.replace("ShardDataset", lambda path: shards[path.name])
-    told.replace("draw_pairs")
-    told.replace("read_tagged", lambda *_: read)
-    told.replace("build_mixture")
-    told.replace("measured_batches", lambda *_, **__: ("held out", too_long))
-    told.replace("choose_metric", lambda *_: ("bleu", metric))
-    told.replace("ValidationScore", lambda **_: score)
-    told.replace("read_split_lines", lambda _, side, count: (side, count))
-    told.replace("TrainingBatches")
-    told.replace("TranslationObjective")
-    training = SimpleNamespace(select_by="bleu", validation_sentences=33)
-    params = SimpleNamespace(training=training, seed=5, batching="batching")
-    inputs = train.Inputs(tags=("own",))
-    target = SimpleNamespace(vocabulary="abc")
-    sides = {"source": "the source", "target": target}
-    objective, notes = train.build_objective(params, inputs, sides, DE_EN, "model", "compute")
-
-    assert objective == "TranslationObjective"
-    asked = told.once("draw_pairs")[0]
-    assert asked == (params, shards["train"], sides, DE_EN, inputs.tags)
-    assert told.once("read_tagged")[0] == (shards["validation"], "the source", inputs.tags)
-    assert told.once("build_mixture")[0] == (params, inputs, shards["train"])
-    assert told.once("measured_batches") == ((read,), {"vocabulary": 3})
-    assert told.once("choose_metric")[0] == ("bleu", "en")
-    assert told.once("ValidationScore")[1] == {
-        "metric": metric,
-        "sources": ("source", 7),
-        "source_numbers": [[1] * train.LONGEST, [3]],
-        "references": ("target", 7),
-        "target": target,
-        "compute": "compute",
-    }
-    assert first == [33]
-    batches = (shards["train"], "batching", 5, "draw_pairs", "build_mixture")
-    assert told.once("TrainingBatches")[0] == batches
-    assert told.once("TranslationObjective")[1] == {
-        "model": "model",
-        "compute": "compute",
-        "config": training,
-        "seed": 5,
-        "batches": "TrainingBatches",
-        "validation": "held out",
-        "translate_and_score": "scores",
-        "metric": "bleu",
-        "higher_is_better": "higher",
-    }
-    assert len(notes) == (too_long > 0)
-    assert not too_long or notes[0].startswith("3 validation pairs have more than")
+    assert note.startswith("1 validation pairs have more than")
+    assert sizes == [len(target.vocabulary)]
+    assert (made.model, made.compute, made.config, made.seed) == (
+        *("model", "compute", params.training, 5),
+    )
+    assert (made.metric, made.higher_is_better) == ("chrf", False)
+    assert sum(len(batch.source) for batch in made.validation) == len(pairs)
+    assert (len(made.batches.dataset), made.batches.config, made.batches.seed) == (
+        *(len(LINES), params.batching, 5),
+    )
+    assert made.batches.mixture.seed == 5
+    assert made.batches.sample(0, 1)[0][0] == tag
+    score = made.translate_and_score
+    assert [*zip(score.sources, score.references, strict=True)] == pairs[:3]
+    assert [numbers[0] for numbers in score.source_numbers] == [tag] * 3
+    assert max(map(len, score.source_numbers)) == train.LONGEST
+    assert (score.target, score.compute, score.metric.higher_is_better) == (
+        target,
+        "compute",
+        False,
+    )
 
 
 @pytest.mark.parametrize("initial", [None, "an initial model"])
@@ -119,25 +107,24 @@ def test_a_training_is_put_together_and_averaged_where_that_is_asked_for(  # noq
         told.given["TrainingDisplay"] = [(given, named)]
         yield SimpleNamespace(note=shown.append)
 
-    told.replace("prepare_compute", lambda *_, **__: compute)
-    monkeypatch.setattr(
-        train.Side,
-        "load",
-        lambda *places: SimpleNamespace(places=places, vocabulary=str(places[1])),
-    )
-    told.replace("build_model", lambda *_, **__: model)
-    told.replace("load_pretrained")
-    told.replace("load_initial_model", lambda _: initial)
-    told.replace("start_from")
-    told.replace("describe_taken", lambda _: ["taken"])
-    told.replace("build_objective", lambda *_: (objective, ["cut"]))
-    told.replace("resolve_budget", lambda *_: SimpleNamespace(done="done"))
+    parts = {
+        "prepare_compute": lambda *_, **__: compute,
+        "build_model": lambda *_, **__: model,
+        "load_pretrained": None,
+        "load_initial_model": lambda _: initial,
+        "start_from": None,
+        "describe_taken": lambda _: ["taken"],
+        "build_objective": lambda *_: (objective, ["cut"]),
+        "resolve_budget": lambda *_: SimpleNamespace(done="done"),
+        "Trainer": lambda **_: SimpleNamespace(fit=lambda: "progress"),
+        **dict.fromkeys(("build_optimizer", "choose_average", "describe_average", "average_with")),
+    }
+    for name, returns in parts.items():
+        told.replace(name, returns)
     monkeypatch.setattr(train, "TrainingDisplay", display)
-    told.replace("Trainer", lambda **_: SimpleNamespace(fit=lambda: "progress"))
-    told.replace("build_optimizer")
-    told.replace("choose_average")
-    told.replace("describe_average")
-    told.replace("average_with")
+    monkeypatch.setattr(
+        train.Side, "load", lambda *at: SimpleNamespace(places=at, vocabulary=str(at[1]))
+    )
     params = SimpleNamespace(
         compute=SimpleNamespace(device="d", precision="p", threads=3, accumulate=4),
         seed=7,
@@ -163,15 +150,14 @@ def test_a_training_is_put_together_and_averaged_where_that_is_asked_for(  # noq
 
     chosen = bool(initial) and share == "auto" and is_main
     assert found == (model, "progress", "choose_average" if chosen else None)
-    assert told.once("prepare_compute") == (("d",), {"precision": "p", "threads": 3})
     known = tuple(str(paths.VOCABULARY / f"{side}.txt") for side in paths.SIDES)
     sizes = {f"{side}_size": len(one) for side, one in zip(paths.SIDES, known, strict=True)}
+    assert told.once("prepare_compute") == (("d",), {"precision": "p", "threads": 3})
     assert told.once("build_model") == (("shape",), sizes | {"pretrained": "load_pretrained"})
     assert moved == ["a device"]
-    (given, built) = told.once("build_objective")[0][:2], told.once("build_objective")[0]
-    assert given == (params, inputs)
-    assert [built[2][side].places[0].name for side in paths.SIDES] == [*paths.SIDES]
-    assert built[3:] == (DE_EN, model, compute)
+    (*given, sides, languages, on, by), _ = told.once("build_objective")
+    assert (given, languages, on, by) == ([params, inputs], DE_EN, model, compute)
+    assert [sides[side].places[0].name for side in paths.SIDES] == [*paths.SIDES]
     assert shown == ["note", *["taken"] * bool(initial), "cut", *["describe_average"] * chosen]
     if initial:
         assert told.once("start_from")[0] == (initial, model, "shape", known, ["encoder"])

@@ -171,6 +171,11 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
     assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.0005)
     assert train.initial_share == 0.3
+    # the text of before never ends it
+    assert (train.training.validate_every, train.training.patience) == (1_000_000, None)
+    short = lesson.model_copy(update={"words": 10})
+    few = compose_learning(before, short, learning, champion="d" * 64, pairs=9.0, folder=folder)
+    assert few["train"]["budget"] == {"tokens": 50_000}
     assert config(journal).champion_share == 0  # unless somebody asks
     by_itself = config(journal).model_copy(update={"share": 0.25, "champion_share": "auto"})
     before["train"]["initial_tolerance"] = 0.07

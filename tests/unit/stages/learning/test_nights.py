@@ -28,15 +28,9 @@ from stages.learning.contest import (
     render_learned,
 )
 from stages.learning.lesson import (
-    CORPUS,
-    LEAST_TOKENS,
-    compose_learning,
     learn_screen_of_corpus,
-    note_judged,
     read_lines_of,
-    read_memory,
     read_pairs_of,
-    was_judged,
 )
 from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
@@ -79,55 +73,6 @@ def test_a_night_has_bounds(name, inside, outside):
 
 
 # what a training is asked for
-
-
-def compose(**changes):
-    values = {
-        "download": {"corpora": {"own": {"kind": "files"}}, "initial_model": {}},
-        "train": {"schedule": {}, "training": {"validate_every": 5, "patience": 3, "log_every": 7}},
-    }
-    written = make_lesson(learnt=30, words=changes.pop("words", 10**6))
-    settings = LearningConfig(**changes)
-    with pytest.MonkeyPatch.context() as patch:
-        asked = []
-        patch.setattr(lesson, "overlay_group", lambda *told: asked.append(told[1:]))
-        patch.setattr(lesson, "describe_made_corpus", lambda place, **told: {"at": place, **told})
-        composed = compose_learning(
-            values, written, settings, champion="d" * 64, pairs=7.5, folder=paths.RUNS
-        )
-    assert asked == [("start", ("_base/finetune", "champion"))]
-    assert values["train"]["training"]["validate_every"] == 5
-    assert [*values["download"]["corpora"]] == ["own"]
-    assert "budget" not in values["train"]
-    return composed
-
-
-def test_a_training_reads_the_lesson_and_is_never_ended_by_the_text_of_before():
-    composed = compose(share=0.25, passes=4, learning_rate=0.125, champion_share=0.5)
-    train, download = composed["train"], composed["download"]
-    assert train["training"] == {"validate_every": 1_000_000, "patience": None, "log_every": 7}
-    assert train["schedule"] == {"learning_rate": 0.125}
-    assert train["initial_share"] == 0.5
-    assert train["budget"] == {"tokens": int(4 * 10**6 * 1.5 / 0.25)}
-    assert download["initial_model"] == {"sha256": "d" * 64}
-    assert download["corpora"] == {
-        "own": {"kind": "files"},
-        CORPUS: {
-            "at": paths.RUNS / "learnt",
-            "share": 0.25,
-            "pairs": 30,
-            "others": 7.5,
-            "licence": "own",
-            "filters": {"look": None, "screen": None},
-        },
-    }
-
-
-@pytest.mark.parametrize(("words", "tokens"), [(1, 50_000), (5000, 50_000), (5001, 50_010)])
-def test_the_shortest_training_has_so_many_tokens(words, tokens):
-    composed = compose(words=words, share=0.15, passes=1)
-    assert composed["train"]["budget"] == {"tokens": tokens}
-    assert LEAST_TOKENS == 50_000
 
 
 # what is read
@@ -180,24 +125,6 @@ def test_a_screen_is_learnt_of_training_text_and_trusts_what_is_tested_on(
     assert (codes, settings, judged) == (DE_EN.codes, config.screen, {"judged": [Pair("a", "b")]})
 
 
-def test_a_memory_gives_each_source_once_of_its_languages_and_none_that_is_known(monkeypatch):
-    def unit(source):
-        return SimpleNamespace(source=source, target=f"of {source}")
-
-    own, other = (SimpleNamespace(languages=languages) for languages in (DE_EN, None))
-    units = {id(own): "abca", id(other): "d"}
-    memory = SimpleNamespace(
-        list_scopes=lambda: [(other, 1), (own, 4), (own, 4)],
-        read=lambda scope: [unit(source) for source in units[id(scope)]],
-    )
-    monkeypatch.setattr(lesson, "TranslationMemory", lambda _: memory)
-    assert [*read_memory(paths.RUNS, DE_EN, {"b"})] == [
-        SelectedCorrection("a", "of a", "memory 1"),
-        SelectedCorrection("c", "of c", "memory 2"),
-    ]
-    assert [*read_memory(None, DE_EN, set())] == []
-
-
 @pytest.mark.parametrize(
     ("languages", "status", "fate"),
     [
@@ -211,15 +138,6 @@ def test_what_is_not_chosen_has_a_fate(languages, status, fate):
     suggestion = Suggestion(languages=languages, source="a", target="b")
     correction = SimpleNamespace(suggestion=suggestion, status=status)
     assert lesson._name_fate(correction, DE_EN) == fate
-
-
-def test_a_lesson_is_known_by_what_is_learnt_and_tested_on(tmp_path):
-    written = make_lesson(digest="one")
-    judged = tmp_path / "judged"
-    assert not was_judged(written, judged)
-    note_judged(written, judged)
-    assert was_judged(written, judged)
-    assert not was_judged(make_lesson(digest="two"), judged)
 
 
 # the contest
@@ -271,28 +189,6 @@ def test_ten_corrections_suffice_to_test_on_and_twenty_that_were_missed_to_show(
         MissedCorrection(source=source, correction=target, translation="nothing at all")
         for source, target in learnt[1:21]
     )
-
-
-def test_champion_and_challenger_meet_as_in_any_contest(monkeypatch):
-    """But with guards, under which the gate's own slices count more."""
-    asked = []
-    first = Contest(outcome="first", reason="r", challenger="c", champion=None, verdict=None)
-
-    def run_contest(*given, **named):
-        asked.append((given, named))
-        return first
-
-    monkeypatch.setattr(contest, "run_contest", run_contest)
-    monkeypatch.setattr(contest, "list_guards", lambda _: {"numbers": 2.0, "negation": 2.0})
-    gate, written = GateConfig(slices={"numbers": 0.5}), make_lesson()
-    found = contest.run_learning_contest(
-        "registry", CHALLENGER, written, "params", gate=gate, promotion="promotion"
-    )
-    guarded = gate.model_copy(update={"slices": {"numbers": 0.5, "negation": 2.0}})
-    [(given, named)] = asked
-    assert given == ("registry", CHALLENGER, "params")
-    assert named == {"gate": guarded, "promotion": "promotion"}
-    assert found == Learned(contest=first, lesson=written)
 
 
 # what is told

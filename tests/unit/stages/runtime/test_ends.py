@@ -33,6 +33,8 @@ def program(monkeypatch):
     [
         ("stages.train", "train"),
         ("stages.reporting.card", None),
+        ("stages.configure.__main__", None),
+        ("nmt_core.shard", None),
         ("stages", None),
         ("stages.", None),
         ("flows.train", None),

@@ -34,12 +34,8 @@ def start(body):
 @pytest.mark.parametrize(
     ("body", "code", "error"),
     [
-        ("print('done')", 0, ""),
         ("import gc; assert gc.get_freeze_count() > 1000", 0, ""),
         (f"raise CorpusError({LONG!r})", 1, f"{LONG}\n"),
-        ("raise ServerError('away')", 75, "away\n"),
-        ("raise KeyboardInterrupt", 130, ""),
-        ("os.kill(os.getpid(), 15)", 143, ""),
     ],
 )
 def test_a_stage_ends_in_words(body, code, error):
@@ -49,25 +45,15 @@ def test_a_stage_ends_in_words(body, code, error):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("end", "code", "error"),
-    [
-        ("print('done')", 0, ""),
-        ("raise CorpusError('none')", 1, "none\n"),
-        ("sys.exit(143)", 143, ""),
-    ],
-    ids=["well", "by an error", "by a signal"],
-)
-def test_a_thread_that_nobody_waits_for_does_not_change_the_end(end, code, error):
+def test_a_thread_that_nobody_waits_for_does_not_change_the_end():
     """Such as one that waits for MLflow; ended by Python amid C++, it would abort the process."""
     busy = "while True: torch.ones(500, 500) @ torch.ones(500, 500)"
     begin = f"global torch; import threading, torch; work = lambda: exec({busy!r}, globals()); "
     begin += "threading.Thread(target=work, daemon=True).start(); time.sleep(0.2); print('said'); "
-    process = start(begin + end)
-    said, told = process.communicate()
+    process = start(f"{begin}raise CorpusError('none')")
 
-    assert (code, error) == (process.returncode, told)
-    assert said.startswith("said\n")
+    assert process.communicate() == ("said\n", "none\n")
+    assert process.returncode == 1
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -91,27 +77,13 @@ def test_a_signal_amid_the_end_leaves_no_traceback():
     assert process.returncode == -signal.SIGTERM
 
 
-def run_module(*command):
-    return subprocess.run(
-        [sys.executable, "-m", *command], cwd=PROJECT, capture_output=True, text=True, check=False
-    )
-
-
-@pytest.mark.parametrize(("stage", "asked"), [("shard", "--help"), ("configure", "-h")])
-def test_a_stage_that_is_asked_for_help_does_nothing_else(stage, asked):
-    done = run_module(f"stages.{stage}", asked)
+def test_a_stage_that_is_asked_for_help_does_nothing_else():
+    command = [sys.executable, "-m", "stages.configure", "-h"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"Usage: python -m stages.{stage}" in done.stdout
+    assert "Usage: python -m stages.configure" in done.stdout
     assert "Writes: " in done.stdout
-
-
-def test_a_stage_refuses_what_it_would_not_look_at():
-    done = run_module("stages.shard", "shard.max_length=5")
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "takes no arguments, got 'shard.max_length=5'" in done.stderr
-    assert "python -m stages.configure SECTION.KEY=VALUE" in done.stderr
 
 
 def test_a_mistake_of_ours_keeps_its_traceback():

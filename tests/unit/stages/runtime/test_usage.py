@@ -1,7 +1,5 @@
 """A stage leaves what it took, for the settings it had, and fails for nothing."""
 
-import sys
-
 import pytest
 import yaml
 
@@ -9,7 +7,6 @@ from nmt_core.base import files
 from stages import paths
 from stages.params import SECTIONS
 from stages.runtime import usage
-from stages.runtime.entry import find_stage
 from tests.support.processes import run_python
 
 MEGABYTE = 2**20
@@ -38,14 +35,14 @@ def test_a_process_has_taken_time_since_it_was_started():
 
 @pytest.mark.parametrize("who", ["it", "a process that it starts"])
 def test_memory_is_that_of_the_largest_moment(who):
-    hold = "held = bytes(range(256)) * 4096 * 300; del held"
+    hold = "held = bytes(range(256)) * 4096 * 150; del held"
     inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}])"
     does = hold if who == "it" else inner
     program = (
         f"from stages.runtime.usage import measure_usage as m; {does}; print(m().memory_bytes)"
     )
 
-    assert 300 * MEGABYTE <= int(run_python(program)) < 450 * MEGABYTE
+    assert 150 * MEGABYTE <= int(run_python(program)) < 300 * MEGABYTE
 
 
 def test_what_a_stage_took_is_read_where_its_settings_are_the_same(settings):
@@ -78,22 +75,3 @@ def test_a_program_without_settings_leaves_nothing(settings):
     usage.record_usage("no_stage")
 
     assert not paths.USAGE.exists()
-
-
-@pytest.mark.parametrize(
-    ("module", "stage"),
-    [
-        ("stages.shard", "shard"),
-        ("stages.configure.__main__", None),
-        ("stages.reporting.summary", None),
-        ("nmt_core.shard", None),
-        (None, None),
-    ],
-)
-def test_a_program_knows_whether_it_is_a_stage(module, stage, monkeypatch):
-    class Spec:
-        name = module
-
-    monkeypatch.setattr(sys.modules["__main__"], "__spec__", Spec if module else None)
-
-    assert find_stage() == stage

@@ -74,6 +74,16 @@ def test_an_entry_being_written_is_read_later():
     assert [entry["step"] for entry in journal.read(offset)[0]] == [2]
 
 
+def test_the_last_number_is_the_one_that_was_said_last():
+    journal = Journal("f")
+    assert journal.last("train/seconds") is None
+    for step, seconds in ((10, 1.0), (20, 2.0), (15, 1.75)):  # resumed from 10
+        journal.append("metrics", values={"train/seconds": seconds}, step=step)
+    journal.append("metrics", values={"train/loss": 3.0}, step=20)
+
+    assert journal.last("train/seconds") == 1.75
+
+
 def test_a_torn_entry_costs_only_itself():
     journal = Journal("f")
     journal.append("metrics", step=1)
