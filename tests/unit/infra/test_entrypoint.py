@@ -7,8 +7,10 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
+from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 
 PATH = PROJECT / "infra/docker/entrypoint.py"
@@ -20,10 +22,7 @@ def entrypoint(monkeypatch):
     spec = spec_from_file_location("entrypoint", PATH)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    before = {
-        number: signal.getsignal(number)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
-    }
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     module.asked, module.fails = [], None
 
     def run(command, *, check, **how):
@@ -37,7 +36,6 @@ def entrypoint(monkeypatch):
     for name in ("NMT_REPOSITORY", "NMT_REVISION", "NMT_DVC_REMOTE"):
         monkeypatch.delenv(name, raising=False)
     yield module
-    signal.alarm(0)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -84,53 +82,25 @@ def test_it_ends_with_the_code_of_its_command_and_by_a_signal_before_it(entrypoi
         assert ended.value.code == 128 + number
 
 
-@pytest.mark.parametrize(
-    ("status", "code"), [(0, 0), (7 << 8, 7), (signal.SIGKILL, 128 + 9), (signal.SIGTERM, 143)]
-)
-@pytest.mark.parametrize("late", [True, False])
-def test_it_stays_until_no_process_is_left_or_it_is_too_late(
-    entrypoint, monkeypatch, status, code, late
-):
-    """The orphan that ends before its command does not start the clock."""
-    asked, killed, alarms = [], [], []
-    monkeypatch.setattr(
-        entrypoint.ctypes,
-        "CDLL",
-        lambda name: SimpleNamespace(prctl=lambda *told: asked.append((name, *told))),
-    )
-    monkeypatch.setattr(entrypoint.sys, "platform", "linux")
-    process = SimpleNamespace(pid=77)
-    monkeypatch.setattr(
-        entrypoint.subprocess, "Popen", lambda command: asked.append(command) or process
-    )
-    monkeypatch.setattr(entrypoint.signal, "alarm", alarms.append)
-    ends = iter([(5, 3 << 8), (77, status), (6, 9 << 8)])
-    seen = []
-
-    def kill(pid, number):
-        killed.append((pid, number))
-        raise ProcessLookupError
-
-    def wait():
-        seen.append([*alarms])
-        if len(seen) == 1:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.getsignal(number)(number, None)
-        if end := next(ends, None):
-            return end
-        if late:
-            signal.getsignal(signal.SIGALRM)(signal.SIGALRM, None)
-        raise ChildProcessError
-
-    monkeypatch.setattr(entrypoint.os, "kill", kill)
-    monkeypatch.setattr(entrypoint.os, "wait", wait)
-    assert entrypoint.run(["a", "b"]) == code
-    assert asked == [(None, 36, 1), ["a", "b"]]
-    assert killed == [(77, signal.SIGTERM)] * 2
-    limit = [entrypoint.LEAVE_SECONDS]
-    assert seen == [[], [], limit, limit]
-    assert alarms == limit
+@pytest.mark.skipif(sys.platform != "linux", reason="containers are Linux")
+def test_what_never_ends_is_given_up_in_time(entrypoint):
+    """An orphan that ends before the command is neither its end nor its code."""
     assert 0 < entrypoint.LEAVE_SECONDS < 120
+    program = f"""
+import sys
+own = {{"__name__": "own"}}
+exec(open({str(PATH)!r}).read(), own)
+own["LEAVE_SECONDS"] = 1
+sys.exit(own["run"](sys.argv[1:]))
+"""
+    command = "(sh -c 'exit 3' &); sleep 1.5; (sleep 60 &); exit 7"
+    with subprocess.Popen([sys.executable, "-c", program, "sh", "-c", command]) as process:
+        entry = psutil.Process(process.pid)
+        assert wait_for(lambda: [one.name() for one in entry.children()] == ["sleep"], seconds=60)
+        [left] = entry.children()
+        process.terminate()  # of the command, which has ended by now, nobody is there to be told
+        assert process.wait(20) == 7
+    left.kill()
 
 
 def test_only_linux_gives_orphans_to_it(entrypoint, monkeypatch):

@@ -353,7 +353,8 @@ time.sleep(60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="containers are Linux")
-def test_a_stopped_container_stays_until_stages_have_saved(repository, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_container_stays_until_stages_have_saved(repository, tmp_path, number):
     """Even if it was started with SIGINT ignored, which makes a Prefect worker deaf to SIGTERM."""
     place = tmp_path / "project"
     command = (sys.executable, "-c", WORKER, STAGE)
@@ -365,7 +366,7 @@ def test_a_stopped_container_stays_until_stages_have_saved(repository, tmp_path)
     with process:
         assert "ready\n" == process.stdout.readline()
         (worker,) = psutil.Process(process.pid).children()
-        process.terminate()
+        process.send_signal(number)
         worker.wait(60)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
