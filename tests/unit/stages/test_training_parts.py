@@ -46,7 +46,7 @@ def test_an_objective_is_put_together_of_all_its_parts(tmp_path, monkeypatch):
         files.write_lines(tmp_path / f"validation.{side}", lines)
     files.write_json(tmp_path / "weights.json", [1.0])
     chosen = ["train.seed=5", "train.training.select_by=chrf"]
-    chosen += ["train.training.validation_sentences=3"]
+    chosen += ["train.training.validation_sentences=3", "train.mixture.untagged=0.0"]
     values = compose.compose_groups(["data=demo", *chosen], conf=PROJECT / "conf")
     params = build_all(values, source="conf")["train"]
     target = Side(subwords("bpe"), subwords("bpe").vocabulary)
