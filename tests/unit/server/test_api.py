@@ -5,10 +5,8 @@ import json
 import pytest
 
 from nmt_core.server.app import build_app
-from nmt_core.server.detect import MOST
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Models, Watched
-from nmt_core.server.service import WRONG_KEYS
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import (
     StandIn,
@@ -17,7 +15,6 @@ from tests.support.stand_in import (
     in_a_loop,
     serve_stand_in,
 )
-from tests.support.tiny import judge_by_score
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
 
@@ -30,9 +27,6 @@ async def ask(path="/translate", *, app=None, method="POST", **request):
 @pytest.mark.parametrize(
     "request_",
     [
-        {"json": HALLO},
-        {"data": HALLO},
-        {"params": HALLO},
         {"files": {name: (None, value) for name, value in HALLO.items()}},
         {"json": HALLO | {"api_key": None, "apiKey": "", "unknown": [1]}},
         {"json": HALLO | {"format": None, "alternatives": None}},
@@ -61,7 +55,8 @@ async def test_text_in_the_target_language_is_left_as_it_is():
 @in_a_loop
 async def test_details_tell_how_each_sentence_came_about():
     text = "  hallo welt\n\nwie geht es?\n"
-    answer = (await ask(json=HALLO | {"q": text, "details": True, "alternatives": 1})).json()
+    more = {"details": True, "alternatives": 1, "confidence": True}
+    answer = (await ask(json=HALLO | {"q": text} | more)).json()
     first, second = answer["details"]["sentences"]
     put_together = "".join(one["before"] + one["text"] for one in (first, second))
 
@@ -72,6 +67,7 @@ async def test_details_tell_how_each_sentence_came_about():
     assert all(len(row) == 3 and abs(sum(row) - 1) < 0.001 for row in first["attention"])
     assert first["alternatives"] == [{"text": "HALLO WELT!", "score": -0.6}]
     assert (first["confidence"], second["confidence"]) == (0.95, 0.15)
+    assert answer["confidence"] == 0.15  # of the least sure
 
 
 @in_a_loop
@@ -81,55 +77,6 @@ async def test_details_tell_which_words_were_taken_for_mistyped():
 
     assert first["typing_errors"] == [{"text": "wlet", "read": "welt"}]
     assert second["typing_errors"] == []
-
-
-@in_a_loop
-async def test_confidence_is_that_of_the_least_sure_sentence_where_it_is_asked_for():
-    texts = ["Hallo Welt. Wie geht es? Alles gut.", "hallo", ""]
-    asked = HALLO | {"q": texts, "confidence": True}
-    several, one, unasked = [
-        (await ask(json=body)).json()
-        for body in (asked, asked | {"q": "hallo"}, HALLO | {"q": texts})
-    ]
-
-    assert several["confidence"] == [0.15, 0.95, None]
-    assert one["confidence"] == 0.95
-    assert "confidence" not in unasked
-
-
-@in_a_loop
-async def test_text_of_another_kind_shows_in_the_metrics():
-    """Within 500 sentences, and no more once text is again as validation text was."""
-    translator = StandIn()
-    translator.confidence_model = judge_by_score(0.0).model_copy(
-        update={"validation": (0, 10, *[0] * 7, 90)}
-    )
-    usual = ["Wo?", *["hallo"] * 9] * 5
-    async with client_of(serve_stand_in(translator)) as client:
-
-        async def read_drift(text, times):
-            for _ in range(times):
-                await client.post("/translate", json=HALLO | {"q": text})
-            return read_gauge((await client.get("/metrics")).text, "nmt_confidence_drift")
-
-        assert await read_drift(usual, 1) is None  # 50 sentences tell little
-        assert await read_drift(usual, 9) < 0.05
-        assert await read_drift(["Wo?"] * 50, 10) > 0.25
-        assert await read_drift(usual, 10) < 0.05
-        metrics = (await client.get("/metrics")).text
-
-    shares = [
-        read_gauge(metrics, f'nmt_confidence_validation{{le="{le}",pair="de-en"}}')
-        for le in ("0.1", "0.2", "0.9", "1.0")
-    ]
-    assert shares == [0.0, 0.1, 0.1, 1.0]
-    assert read_gauge(metrics, "nmt_confidence_count") == 50 * 30
-
-
-def read_gauge(metrics, name):
-    """The value of a metric; None where it is not told."""
-    found = [line for line in metrics.splitlines() if line.startswith(name)]
-    return float(found[0].rsplit(" ", 1)[1]) if found else None
 
 
 JSON = {"headers": {"Content-Type": "application/json"}}
@@ -172,14 +119,13 @@ async def test_what_is_wrong_is_told_in_a_sentence(request_, status, reason):
     assert len(answer.json()["error"]) < 400
 
 
-@pytest.mark.parametrize("host", ["localhost:5001", "127.0.0.1", "[::1]:80", "10.1.2.3", "mt.org"])
 @in_a_loop
-async def test_addresses_and_names_of_the_server_are_let_in(host):
+async def test_pages_of_the_server_and_of_friends_are_let_in():
     app = serve_stand_in(hosts=("mt.org",), origins=("https://friend.org",))
-    answer = await ask(app=app, json=HALLO, headers={"Host": host})
-    own = await ask(app=app, json=HALLO, headers={"Host": host, "Origin": f"http://{host}"})
-    friend = {"Host": host, "Origin": "https://friend.org"}
-    friends = await ask(app=app, json=HALLO, headers=friend)
+    answer, own, friends = [
+        await ask(app=app, json=HALLO, headers={"Host": "mt.org"} | origin)
+        for origin in ({}, {"Origin": "http://mt.org"}, {"Origin": "https://friend.org"})
+    ]
 
     assert [200] * 3 == [one.status_code for one in (answer, own, friends)]
     assert friends.headers["Access-Control-Allow-Origin"] == "https://friend.org"
@@ -187,10 +133,6 @@ async def test_addresses_and_names_of_the_server_are_let_in(host):
 
 
 ASKED_FOR_KEY = "Please contact the server operator to get an API key"
-
-
-def bearer_of(key):
-    return {"Authorization": f"Bearer {key}"}
 
 
 async def stream(parts):
@@ -219,11 +161,8 @@ async def test_keys_open(tmp_path):
         closed = [await client.get(path) for path in ("/metrics", "/status")]
         opened = [await client.get(path, headers=bearer) for path in ("/metrics", "/status")]
         body = iter([b"{}"])
-        wrong = await client.post("/translate", content=stream(body), headers=bearer_of("wrong"))
-        guesses = [
-            await client.get("/status", headers=bearer_of(f"guess-{number}"))
-            for number in range(WRONG_KEYS + 5)
-        ]
+        wrong = {"Authorization": "Bearer wrong"}
+        unread = await client.post("/translate", content=stream(body), headers=wrong)
 
     assert [200, 200, 200, 200, 400, 403, 400] == [one.status_code for one in answers]
     asked, refused = ({"error": text} for text in (ASKED_FOR_KEY, "Invalid API key"))
@@ -232,8 +171,7 @@ async def test_keys_open(tmp_path):
     assert (settings["apiKeys"], settings["keyRequired"]) == (True, True)
     assert [200] * 3 == [one.status_code for one in open_ones]
     assert [400] * 2 + [200] * 2 == [one.status_code for one in (*closed, *opened)]
-    assert (wrong.status_code, [*body]) == (403, [b"{}"])  # nothing of it was read
-    assert {403, 429} == {one.status_code for one in guesses}
+    assert (unread.status_code, [*body]) == (403, [b"{}"])  # nothing of it was read
 
 
 @in_a_loop
@@ -247,57 +185,20 @@ async def test_rates_bound_texts():
 
 
 @in_a_loop
-async def test_what_failed_inside_is_not_told(caplog):
-    app = serve_stand_in(StandIn(poison="secret"))
-    answer = await ask(app=app, json=HALLO | {"q": "my secret"})
-
-    assert answer.status_code == 500
-    assert "the log of the server says why" in answer.json()["error"]
-    assert "secret" not in "".join(str(vars(record)) for record in caplog.records)
-
-
-@in_a_loop
-async def test_what_fails_outside_of_the_engine_is_not_told(caplog, monkeypatch):
+async def test_the_server_tells_about_itself_and_a_problem_of_the_watch():
     app = serve_stand_in()
-
-    def fail(*_):
-        raise RuntimeError("secret")
-
-    monkeypatch.setattr(app.state.service.rates, "spend", fail)
-    answer = await ask(app=app, json=HALLO)
-
-    assert answer.status_code == 500
-    assert answer.headers["X-Request-Id"] in answer.json()["error"]
-    assert "secret" not in answer.text + "".join(str(vars(one)) for one in caplog.records)
-
-
-@in_a_loop
-async def test_the_server_tells_about_itself():
-    async with client_of(serve_stand_in()) as client:
-        settings = (await client.get("/frontend/settings")).json()
+    async with client_of(app) as client:
         status = (await client.get("/status")).json()
         await client.post("/translate", json=HALLO)
         metrics = (await client.get("/metrics")).text
+        app.state.service.models.watched[0].problem = "MLflow is away"
+        later = (await client.get("/status")).json()
 
-    assert settings["charLimit"] == 100_000
-    assert settings["language"]["target"] == {"code": "en", "name": "English"}
     assert status["models"][0]["engine"] == "stand-in"
+    assert [status["models"][0]["problem"], later["models"][0]["problem"]] == ["", "MLflow is away"]
     assert 'nmt_requests_total{route="/translate",status="200"} 1.0' in metrics
     assert 'nmt_model{digest="digest 0",engine="stand-in",pair="de-en",version="0"} 1.0' in metrics
     assert 'nmt_model_current{pair="de-en"} 1.0' in metrics
-
-
-@in_a_loop
-async def test_a_problem_of_the_watch_is_told():
-    app = serve_stand_in()
-    models = app.state.service.models
-    models.watched[0].problem = "MLflow is away"
-    async with client_of(app) as client:
-        status = (await client.get("/status")).json()
-        metrics = (await client.get("/metrics")).text
-
-    assert status["models"][0]["problem"] == "MLflow is away"
-    assert 'nmt_model_current{pair="de-en"} 0.0' in metrics
 
 
 @in_a_loop
@@ -315,16 +216,6 @@ async def test_a_version_is_swapped_while_the_server_runs():
 
     assert (first, second) == ("1 HALLO WELT", "2 HALLO WELT")
     assert "nmt_swaps_total 1.0" in metrics
-
-
-@in_a_loop
-async def test_detected_languages_are_ranked():
-    answer = (await ask("/detect", data={"q": "Das ist ein Satz über die Häuser."})).json()
-
-    assert answer[0]["language"] == "de"
-    assert 90 < answer[0]["confidence"] <= 100
-    assert answer == sorted(answer, key=lambda one: -one["confidence"])
-    assert len(answer) == MOST
 
 
 @in_a_loop

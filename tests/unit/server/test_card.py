@@ -27,9 +27,11 @@ CARD = """# de to en
     [
         (CARD, ("EuroParl | of 2012", "BLEU 88.2 (95 % confidence: 87.1 to 89.3)")),
         (CARD.replace("BLEU |", "TER |"), ("EuroParl | of 2012", "chrF 95.3")),
-        ("", ("", "")),
-        ("| corpus |  |", ("", "")),
-        ("corpus | x", ("", "")),
+        (
+            CARD + "| BLEU | 99 |\n",
+            ("EuroParl | of 2012", "BLEU 88.2 (95 % confidence: 87.1 to 89.3)"),
+        ),
+        ("| corpus |  |\nx | BLEU | 1 |\n", ("", "")),
     ],
 )
 def test_corpus_and_score_are_found(card, told):

@@ -7,7 +7,6 @@ import pytest
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.serve import load_with_glossary
 from nmt_core.literals.glossary import Glossary
-from nmt_core.server.asked import MOST_GLOSSARY_LINES, read_glossary
 from nmt_core.server.models import LanguagePair
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import scripted_translator
@@ -41,28 +40,6 @@ async def test_terms_of_a_request_are_added_to_those_sealed_with_the_model():
         asked = (await client.post("/translate", json=ASKED | {"glossary": "Haus\tmanor"})).json()
     assert plain["translatedText"] == "that hut"
     assert asked["translatedText"] == "that manor"
-
-
-@pytest.mark.parametrize(
-    ("glossary", "says"),
-    [
-        ("a\tb\na\tc", "line 2"),
-        ("x\n" * (MOST_GLOSSARY_LINES + 1), "at most"),
-        ("/(a+)+/", "no pattern"),
-        ("a\tb\n /(/", "no pattern"),
-    ],
-)
-@in_a_loop
-async def test_a_wrong_glossary_is_refused_in_a_sentence(glossary, says):
-    async with client_of(serve_stand_in(scripted_translator())) as client:
-        answer = await client.post("/translate", json=ASKED | {"glossary": glossary})
-    assert answer.status_code == 400
-    assert says in answer.json()["error"]
-
-
-def test_requests_with_equal_glossaries_may_share_a_batch():
-    assert read_glossary("a\tb", DE_EN) is read_glossary("a\tb", DE_EN)
-    assert read_glossary("a\tb", DE_EN) is not read_glossary("a\tc", DE_EN)
 
 
 def test_a_glossary_of_the_operator_is_that_of_its_pair(tmp_path):

@@ -7,6 +7,7 @@ differ on purpose, docs/operations.md says so.
 
 import pytest
 
+from nmt_core.server.detect import MOST
 from nmt_core.server.languages import name_language
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -215,6 +216,7 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
     assert two["detectedLanguage"] == [one["detectedLanguage"]] * 2
     assert {"language", "confidence"} == set(ranked[0])
     assert ranked == sorted(ranked, key=lambda found: -found["confidence"])
+    assert len(ranked) == MOST
     assert of_both[0]["language"] == "de"
 
 

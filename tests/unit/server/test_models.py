@@ -136,48 +136,47 @@ def test_what_goes_wrong_first_stops_the_start(source, load):
         Models([Watched(source)], load)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "told"),
-    [
-        ([], "no model"),
-        ([None, None], "several models translate de-en"),
-        ([LanguagePair("ja", "en")], "translates de-en, not ja-en"),
-    ],
-)
-def test_models_that_cannot_be_served_are_refused(load, pairs, told):
-    with pytest.raises(ConfigError, match=told):
-        Models([Watched(StandInSource(str(n)), pair) for n, pair in enumerate(pairs)], load)
+def serve(*pairs, given=None):
+    """Return models of pairs of languages; None where a model does not say any."""
+    watched = [Watched(StandInSource(str(n)), given) for n in range(len(pairs))]
+    translators = [StandIn(languages=pair or ("de", "en")) for pair in pairs]
+    for translator, pair in zip(translators, pairs, strict=True):
+        translator.languages = translator.languages if pair else None
+    return Models(watched, lambda folder: translators[int(folder.name)])
 
 
-def test_a_model_that_does_not_say_its_languages_takes_those_given(load):
-    class Silent(Loader):
-        def __call__(self, folder):
-            translator = super().__call__(folder)
-            translator.languages = None
-            return translator
-
-    assert Models([Watched(StandInSource(), LanguagePair("ja", "en"))], Silent()).find("ja", "en")
-    with pytest.raises(ConfigError, match="does not say which languages"):
-        Models([Watched(StandInSource())], Silent())
-
-
-def test_an_unknown_pair_is_named_with_those_that_are_known(models):
-    with pytest.raises(RequestError, match=r"^xx is not supported$"):
-        models.find("xx", "en")
+def test_models_that_cannot_be_served_are_refused():
+    ja_en, de_en, fr_en = ("ja", "en"), ("de", "en"), ("fr", "en")
+    for pairs, given, told in (
+        ([], None, "no model to serve"),
+        ([fr_en, de_en, de_en, fr_en, ja_en], None, "models translate de-en, fr-en; name one"),
+        ([de_en], LanguagePair(*ja_en), "translates de-en, not ja-en"),
+        ([None], None, "does not say which languages it translates"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            serve(*pairs, given=given)
+    assert serve(None, given=LanguagePair(*ja_en)).find(*ja_en).pair == ja_en
 
 
-def test_languages_are_those_of_all_models(source):
-    class Both(Loader):
-        def __call__(self, folder):
-            return StandIn(languages=("de", "en") if folder.name == "1" else ("en", "fr"))
-
-    both = Models([Watched(source), Watched(StandInSource("2"))], Both())
-
-    assert [
+def test_models_are_found_by_their_languages_and_no_other():
+    several = serve(("de", "en"), ("en", "de"), ("fr", "en"))
+    assert several.find("fr", "en").pair == ("fr", "en")
+    assert several.sources("en") == ["de", "fr"]
+    assert several.sources("fr") == []
+    assert several.list_codes() == ["de", "en", "fr"]
+    assert [code for code in ("de", "es", "fr") if several.knows(code)] == ["de", "fr"]
+    assert several.list_languages() == [
         {"code": "de", "name": "German", "targets": ["de", "en"]},
-        {"code": "en", "name": "English", "targets": ["en", "fr"]},
-        {"code": "fr", "name": "French", "targets": ["fr"]},
-    ] == both.list_languages()
+        {"code": "en", "name": "English", "targets": ["de", "en"]},
+        {"code": "fr", "name": "French", "targets": ["en", "fr"]},
+    ]
+    for pair, told in (
+        (("es", "en"), "^es is not supported$"),
+        (("de", "x" * 30), f"^{'x' * 20} is not supported$"),
+        (("de", "fr"), r"^French \(fr\) is not available as a target language from German \(de\)$"),
+    ):
+        with pytest.raises(RequestError, match=told):
+            several.find(*pair)
 
 
 def test_a_folder_is_known_by_its_manifest(tmp_path):

@@ -8,13 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import uvicorn
-from hypothesis import given
-from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.literals.checking import Breach
-from nmt_core.server import detect, downloads, metrics, models, run
+from nmt_core.server import detect, metrics, run
 from nmt_core.server.answers import (
     TranslatedText,
     describe_sentence,
@@ -23,23 +20,18 @@ from nmt_core.server.answers import (
     list_checks,
     list_details,
 )
-from nmt_core.server.api import describe_model
-from nmt_core.server.asked import find_kind, find_tag, read_glossary
-from nmt_core.server.card import summarize_card
+from nmt_core.server.asked import find_kind, read_glossary
 from nmt_core.server.detect import LanguageGuess, detect_language
 from nmt_core.server.docs import name_type, render_docs, render_fields, render_text
-from nmt_core.server.downloads import KEPT_SECONDS, Downloads
 from nmt_core.server.errors import RequestError
-from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
+from nmt_core.server.models import Bundle, LanguagePair, ServedModel
 from nmt_core.server.schemas import TranslateRequest
-from nmt_core.server.shadow import Shadow
 from nmt_core.server.texts import Place
 from nmt_core.server.turns import Turns
-from nmt_core.server.worker import Ending, attempt
 from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.confidence import TENTHS, compute_drift
 from nmt_core.translation.translation import Translation
-from tests.support.stand_in import StandIn, StandInSource, in_a_loop
+from tests.support.stand_in import StandIn, in_a_loop
 
 BREACH = Breach("number", "5", "5", "missing")
 CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}
@@ -82,7 +74,7 @@ def test_an_answer_has_what_was_asked_for_in_the_shape_of_the_question(count, wa
         target="en",
         **{name: 1 for name in wanted if name != "auto"},
     )
-    pieces = list_details([b'{"n":1}', b'{"n":2}'], after=" .")
+    pieces = list_details([b'{"n":1}', b'{"n":2}'], after=' ".\n')
     done = [text(number, pieces) for number in range(count or 1)]
     answer = json.loads(gather_answer(asked, done, remembers=remembers))
     one = {
@@ -91,7 +83,7 @@ def test_an_answer_has_what_was_asked_for_in_the_shape_of_the_question(count, wa
         "checks": [[CHECK]] * len(done),
         "confidence": [0.5] * len(done),
         "matches": [[]] * len(done),
-        "details": [{"sentences": [{"n": 1}, {"n": 2}], "after": " ."}] * len(done),
+        "details": [{"sentences": [{"n": 1}, {"n": 2}], "after": ' ".\n'}] * len(done),
         "memory": [True] * len(done),
         "detectedLanguage": [
             {"language": "de", "confidence": 90.0} if n else {"language": "en", "confidence": 0.0}
@@ -102,13 +94,6 @@ def test_an_answer_has_what_was_asked_for_in_the_shape_of_the_question(count, wa
     names |= {"memory"} if remembers else set()
     names |= {"detectedLanguage"} if "auto" in wanted else set()
     assert answer == {name: one[name] if count else one[name][0] for name in names}
-
-
-@given(st.lists(st.integers(), max_size=4), st.text(max_size=5))
-def test_details_in_pieces_are_one_document(sentences, after):
-    pieces = list_details([json.dumps(one).encode() for one in sentences], after=after)
-    document = json.loads(b"".join(pieces))
-    assert document == {"sentences": sentences, "after": after}
 
 
 @pytest.mark.parametrize(
@@ -173,23 +158,17 @@ def test_a_glossary_of_a_request_is_read_once_within_bounds():
     read = read_glossary("a\tb\n" * 1000, pair)
     assert read.translations == {"a": ("b",)}
     assert read_glossary("a\tb\n" * 1000, pair) is read
+    assert read_glossary("a\tc\n" * 1000, pair) is not read
     for lines, told in (
         ("a\tb\n" * 1001, "glossary has 1,001 lines, and at most 1,000 are allowed"),
         ("x\n/a+/\tb", "may hold no pattern such as '/a\\+/'"),
+        ("a\tb\n /(/", "may hold no pattern"),
+        ("a\tb\na\tc", "glossary, line 2"),
         ("a\t\tb", "glossary, line 1: a term or a translation is empty"),
     ):
         with pytest.raises(RequestError, match=told) as refused:
             read_glossary(lines, pair)
         assert refused.value.status == 400
-
-
-def test_a_tag_is_one_of_the_models():
-    served = model_of(StandIn())
-    assert find_tag("own", served) == "own"
-    assert find_tag(None, served) is None
-    with pytest.raises(RequestError, match=r"^Invalid request: ") as refused:
-        find_tag("other", served)
-    assert refused.value.status == 400
 
 
 def test_a_file_is_of_a_kind_by_its_name():
@@ -224,82 +203,7 @@ def test_languages_are_ranked_by_the_beginning_of_a_text(monkeypatch):
     assert seen == ["x" * 2000]
 
 
-CARD = "| corpus | a \\| b |\n| BLEU | 31.0 |\n| chrF | 55.0 |\n"
-
-
-@pytest.mark.parametrize(
-    ("card", "told"),
-    [
-        (CARD, ("a | b", "BLEU 31.0")),
-        (CARD.replace("BLEU", "TER"), ("a | b", "chrF 55.0")),
-        (CARD + "| BLEU | 99 |\n| corpus | no |\n", ("a | b", "BLEU 31.0")),
-        ("| corpus |  |\nx | BLEU | 1 |\n", ("", "")),
-    ],
-)
-def test_a_card_is_summed_up_by_its_first_rows(card, told):
-    assert summarize_card(card) == told
-
-
-def test_an_offered_model_is_led_to_its_card():
-    served = ServedModel(LanguagePair("de", "en"), StandIn(), Bundle("f", "7", "d"), "now", CARD)
-    assert describe_model(served).model_dump() == {
-        "source": "de",
-        "target": "en",
-        "version": "7",
-        "corpus": "a | b",
-        "score": "BLEU 31.0",
-        "card": "model_card/de/en",
-        "tags": [],
-    }
-
-
-# files that wait, and documents
-
-
-def test_files_are_kept_for_their_time_and_within_memory(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(downloads.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(downloads, "MOST_BYTES", 10)
-    kept = Downloads()
-    first = kept.keep("a", "text/plain", b"12345")
-    second = kept.keep("b", "text/html", b"12345")
-    found = kept.fetch(second)
-    assert (found.name, found.mime_type, found.content) == ("b", "text/html", b"12345")
-    third = kept.keep("c", "x", b"1")
-    with pytest.raises(RequestError, match="kept for 10 minutes") as refused:
-        kept.fetch(first)
-    assert refused.value.status == 404
-    assert kept.fetch(second).until == KEPT_SECONDS
-    now[0] = KEPT_SECONDS
-    fourth = kept.keep("d", "x", b"1")
-    assert kept.fetch(third).content == b"1"
-    now[0] += 0.1
-    for key in (second, third):
-        with pytest.raises(RequestError):
-            kept.fetch(key)
-    assert kept.fetch(fourth).name == "d"
-    assert len({first, second, third, fourth}) == 4
-
-
-@pytest.mark.parametrize(
-    ("error", "ending", "told"),
-    [
-        (None, Ending.DONE, "done: 1 2"),
-        (DocumentError("it is broken"), Ending.REFUSED, "it is broken"),
-        (MemoryError("a secret"), Ending.TOO_LARGE, None),
-        (ValueError("a secret"), Ending.FAILED, "ValueError"),
-    ],
-)
-def test_a_task_ends_in_one_of_four_ways(error, ending, told):
-    def do(*arguments):
-        if error:
-            raise error
-        return f"done: {' '.join(arguments)}"
-
-    how, result = attempt(do, ["1", "2"])
-    assert how is ending
-    assert result == told or result.endswith(f"> {told}")
-    assert "secret" not in str(result)
+# turns
 
 
 @in_a_loop
@@ -317,57 +221,6 @@ async def test_turns_are_one_for_each_user_and_so_many_for_all():
     assert {*most} <= {(1, 1), (2, 2)}
     assert (2, 2) in most
     assert len(most) == 9
-
-
-# models
-
-
-def served_models(*pairs):
-    watched = [Watched(StandInSource(str(n)), LanguagePair(*pair)) for n, pair in enumerate(pairs)]
-    loaded = {str(n): StandIn(languages=pair) for n, pair in enumerate(pairs)}
-    return Models(watched, lambda folder: loaded[folder.name])
-
-
-def test_models_are_found_by_their_languages_and_no_other():
-    several = served_models(("de", "en"), ("en", "de"), ("fr", "en"))
-    assert several.find("fr", "en").pair == ("fr", "en")
-    assert several.sources("en") == ["de", "fr"]
-    assert several.sources("fr") == []
-    assert several.list_codes() == ["de", "en", "fr"]
-    assert [code for code in ("de", "es", "fr") if several.knows(code)] == ["de", "fr"]
-    assert {one["code"]: one["targets"] for one in several.list_languages()} == {
-        "de": ["de", "en"],
-        "en": ["de", "en"],
-        "fr": ["en", "fr"],
-    }
-    for pair, told in (
-        (("es", "en"), "^es is not supported$"),
-        (("de", "x" * 30), f"^{'x' * 20} is not supported$"),
-        (("de", "fr"), r"^French \(fr\) is not available as a target language from German \(de\)$"),
-    ):
-        with pytest.raises(RequestError, match=told):
-            several.find(*pair)
-
-
-def test_two_models_of_one_pair_or_none_are_no_server():
-    with pytest.raises(ConfigError, match="several models translate de-en, fr-en; name one"):
-        served_models(("fr", "en"), ("de", "en"), ("de", "en"), ("fr", "en"), ("en", "de"))
-    with pytest.raises(ConfigError, match="no model to serve"):
-        served_models()
-
-
-def test_a_model_of_other_languages_is_refused_and_one_that_says_none_has_those_given():
-    translator = StandIn()
-    told = Watched(StandInSource(), LanguagePair("fr", "en"))
-    with pytest.raises(ConfigError, match="translates de-en, not fr-en"):
-        told.renew(lambda _: translator)
-    translator.languages = None
-    told = Watched(StandInSource(), LanguagePair("fr", "en"))
-    assert told.renew(lambda _: translator).pair == ("fr", "en")
-    with pytest.raises(ConfigError, match="does not say which languages it translates"):
-        Watched(StandInSource()).renew(lambda _: translator)
-    assert models._is_same(StandInSource("1"), StandInSource("1").poll())
-    assert not models._is_same(StandInSource("1"), StandInSource("2").poll())
 
 
 # counts
@@ -429,38 +282,6 @@ def test_requests_are_counted_by_route_and_status():
     assert sample(own, "request_seconds_sum", route="/a") == 0.75
     own.watch_queue(lambda: 7, lambda: 3)
     assert (sample(own, "queue_tokens"), sample(own, "queue_requests")) == (7, 3)
-
-
-def test_a_challenger_in_the_shadow_is_counted_beside_what_is_served():
-    challengers = served_models(("de", "en"))
-    own = metrics.Metrics()
-    draws = iter([0.0, 0.4, 0.39])
-    shadow = Shadow(challengers, 0.4, own.registry, draw=lambda: next(draws))
-    asked = []
-    search = SimpleNamespace(model=model_of(StandIn()))
-    search._replace = lambda **changes: (
-        asked.append(changes)
-        or SimpleNamespace(
-            model=changes["model"],
-            run=lambda lines: [[translation("x", confidence=0.5)] for _ in lines],
-        )
-    )
-    sure = translation("x", confidence=0.75)
-    found = [[sure], [translation("no")], [translation("four", breaches=(BREACH,))]]
-    shadow.follow(search, ["one", "two", "three"], found)
-    shadow.stop()
-    [changes] = asked
-    assert changes["model"] is challengers.served[0]
-    assert (changes["n_best"], changes["probabilities"], changes["attention"]) == (1, False, False)
-    assert sample(own, "shadow_lines_total", pair="de-en") == 2
-    assert sample(own, "shadow_different_total", pair="de-en") == 1
-    told = {
-        (name, model): sample(own, f"shadow_{name}_total", pair="de-en", model=model)
-        for name in ("characters", "breaches", "confidence")
-        for model in ("served", "shadow")
-    }
-    assert [*told.values()] == [5, 2, 1, 0, 0.75, 0.5]
-    assert not shadow._busy
 
 
 # the page about the API

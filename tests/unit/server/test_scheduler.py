@@ -101,16 +101,6 @@ def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, port
 
 
 @in_a_loop
-async def test_requests_that_wait_become_one_batch():
-    async with Running(Slow()) as running:
-        tasks = [await running.occupy()]
-        tasks += [running.begin([f"line {number}"], user=str(number)) for number in range(20)]
-        await running.finish(tasks)
-
-    assert [1, 20] == [len(call) for call in running.translator.calls]
-
-
-@in_a_loop
 async def test_a_single_request_does_not_wait():
     async with Running(wait_seconds=1.0) as running:
         for _ in range(3):
@@ -131,25 +121,15 @@ async def test_a_batch_after_a_shared_one_waits_for_company():
     assert [1, 3, 3] == [len(call) for call in running.translator.calls]
 
 
+@pytest.mark.parametrize(
+    "sent", [[[f"many {n}"] for n in range(100)], [["long " * 4] * 500]], ids=["many", "long"]
+)
 @in_a_loop
-async def test_a_short_sentence_does_not_wait_for_a_long_text():
+async def test_users_have_turns_whatever_they_send(sent):
+    """One user's hundred requests do not keep another's waiting, nor does a long text."""
     sizes = {"batch_tokens": 40, "portion_tokens": 20}
     async with Running(Slow(), **sizes) as running:
-        tasks = [await running.occupy(), running.begin(["long " * 4] * 500, user="long")]
-        await settle()
-        tasks.append(running.begin(["short"], user="short"))
-        await running.finish(tasks)
-
-    assert "short" in running.translator.calls[1]
-
-
-@in_a_loop
-async def test_users_have_turns_whatever_they_send():
-    """One user's hundred requests do not keep another's waiting."""
-    sizes = {"batch_tokens": 40, "portion_tokens": 20}
-    async with Running(Slow(), **sizes) as running:
-        tasks = [await running.occupy()]
-        tasks += [running.begin([f"many {n}"], user="many") for n in range(100)]
+        tasks = [await running.occupy(), *(running.begin(one, user="many") for one in sent)]
         await settle()
         tasks.append(running.begin(["mine"], user="me"))
         await running.finish(tasks)
@@ -201,22 +181,6 @@ async def test_a_request_keeps_the_model_it_began_with():
         running.translator.go.set()
 
         assert [["old BUSY"], ["old A"], ["new B"]] == await asyncio.gather(*tasks)
-
-
-@in_a_loop
-async def test_who_hangs_up_frees_the_place():
-    async with Running(Slow()) as running:
-        busy = await running.occupy()
-        gone = running.begin(["never"] * 10)
-        await settle()
-        assert running.scheduler.tokens == 10 * LEAST_TOKENS
-        gone.cancel()
-        await settle()
-        assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
-        running.translator.go.set()
-        await busy
-
-    assert [["busy"]] == running.translator.calls
 
 
 @in_a_loop
@@ -357,20 +321,6 @@ async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
         await running.finish(tasks)
 
     assert [["busy"], ["a"], ["b"]] == running.translator.calls
-
-
-@in_a_loop
-async def test_the_wait_that_is_told_is_that_of_the_speed_that_was_seen():
-    async with Running(StandIn(seconds=0.02)) as running:
-        for _ in range(40):
-            await running.ask(["line"])
-        running.scheduler._tokens = 10_000
-        slow = running.scheduler.estimate_wait()
-        running.scheduler._tokens = 20_000
-        assert running.scheduler.estimate_wait() == pytest.approx(2 * slow)
-        running.scheduler._tokens = 0
-
-    assert slow > 10_000 / (LEAST_TOKENS / 0.02) / 1.5
 
 
 @in_a_loop

@@ -25,9 +25,10 @@ class Challenger:
         self.asked, self.waits, self.fails = [], threading.Event(), False
         self.waits.set()
 
-    def search(self, lines, **_):
+    def search(self, lines, **how):
         self.waits.wait(10)
         self.asked.append([*lines])
+        self.how = how
         if self.fails:
             raise ValueError("secret text of a user")
         breach = SimpleNamespace(kind="number")
@@ -73,6 +74,8 @@ def test_a_share_of_the_lines_is_translated_and_counted_beside_the_champion(shad
     shadow.it.follow(SearchRequest(served(), n_best=3, attention=True), LINES, FOUND)
     settle(shadow)
     assert shadow.challenger.asked == [["otto", "123"]]
+    how = shadow.challenger.how
+    assert (how["n_best"], how["probabilities"], how["attention"]) == (1, False, False)
     assert (shadow.read("lines"), shadow.read("different")) == (2, 1)
     assert (shadow.read("characters", "served"), shadow.read("characters", "shadow")) == (8, 7)
     assert (shadow.read("breaches", "served"), shadow.read("breaches", "shadow")) == (0, 2)

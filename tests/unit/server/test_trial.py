@@ -28,7 +28,6 @@ def python(code):
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", r"loaded it \(SIGKILL\)"),
         ("import os; os.abort()", r"loaded it \(SIGABRT\)"),
-        ("import time; time.sleep(60)", "golden sentences within 1 seconds"),
         ("", "gave no answer"),
         ("raise SystemExit(3)", "gave no answer"),
         ("print('no JSON')", "gave no answer"),
@@ -39,25 +38,21 @@ def python(code):
 )
 def test_what_goes_wrong_there_is_told_here(code, told):
     with pytest.raises(BundleError, match=told) as refused:
-        trial.run_trial(FOLDER, python(code), seconds=1 if "sleep" in code else 30)
+        trial.run_trial(FOLDER, python(code))
     assert "\n" not in str(refused.value)
 
 
-def test_a_model_that_proves_itself_passes():
-    trial.run_trial(FOLDER, python('print(\'{"problem": ""}\')'))
-
-
-def test_nobody_is_left_where_the_trial_takes_too_long(monkeypatch):
+def test_a_model_that_takes_too_long_is_ended():
     begun = []
 
     def begin(*arguments, **options):
         begun.append(subprocess.Popen(*arguments, **options))
         return begun[0]
 
-    monkeypatch.setattr(trial, "Popen", begin)
-
-    with pytest.raises(BundleError):
-        trial.run_trial(FOLDER, python("import time; time.sleep(60)"), seconds=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial, "Popen", begin)
+        with pytest.raises(BundleError, match=r"golden sentences within 0\.1 seconds"):
+            trial.run_trial(FOLDER, python("import time; time.sleep(60)"), seconds=0.1)
     assert begun[0].poll() is not None
 
 
