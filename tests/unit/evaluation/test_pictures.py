@@ -49,10 +49,10 @@ def test_weights_are_seen(tmp_path):
     assert draw(tmp_path / "1.png") != draw(tmp_path / "2.png", weights=1 - WEIGHTS)
 
 
-@pytest.mark.parametrize("odd", ["$", "$x^$", "\\frac{", "_a_", "{}%", "a^b", "&<b>", "#", "▁$5"])
-def test_odd_tokens_are_drawn_as_they_are(tmp_path, odd):
+def test_odd_tokens_are_drawn_as_they_are(tmp_path):
     """Neither a token nor a title is read as mathematics."""
-    draw(tmp_path / "1.png", source=[odd, "b", "c"], title=f"{odd} costs {odd}")
+    odd = ["$", "$x^$", "\\frac{", "_a_", "{}%", "a^b", "&<b>", "#", "▁$5"]
+    draw(tmp_path / "1.png", np.eye(4, 9), source=odd, title="$x^$ costs \\frac{ $")
 
     assert image.imread(tmp_path / "1.png").size
 

@@ -74,20 +74,13 @@ def test_scores_are_those_of_the_sacrebleu_program(command_line, measure, name):
     theirs = command_line[name]
     ours = measure(HYPOTHESES, REFERENCES, resamples=100)
 
-    assert 20 < ours.value < 90
+    assert 20 < ours.low < ours.value < ours.high < 90
     assert theirs["score"] == round(ours.value, 4)
     assert f"(μ = {theirs['confidence_mean']:.2f} ± {theirs['confidence_var']:.2f})" in ours.details
     assert theirs["confidence_var"] == round((ours.high - ours.low) / 2, 4)
     assert f"{name}|{theirs['signature']}" == ours.signature
     assert "resamples" not in ours.signature
     assert theirs.get("verbose_score", "") in ours.details
-
-
-@pytest.mark.parametrize("measure", [bleu, chrf])
-def test_the_interval_holds_the_score(measure):
-    score = measure(HYPOTHESES, REFERENCES, resamples=200)
-
-    assert score.low < score.value < score.high
 
 
 @pytest.mark.parametrize("measure", mark_slow([bleu, chrf], but=[bleu]))
@@ -113,13 +106,6 @@ def test_one_resample_is_an_interval_of_no_width():
 
 
 @pytest.mark.parametrize("measure", [bleu, chrf])
-def test_the_interval_is_the_same_every_time(measure):
-    first, second = (measure(HYPOTHESES, REFERENCES, resamples=50) for _ in range(2))
-
-    assert first == second
-
-
-@pytest.mark.parametrize("measure", [bleu, chrf])
 def test_without_resamples_the_interval_has_no_width(measure):
     score = measure(HYPOTHESES, REFERENCES)
 
@@ -133,14 +119,6 @@ def test_translations_that_are_hardly_any_have_an_interval(measure):
     score = measure(hypotheses, REFERENCES[:4], resamples=50)
 
     assert score.low < score.value < score.high
-
-
-def test_the_signature_says_how():
-    signature = bleu(HYPOTHESES, REFERENCES).signature
-
-    assert "nrefs:1" in signature
-    assert "case:mixed" in signature
-    assert "tok:13a" in signature
 
 
 def test_detached_full_stops_are_scored_without_a_word(caplog):
@@ -230,12 +208,6 @@ def test_words_are_cut_at_spaces_or_as_the_language_has_them():
 def test_references_score_a_hundred_and_nothing_scores_zero(measure):
     assert measure(REFERENCES, REFERENCES).value == pytest.approx(100)
     assert measure([""] * len(REFERENCES), REFERENCES).value == 0
-
-
-def test_case_matters():
-    assert bleu([line.lower() for line in HYPOTHESES], REFERENCES).value != pytest.approx(
-        bleu(HYPOTHESES, REFERENCES).value
-    )
 
 
 def test_lines_that_do_not_pair_up_are_refused():

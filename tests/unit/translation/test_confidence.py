@@ -15,12 +15,10 @@ from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.confidence import (
-    LEVELS,
     TENTHS,
     compute_drift,
     find_tenths,
     measure_features,
-    name_level,
 )
 from nmt_core.translation.fitting import (
     FEWEST,
@@ -30,7 +28,6 @@ from nmt_core.translation.fitting import (
     _fit_weights,
     compute_area,
     compute_error,
-    cross_validate,
     explain_unfit,
     fit_confidence,
     measure_reliability,
@@ -188,18 +185,6 @@ def test_a_feature_that_never_varies_says_nothing():
     assert set(judging.features) == set(SIGNS) == set(measure_features("", EMPTY_TRANSLATION))
 
 
-def test_who_is_cross_validated_was_not_fitted_on():
-    """Labels that chance has drawn can be learnt by heart, but not foreseen."""
-    sources, translations, _ = make_text(200)
-    areas = []
-    for seed in range(10):
-        good = np.random.default_rng(seed).random(200) < 0.5
-        found = cross_validate(sources, translations, good, seed=1)
-        areas.append(compute_area(found, good))
-
-    assert np.mean(areas) < 0.53
-
-
 @given(st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.booleans()), min_size=2))
 def test_area_and_error_are_those_of_their_definitions(pairs):
     confidences = np.array([confidence for confidence, _ in pairs])
@@ -222,29 +207,11 @@ def test_area_and_error_are_those_of_their_definitions(pairs):
         assert measure_reliability(confidences, good, resamples=2, seed=1) is None
 
 
-def test_the_same_resamples_give_the_same_intervals():
-    good = np.arange(100) % 3 == 0
-    confidences = np.linspace(0, 1, 100)
-    first, again = (measure_reliability(confidences, good, resamples=20, seed=1) for _ in range(2))
-
-    assert first == again
-    assert measure_reliability(confidences, good, resamples=0, seed=1).area_low == first.area
-
-
 def test_a_sentence_is_scored_by_itself_as_sacrebleu_does():
     pairs = [("the house", "the houses"), ("a", "xyz"), ("", "empty"), ("so it is", "so it is")]
     found = score_chrf(*map(list, zip(*pairs, strict=True)), language="en")
 
     assert found.tolist() == pytest.approx([sentence_chrf(a, [b]).score for a, b in pairs])
-
-
-@given(st.lists(st.integers(0, 500), min_size=TENTHS, max_size=TENTHS))
-def test_drift_is_none_of_the_same_and_alike_from_both_sides(counts):
-    other = counts[::-1]
-
-    assert compute_drift(counts, counts) == 0
-    assert compute_drift(counts, other) == pytest.approx(compute_drift(other, counts))
-    assert compute_drift(counts, other) >= 0
 
 
 def test_500_sentences_tell_text_of_another_kind_from_the_same(fitted):
@@ -257,14 +224,6 @@ def measure_drift(fitted, seed, *, lower):
     shifted = [one._replace(score=one.score - lower) for one in translations]
     tenths = find_tenths(fitted.estimate(sources, shifted))
     return compute_drift(np.bincount(tenths, minlength=TENTHS).tolist(), fitted.validation)
-
-
-@given(st.floats(0, 1))
-def test_every_confidence_has_words_and_higher_ones_no_worse(confidence):
-    words = list(LEVELS)
-
-    assert words.index(name_level(confidence)) >= words.index(name_level(1.0))
-    assert confidence < LEVELS[words[0]] or name_level(confidence) == words[0]
 
 
 # in a translator and its bundle

@@ -23,10 +23,11 @@ def change_golden(folder, number):
     files.write_json(folder / seal.MANIFEST, manifest)
 
 
-def test_what_was_exported_is_loaded(folder):
+def test_what_was_exported_is_loaded(folder, caplog):
     loaded = load_verified(folder, threads=1)
 
     assert loaded.translate(LINES) == tiny_translator().translate(LINES)
+    assert not caplog.records
 
 
 def test_what_translates_otherwise_is_refused(folder):

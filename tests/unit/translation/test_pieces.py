@@ -1,7 +1,5 @@
 """Pieces of translation one by one, each beside a plain account of its own."""
 
-import logging
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,13 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
-from nmt_core.base import files
-from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.data.modifiers import Title
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.literals.checking import Breach
 from nmt_core.text.side import Tokenized
-from nmt_core.translation import golden
 from nmt_core.translation.attention import END, trace_attention
 from nmt_core.translation.behaviour import (
     Behaviour,
@@ -49,18 +45,16 @@ from nmt_core.translation.fitting import (
     trace_reliability,
 )
 from nmt_core.translation.flaws import FEWEST_COPIED, find_flaws, list_without_marks
-from nmt_core.translation.golden import Answer, check_golden, load_verified
-from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.linking import link_translated
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.source_task import SourceTask, check_tag, copy_unknown, leave_tag
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
-from tests.support.tiny import LINES, export, tiny_translator
+from tests.support.tiny import tiny_translator
 
 BREACH = Breach("number", "5", "5", "missing")
 
 
-# settings, bundles and golden sentences
+# settings
 
 
 @pytest.mark.parametrize(
@@ -72,59 +66,6 @@ def test_sizes_of_translation_have_bounds(name, most):
     for value in (0, most + 1):
         with pytest.raises(ValidationError, match=name):
             TranslatorConfig(**{name: value})
-
-
-def test_a_bundle_holds_its_papers_and_what_it_was_trained_on(tmp_path):
-    folder = export(tmp_path / "export", texts=[{"corpora": {"own": 1}}])
-    assert files.read_json(folder / "corpora.json") == [{"corpora": {"own": 1}}]
-    assert (folder / "README.md").read_text()
-    assert files.read_json(folder / "sbom.cdx.json")
-    decoding = files.read_json(folder / "decoding.json")
-    assert TranslatorConfig(**decoding) == tiny_translator().config
-    listed = files.read_json(folder / "manifest.json")["files"]
-    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert {*listed} == written - {"manifest.json"}
-    answers = files.read_json(folder / "golden.json")
-    own = tiny_translator()
-    for answer in answers:
-        [[best]] = own.search([answer["source"]], n_best=1)
-        assert (answer["text"], tuple(answer["ids"])) == (best.text, best.ids)
-
-
-@pytest.mark.parametrize("wrong", range(4))
-def test_two_golden_sentences_may_come_out_otherwise_and_no_more(
-    tmp_path, monkeypatch, caplog, wrong
-):
-    own, lines = tiny_translator(), [line for line in LINES if line][:3]
-    answers = [one.model_dump(mode="json") for one in golden.translate_golden(own, lines)]
-    changed = [one | {"text": "other"} for one in answers[:wrong]] + answers[wrong:]
-    files.write_json(tmp_path / "golden.json", changed)
-    monkeypatch.setattr(golden.Translator, "load", lambda *_, **__: own)
-    found = check_golden(own, tmp_path)
-    assert found == [(a["source"], "other", a["text"]) for a in answers[:wrong]]
-    if wrong > 2:
-        with pytest.raises(BundleError, match="translates 3 of its golden sentences otherwise"):
-            load_verified(tmp_path)
-        return
-    assert load_verified(tmp_path) is own
-    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert told == [f"{wrong} golden sentences come out otherwise, as rounding may have it"] * (
-        wrong > 0
-    )
-
-
-def test_an_engine_is_compared_with_its_own_answers_and_none_prove_nothing(tmp_path):
-    own = tiny_translator()
-    other = SimpleNamespace(
-        engine=SimpleNamespace(name="fast"),
-        search=lambda lines, **_: [[Translation(line.upper(), 0.0, (), (), ())] for line in lines],
-    )
-    answer = Answer(source="a", ids=(), text="A").model_dump(mode="json")
-    files.write_json(tmp_path / "engines/fast.json", {"golden": [answer]})
-    files.write_json(tmp_path / "golden.json", [])
-    assert check_golden(other, tmp_path) == []
-    with pytest.raises(BundleError, match=r"golden\.json holds no line to translate again"):
-        check_golden(own, tmp_path)
 
 
 # sources and their attention
@@ -210,23 +151,6 @@ def test_words_are_linked_where_both_sides_have_any(longest):
     assert again == links
     for line, text in (("", "a"), (" ", "a"), ("a", ""), ("a", " ")):
         assert link_translated(own, line, best._replace(text=text)) == []
-
-
-def test_a_pair_is_scored_alike_in_any_company_and_batch():
-    own = tiny_translator()
-    pairs = [("Hund", "dog"), ("Das Haus ist alt.", "The house"), ("", "x"), ("ja", "")]
-    alone = [score_pairs(own, [pair])[0] for pair in pairs]
-    together = score_pairs(own, pairs)
-    small = score_pairs(replace(own, config=TranslatorConfig(batch_tokens=1)), pairs)
-    for one, both, few, (_, target) in zip(alone, together, small, pairs, strict=True):
-        assert both.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-4)
-        assert few.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-4)
-        assert one.tokens == both.tokens == len(own.target.tokens(target)) + 1
-        assert one.log_likelihood < 0
-    assert score_pairs(own, []) == []
-    short = replace(own, config=TranslatorConfig(max_source_tokens=1))
-    [cut] = score_pairs(short, [("Hund", "dog dog dog")])
-    assert cut.tokens == 2
 
 
 # flaws and probes
@@ -400,6 +324,8 @@ def test_resamples_give_the_middle_95_of_a_hundred():
     assert found.area_low < found.area < found.area_high
     assert 0.2 < found.area_high - found.area_low < 0.5
     assert found.error_low < found.error_high
+    assert found == measure_reliability(confidences, good, resamples=400, seed=1)
+    assert measure_reliability(confidences, good, resamples=0, seed=1).area_low == found.area
     other = measure_reliability(confidences, good, resamples=400, seed=2)
     assert other.area == found.area
     assert other.area_low != found.area_low
