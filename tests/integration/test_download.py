@@ -180,9 +180,7 @@ def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
         "pairs": 2,
         "test_sentences": 1,
         "validation_sentences": 0,
-        "examples": [
-            {"side": "source", "train": train[0][0], "held_out": test[0][0], "edits": 1},
-        ],
+        "examples": [{"side": "source", "train": train[0][0], "held_out": test[0][0], "edits": 1}],
     } == metrics["near_duplicates"]
 
 

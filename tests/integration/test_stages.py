@@ -128,10 +128,7 @@ def settings():
         yield
 
 
-@pytest.fixture(
-    scope="module",
-    params=mark_slow(KINDS, but=["subwords"]),
-)
+@pytest.fixture(scope="module", params=mark_slow(KINDS, but=["subwords"]))
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     arguments = [*KINDS[request.param], *TINY]

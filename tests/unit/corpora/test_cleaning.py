@@ -73,12 +73,7 @@ def clean_corpora(
         sifted[name] = sift_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
         sifted[name].keep_duplicates = not filters.remove_duplicates
     return join_corpora(
-        sifted,
-        folder,
-        scratch=scratch,
-        split=split,
-        near_duplicates=near,
-        workers=workers,
+        sifted, folder, scratch=scratch, split=split, near_duplicates=near, workers=workers
     )
 
 
@@ -490,10 +485,7 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     pairs[7] = Pair("x", "and this one is longer than it ought to be, and so not fit for training")
     (tmp_path / "meta.tsv").write_text("".join(f"{name}\n" for name in names))
     sessions = SessionSplit(
-        file=tmp_path / "meta.tsv",
-        held_out=("day 2", "day 3"),
-        test_pairs=2,
-        validation_pairs=3,
+        file=tmp_path / "meta.tsv", held_out=("day 2", "day 3"), test_pairs=2, validation_pairs=3
     )
     asked = {"split": SplitConfig(sessions=sessions), "filters": FilterConfig()}
     outcome, split = clean({"train": pairs}, **asked)

@@ -8,13 +8,7 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import make_comparison_key
-from nmt_core.corpora.replay import (
-    TEXTS,
-    TrainedText,
-    list_replayed,
-    read_texts,
-    weigh_replayed,
-)
+from nmt_core.corpora.replay import TEXTS, TrainedText, list_replayed, read_texts, weigh_replayed
 from stages import download
 from stages.params import DownloadParams
 from tests.support.tiny import export
@@ -99,9 +93,7 @@ def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
     path.write_text("".join(f"alter Satz {n}\tanother {n}\n" for n in range(200)))
     split = {"salt": "another", **QUARTERS}
     values = settings(
-        {"own": files_corpus(path)},
-        initial_model={"kind": "bundle", "folder": "x"},
-        split=split,
+        {"own": files_corpus(path)}, initial_model={"kind": "bundle", "folder": "x"}, split=split
     )
     params = build(DownloadParams, values, at="download")
     measured, lines = bring(tmp_path / "after", params, [named(old)])

@@ -46,10 +46,7 @@ def test_attention_says_what_stands_for_what():
         source_tokens=["▁mai", "son", "▁rouge"],
     )
 
-    assert link("maison rouge", answer) == [
-        ("red", "rouge"),
-        ("house", "maison"),
-    ]
+    assert link("maison rouge", answer) == [("red", "rouge"), ("house", "maison")]
 
 
 @given(texts, texts.filter(str.strip), st.lists(st.sampled_from(["▁a", "é", "▁", "b"]), max_size=5))

@@ -98,11 +98,7 @@ def test_strings_are_translated_where_they_stand():
 
 @pytest.mark.parametrize(
     ("answered", "written"),
-    [
-        ('"a" \\', r'"\"a\" \\"'),
-        ("l'été 😀", '"l\'été 😀"'),
-        ("a\x07\ud800", r'"a\U0007\Ud800"'),
-    ],
+    [('"a" \\', r'"\"a\" \\"'), ("l'été 😀", '"l\'été 😀"'), ("a\x07\ud800", r'"a\U0007\Ud800"')],
 )
 def test_signs_of_the_syntax_are_escaped(answered, written):
     assert answer(read_apple_strings(b'"a" = "x";'), answered).decode() == f'"a" = {written};'

@@ -40,10 +40,7 @@ OFFICE += ' xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
 
 
 def slide(text):
-    return pack(
-        ppt__presentation_xml="<p/>",
-        ppt__slides__slide1_xml=slide_text(text),
-    )
+    return pack(ppt__presentation_xml="<p/>", ppt__slides__slide1_xml=slide_text(text))
 
 
 def slide_text(text):

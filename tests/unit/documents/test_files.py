@@ -4,11 +4,7 @@ import pytest
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import files as module
-from nmt_core.documents.files import (
-    name_translation,
-    translate_document,
-    translate_file,
-)
+from nmt_core.documents.files import name_translation, translate_document, translate_file
 from nmt_core.documents.formats import FORMATS, find_format, list_suffixes
 from tests.support.echoes import Echo
 

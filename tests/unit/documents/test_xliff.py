@@ -199,10 +199,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         ((OLD % (' target-language="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
         ((OLD % ("", "")).replace('"en"', '"it"').encode(), "is in 'it', and not 'en'"),
         ((NEW % (' trgLang="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
-        (
-            (OLD % ("", UNITS[OLD] % ("", "", "a" * 10**6, ""))).encode(),
-            "unit of .* 100,000",
-        ),
+        ((OLD % ("", UNITS[OLD] % ("", "", "a" * 10**6, ""))).encode(), "unit of .* 100,000"),
         (b"<a>" * 10_000, "no well-formed XML"),
     ],
 )

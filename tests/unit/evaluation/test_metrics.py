@@ -175,9 +175,5 @@ def test_what_cannot_be_tested_judges_nobody():
     with pytest.raises(GateError, match="leave translated out of the gate's metrics"):
         contest(BAD, GOOD, "bleu", "translated")
     assert not compare_all(
-        {"one": [GOOD], "other": [BAD]},
-        REFERENCES,
-        SOURCES,
-        metrics=["translated"],
-        language="en",
+        {"one": [GOOD], "other": [BAD]}, REFERENCES, SOURCES, metrics=["translated"], language="en"
     )

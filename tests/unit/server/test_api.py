@@ -8,13 +8,7 @@ from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Models, Watched
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import (
-    StandIn,
-    StandInSource,
-    client_of,
-    in_a_loop,
-    serve_stand_in,
-)
+from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
 

@@ -14,12 +14,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.literals.checking import Breach
-from nmt_core.translation.confidence import (
-    TENTHS,
-    compute_drift,
-    find_tenths,
-    measure_features,
-)
+from nmt_core.translation.confidence import TENTHS, compute_drift, find_tenths, measure_features
 from nmt_core.translation.fitting import (
     FEWEST,
     FEWEST_OF_A_KIND,

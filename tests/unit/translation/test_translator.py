@@ -338,10 +338,7 @@ def test_attention_is_shown_token_by_token():
     [[best]] = TINY.search(["Der Hund"])
     weights = TINY.attention("Der Hund", best)
 
-    assert weights.shape == (
-        len(best.tokens) + 1,
-        len(TINY.source.tokens("Der Hund")) + 1,
-    )
+    assert weights.shape == (len(best.tokens) + 1, len(TINY.source.tokens("Der Hund")) + 1)
     assert np.allclose(weights.sum(axis=1), 1.0)
     assert TINY.attention("", best) is None
     assert toy_translator().attention("one", best) is None

@@ -33,13 +33,7 @@ GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 def between(**systems):
     found = compare_all(
-        systems,
-        REFERENCES,
-        REFERENCES,
-        metrics=METRICS,
-        language="en",
-        resamples=200,
-        trials=400,
+        systems, REFERENCES, REFERENCES, metrics=METRICS, language="en", resamples=200, trials=400
     )
     return {(pair.metric, pair.first, pair.second): pair for pair in found}
 

@@ -47,11 +47,7 @@ def advice(tmp_path_factory, translator):
 
 @pytest.mark.parametrize(
     ("kind", "without"),
-    [
-        ("rnn", ""),
-        ("feed_forward", "model.layers=1"),
-        ("transformer", "model.embedding_width=8"),
-    ],
+    [("rnn", ""), ("feed_forward", "model.layers=1"), ("transformer", "model.embedding_width=8")],
 )
 def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without):
     pairs = [("--set", setting) for setting in SMALL[1::2] if setting != without]
