@@ -1,4 +1,3 @@
-import gzip
 import hashlib
 import json
 import subprocess
@@ -142,24 +141,6 @@ def text(write, name, pairs):
     }
 
 
-def test_files_keep_their_splits_and_lose_their_leaks(run, write):
-    validation, test = [("Gute Nacht.", "Night!")], [("  Guten Tag. ", "Hello –")]
-    corpus = {
-        "kind": "files",
-        "train": text(write, "train", [("GUTEN TAG", "Hi"), ("x", "hello"), ("ja", "yes")]),
-        "validation": text(write, "validation", [*validation, ("Tag", "Hello.")]),
-        "test": text(write, "test", test),
-    }
-    metrics, texts = run(corpus)
-
-    assert sides(texts, "train") == [("ja", "yes")]
-    assert validation == sides(texts, "validation")
-    assert test == sides(texts, "test")
-    expected = {"train": {"also_in_test": 2}, "validation": {"also_in_test": 1}, "test": {}}
-    assert expected == metrics["removed"]
-    assert len(metrics["corpora"]["text"]["origins"]) == 6
-
-
 def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
     train = [
         ("Der Bericht war wirklich sehr gut.", "One."),
@@ -182,15 +163,6 @@ def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
         "validation_sentences": 0,
         "examples": [{"side": "source", "train": train[0][0], "held_out": test[0][0], "edits": 1}],
     } == metrics["near_duplicates"]
-
-
-def test_files_without_test_set_are_split(run, write):
-    content = "".join(f"{source}\t{target}\r\n" for source, target in GERMAN).encode()
-    corpus = {"kind": "files", "train": {"source": write("a.tsv.gz", gzip.compress(content))}}
-    metrics, texts = run(corpus, split=THIRDS)
-
-    assert sorted(GERMAN) == all_pairs(texts)
-    assert metrics["repaired"] == {"crlf": 40}
 
 
 @pytest.mark.parametrize(

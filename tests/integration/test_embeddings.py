@@ -12,9 +12,8 @@ from safetensors.numpy import load_file
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
-from nmt_core.embeddings.fasttext import ZEROED_MEMORY, Task, compose_missing, train_vectors
+from nmt_core.embeddings.fasttext import ZEROED_MEMORY, Task, train_vectors
 from nmt_core.embeddings.settings import TrainedVectors
-from nmt_core.embeddings.vectors import COMPOSED, FOUND, WordVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
 from stages.params import EmbeddingsParams
@@ -200,35 +199,6 @@ def test_a_model_composes_source_words(project):
     assert not np.array_equal(weight[words.encode([RARE])[0]], weight[words.encode(["igel"])[0]])
     assert (counts["source"]["found"], counts["source"]["missing"]) == (1, 1)  # the comma
     assert (counts["target"]["found"], counts["target"]["composed"]) == (1, 0)
-
-
-def test_composing_keeps_what_is_known(project):
-    words = Vocabulary([*SPECIALS, "hund", "hündchen"])
-    train_model(project / "tokenized" / "train.source", project / "model.bin")
-    weight = np.ones((6, 4), dtype=np.float32)
-    vectors = WordVectors(weight, np.array([0, 0, 0, 0, FOUND, 0], dtype=np.uint8))
-
-    composed = compose_missing(vectors, words, project / "model.bin")
-
-    assert composed.origin.tolist() == [0, 0, 0, 0, FOUND, COMPOSED]
-    assert (composed.weight[:5] == 1).all()
-    assert (weight == 1).all()
-
-
-def test_a_model_of_other_dimensions_is_refused(project):
-    write_vectors(project, "source", {"hund": [1.0] * 3})
-    train_model(project / "tokenized" / "train.source", project / "vectors" / "source.bin")
-
-    with pytest.raises(CorpusError, match=r"source\.bin has vectors of 4 numbers.* 3;"):
-        run(project, params(vectors={"kind": "vectors"}))
-
-
-def test_a_file_that_is_no_model_is_refused(project):
-    write_vectors(project, "source", {"hund": [1.0] * 3})
-    (project / "vectors" / "source.bin").write_bytes(b"no model")
-
-    with pytest.raises(CorpusError, match="cannot be read as a fastText model"):
-        run(project, params(vectors={"kind": "vectors"}))
 
 
 def test_sides_of_two_lengths_are_refused_unless_allowed(project):

@@ -175,26 +175,13 @@ def test_another_salt_draws_another_test_set():
     assert differing > 400
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [
-        *("Guten Tag!", "guten tag", "GUTEN TAG", " „Guten  Tag“ ", "Guten\u00a0Tag…"),
-        *("Guten\u200bTag.", "Guten\x1fTag.", "Gu\x01ten Tag.", "Guten Tag €"),
-    ],
-)
-def test_variants_of_a_sentence_leak(clean, variant):
-    train = [Pair(variant, "Hi"), Pair("Gute Nacht", "Good night")]
+def test_a_variant_of_a_sentence_leaks(clean):
+    train = [Pair(" „GUTEN\x1f\u200b  Tag“ €", "Hi"), Pair("Gute Nacht", "Good night")]
     texts = {"train": train, "validation": [Pair("c", "d")], "test": [Pair("Guten Tag.", "Hello.")]}
 
     outcome, kept = clean(texts)
     assert [train[1]] == kept["train"]
     assert outcome.list_reasons("train") == {"also_in_test": 1}
-
-
-@pytest.mark.parametrize("line", ["Ko\u0308ln", "Ko\u200b\u0308ln", "Ko\ufeff\x01\u0308ln"])
-def test_composition_is_no_difference(line):
-    """Nor is what a model never sees, also where it parts a letter from its accent."""
-    assert make_comparison_key("Köln") == make_comparison_key(line) != make_comparison_key("Koln")
 
 
 keyed = st.text(
@@ -233,13 +220,19 @@ def test_keys_and_words_leave_out_the_same(line):
         ("5 €", "5"),
         ("❤️ dich", "❤ dich"),
         ("Gar\u00adten", "Garten"),
+        *((line, "Köln") for line in ("Ko\u0308ln", "Ko\u200b\u0308ln", "Ko\ufeff\x01\u0308ln")),
+        *((line, "Guten Tag.") for line in ("guten tag", " „Guten  Tag“ ", "Guten\u00a0Tag…")),
+        *((line, "Guten Tag.") for line in ("Guten\u200bTag", "Guten\x1fTag", "Gu\x01ten Tag €")),
     ],
 )
-def test_neither_case_nor_symbols_are_a_difference(one, other):
+def test_neither_case_nor_symbols_nor_composition_are_a_difference(one, other):
+    """Nor is what a model never sees, also where it parts a letter from its accent."""
     assert make_comparison_key(one) == make_comparison_key(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("17 Uhr", "18 Uhr"), ("...", "?"), ("का", "की")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("17 Uhr", "18 Uhr"), ("...", "?"), ("का", "की"), ("Köln", "Koln")]
+)
 def test_different_sentences_stay_different(one, other):
     assert make_comparison_key(one) != make_comparison_key(other)
 
@@ -307,6 +300,7 @@ def test_the_first_of_equal_pairs_stays(clean):
 )
 def test_unfit_pairs_are_told_why(pair, expected):
     assert expected == find_fault(pair, FilterConfig())
+    assert find_fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
 
 
 LONG = (
@@ -348,10 +342,6 @@ def test_unfit_pairs_leave_train_and_are_counted(clean):
 
     assert train[:1] == kept["train"]
     assert outcome.list_reasons("train") == {"untranslated": 7, "too_many_words": 1}
-
-
-def test_too_few_words_are_a_fault():
-    assert find_fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
 
 
 def test_validation_and_test_are_never_filtered(clean):

@@ -178,16 +178,6 @@ def test_lines_are_split_at_line_feeds_alone(tmp_path_factory, lines, limit):
     assert expected == list(read_raw_lines(path, max_line_bytes=limit))
 
 
-def test_a_last_line_without_its_end_counts(tmp_path):
-    path = tmp_path / "a"
-    path.write_bytes(b"ja\nnein")
-    assert list(read_raw_lines(path)) == [b"ja", b"nein"]
-
-
-def test_tsv_holds_both_sides(text):
-    assert list(read_pairs(text(b"ja\tyes\r\n"))) == [("ja", "yes")]
-
-
 @pytest.mark.parametrize(("line", "columns"), [(b"zwei", 1), (b"zwei\ttwo\t0.9", 3)])
 def test_a_wrong_number_of_columns_is_named(text, line, columns):
     given = text(b"ja\tyes\n" + line + b"\n")
@@ -206,20 +196,6 @@ def test_compressed_files_are_read(tmp_path, name):
     path.write_bytes(gzip.compress(b"ja\tyes\n"))
 
     assert list(read_pairs(TextFiles(source=path))) == [("ja", "yes")]
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (gzip.compress(b"ja\tyes\n" * 1000, mtime=0)[:-10], "Compressed file ended"),
-        (b"ja\tyes\n", "Not a gzipped file"),
-    ],
-)
-def test_a_truncated_or_uncompressed_file_is_damaged(tmp_path, content, told):
-    path = tmp_path / "a.tsv.gz"
-    path.write_bytes(content)
-
-    assert refusal(TextFiles(source=path)).startswith(f"a.tsv.gz is damaged ({told}")
 
 
 def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path):

@@ -185,8 +185,7 @@ def make_texts(tmp_path):
     return make_texts
 
 
-@pytest.mark.parametrize("planted", [2, 20])
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(("planted", "processes"), [(2, 1), (20, 2)])
 def test_all_that_was_planted_is_found_and_nothing_else(make_texts, tmp_path, planted, processes):
     """0.1 % and 1 % of train, by however many processes."""
     train, held_out, rows = make_texts(planted)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents import archive
 from nmt_core.documents.epub import read_book
 from nmt_core.documents.odt import read_open_document
 from nmt_core.documents.pptx import read_presentation
@@ -255,16 +254,8 @@ BOMB = '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'
         (lambda data: read_book(data, None), pack(a="b"), "holds no book"),
         (read_open_document, pack(content_xml=BOMB), "content.xml in this document: .* entities"),
         (read_open_document, pack(content_xml="<a>"), "no well-formed XML"),
-        (read_workbook, workbook("", xl__vbaProject_bin="x"), "holds macros"),
     ],
 )
 def test_what_is_wrong_is_told(read, data, told):
     with pytest.raises(DocumentError, match=told):
         read(data)
-
-
-def test_what_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(archive, "MOST_TEXT_BYTES", 100)
-
-    with pytest.raises(DocumentError, match="bytes of text, more than 100"):
-        read_open_document(letter("<text:p>a</text:p>" * 10))

@@ -17,19 +17,8 @@ msgstr ""
 
 """
 PLURALS = {1: "0", 2: "n != 1", 3: "n==1 ? 0 : n%10>=2 ? 1 : 2", 6: "n==0 ? 0 : n==1 ? 1 : 5"}
-TEXT = st.sampled_from(
-    [
-        "Hello you",
-        "%s",
-        "{name}",
-        "%(n)d files",
-        "100%%",
-        '\\"quoted\\"',
-        "a\\n",
-        "<b>bold</b>",
-        "é",
-    ]
-)
+TEXTS = ["Hello you", "%s", "{name}", "%(n)d files", "100%%", '\\"quoted\\"', "a\\n", "<b>bold</b>"]
+TEXT = st.sampled_from([*TEXTS, "é"])
 MESSAGE = st.lists(TEXT, min_size=1, max_size=5).map(" ".join)
 COMMENTS = st.lists(st.sampled_from(["# note", "#. for you", "#: a.c:1"]), max_size=3)
 FLAGS = st.lists(st.sampled_from(["c-format", "no-wrap"]), unique=True)

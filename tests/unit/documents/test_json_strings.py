@@ -12,28 +12,8 @@ from tests.support.echoes import garble, keep, shout, show_passages
 
 FIELD = re.compile(r"\{\{n\}\}|\{n\}|\$t\(key\)|</?b>|%s")
 CODES = ("en", "de")
-TEXT = st.one_of(
-    st.lists(
-        st.sampled_from(
-            [
-                "Hi you",
-                "{{n}}",
-                "{n}",
-                "$t(key)",
-                "<b>x</b>",
-                '"',
-                "\\",
-                "\n",
-                "é",
-                "100%",
-                "%s",
-                "",
-            ]
-        ),
-        max_size=4,
-    ).map(" ".join),
-    st.text(max_size=5),
-)
+BITS = ["Hi you", "{{n}}", "{n}", "$t(key)", "<b>x</b>", '"', "\\", "\n", "é", "100%", "%s", ""]
+TEXT = st.one_of(st.lists(st.sampled_from(BITS), max_size=4).map(" ".join), st.text(max_size=5))
 VALUES = st.recursive(
     st.one_of(TEXT, st.integers(), st.booleans(), st.none()),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),

@@ -1,5 +1,6 @@
 """Confidence: what it must do whatever it is fitted on, and how far it can be trusted."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -11,7 +12,6 @@ from sacrebleu import sentence_chrf
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.confidence import TENTHS, compute_drift, find_tenths, measure_features
@@ -30,6 +30,7 @@ from nmt_core.translation.fitting import (
 from nmt_core.translation.loading import CONFIDENCE
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.translation.translator import Translator
+from tests.support.sealing import reseal
 from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
 
 BREACH = Breach("number", "5", "5", "missing")
@@ -286,8 +287,8 @@ def test_a_bundle_judges_as_the_translator_did(tmp_path, judging, fitted):
 
 def test_an_earlier_bundle_translates_without_confidence(tmp_path):
     folder = export(tmp_path / "export")
-    decoding = files.read_json(folder / "decoding.json")
-    reseal(folder, "decoding.json", decoding | {"unsure_below": -0.3})
+    decoding = files.read_json(folder / "decoding.json") | {"unsure_below": -0.3}
+    reseal(folder, "decoding.json", json.dumps(decoding).encode())
     [[best]] = Translator.load(folder, device="cpu").search(["Hund"], n_best=1)
 
     assert best.text
@@ -306,13 +307,8 @@ def test_an_earlier_bundle_translates_without_confidence(tmp_path):
 )
 def test_confidence_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, judging, change):
     folder = export(tmp_path / "export", translator=judging)
-    reseal(folder, CONFIDENCE, files.read_json(folder / CONFIDENCE) | change)
+    content = files.read_json(folder / CONFIDENCE) | change
+    reseal(folder, CONFIDENCE, json.dumps(content).encode())
 
     with pytest.raises(NmtError, match="confidence"):
         Translator.load(folder, device="cpu")
-
-
-def reseal(folder, name, content):
-    files.write_json(folder / name, content)
-    (folder / MANIFEST).unlink()
-    files.write_json(folder / MANIFEST, {"format": FORMAT, "files": list_contents(folder)})

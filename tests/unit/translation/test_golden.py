@@ -1,10 +1,13 @@
 """What is to serve is sealed, and translates as it did."""
 
+import json
+
 import pytest
 
-from nmt_core.base import files, seal
+from nmt_core.base import files
 from nmt_core.base.errors import BundleError
 from nmt_core.translation.golden import FEW, load_verified
+from tests.support.sealing import reseal
 from tests.support.tiny import LINES, export, tiny_translator
 
 
@@ -18,9 +21,7 @@ def change_golden(folder, number):
     kept = files.read_json(folder / "golden.json")
     for answer in kept[:number]:
         answer["text"] += " and more"
-    files.write_json(folder / "golden.json", kept)
-    manifest = files.read_json(folder / seal.MANIFEST) | {"files": seal.list_contents(folder)}
-    files.write_json(folder / seal.MANIFEST, manifest)
+    reseal(folder, "golden.json", json.dumps(kept).encode())
 
 
 def test_what_was_exported_is_loaded(folder, caplog):

@@ -191,11 +191,6 @@ def test_a_narrow_beam_returns_what_it_has():
     assert [len(translator.search(["one"], beam_size=beam)[0]) for beam in (None, 2)] == [5, 2]
 
 
-def test_more_translations_than_beams_are_refused():
-    with pytest.raises(ConfigError, match=r"beam: n_best \(3\) may not exceed beam_size \(2\)"):
-        TINY.search(["Hund"], beam_size=2, n_best=3)
-
-
 def test_the_unknown_token_is_shown_where_it_may_be_written():
     translator = toy_translator(beam=BeamConfig(beam_size=9, n_best=9, unknown="write"))
     found = [best for [*every] in translator.search(["one"] * 2) for best in every]

@@ -11,12 +11,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.base import files, seal
+from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
-from nmt_core.extensions.classifiers.bundle import FORMAT, load_classifier, write_classifier
+from nmt_core.extensions.classifiers.bundle import load_classifier, write_classifier
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
 from nmt_core.extensions.classifiers.model import BagClassifier, Classifier
 from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane
@@ -38,6 +38,7 @@ from nmt_core.extensions.classifiers.words import HashedWords, learn_words
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.support.language_models import Log, weights
 from tests.support.processes import run_python
+from tests.support.sealing import reseal
 
 SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}
 FILLERS = ["the", "film", "was", "very", "long", "and", "a", "bit", "odd"]
@@ -565,10 +566,7 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
 def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):
     folder = tmp_path / "sealed"
     write_classifier(folder, untrained(), learning={})
-    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
-    files.write_json(
-        folder / "manifest.json", {"format": FORMAT, "files": seal.list_contents(folder)}
-    )
+    reseal(folder, name, content)
 
     with pytest.raises(NmtError):
         load_classifier(folder, device="cpu")
@@ -577,11 +575,7 @@ def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):
 def test_tensors_of_another_shape_are_refused(tmp_path):
     write_classifier(tmp_path / "a", untrained(), learning={})
     write_classifier(tmp_path / "b", untrained(width=4), learning={})
-    (tmp_path / "a" / "model.json").write_bytes((tmp_path / "b" / "model.json").read_bytes())
-    files.write_json(
-        tmp_path / "a" / "manifest.json",
-        {"format": FORMAT, "files": seal.list_contents(tmp_path / "a")},
-    )
+    reseal(tmp_path / "a", "model.json", (tmp_path / "b" / "model.json").read_bytes())
 
     with pytest.raises(BundleError, match="do not fit the settings"):
         load_classifier(tmp_path / "a", device="cpu")

@@ -1,5 +1,8 @@
 """Test sealed language models."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from nmt_core.base import files, seal
@@ -7,6 +10,21 @@ from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.extensions.language_models import RecurrentConfig, restore_language_model
 from nmt_core.extensions.language_models.bundle import load_language_model, write_language_model
 from tests.support.language_models import LSTM, TRANSFORMER, learnt
+from tests.support.sealing import reseal
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sealed")
+    config, model, _ = learnt(folder)
+    write_language_model(folder / "lm", model, model_config=config.model, learning={})
+    return folder / "lm"
+
+
+@pytest.fixture
+def folder(sealed, tmp_path):
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(sealed, tmp_path / "lm"))
 
 
 @pytest.mark.parametrize(
@@ -21,15 +39,6 @@ def test_a_sealed_model_is_the_same(tmp_path, model):
 
     assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
     assert model.score(["the cat"]) == again.score(["the cat"])
-
-
-def test_damage_is_told(tmp_path):
-    config, model, _ = learnt(tmp_path)
-    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
-    (tmp_path / "lm" / "model.safetensors").write_bytes(b"rubbish")
-
-    with pytest.raises(BundleError, match=r"model.safetensors was altered"):
-        load_language_model(tmp_path / "lm", device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -59,25 +68,22 @@ NESTED = b"[" * 100_000
         ("vocabulary.json", None),
     ],
 )
-def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content):
-    config, model, _ = learnt(tmp_path)
-    folder = tmp_path / "lm"
-    write_language_model(folder, model, model_config=config.model, learning={})
-    (folder / name).unlink()
-    if content is not None:
-        (folder / name).write_bytes(content)
-    manifest = {"format": seal.LANGUAGE_MODEL, "files": seal.list_contents(folder)}
-    files.write_json(folder / seal.MANIFEST, manifest)
+def test_what_was_sealed_malformed_is_told_in_a_sentence(folder, name, content):
+    reseal(folder, name, content)
 
     with pytest.raises(NmtError) as told:
         load_language_model(folder, device="cpu")
     assert "\n" not in str(told.value)
 
 
-def test_another_format_is_told(tmp_path):
-    config, model, _ = learnt(tmp_path)
-    folder = tmp_path / "lm"
-    write_language_model(folder, model, model_config=config.model, learning={})
+def test_damage_is_told(folder):
+    (folder / "model.safetensors").write_bytes(b"rubbish")
+
+    with pytest.raises(BundleError, match=r"model.safetensors was altered"):
+        load_language_model(folder, device="cpu")
+
+
+def test_another_format_is_told(folder):
     manifest = files.read_json(folder / seal.MANIFEST) | {"format": "language model 9"}
     files.write_json(folder / seal.MANIFEST, manifest)
 

@@ -1,6 +1,5 @@
 """N-grams: the textbook's numbers, and a slow textbook."""
 
-import math
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -195,11 +194,3 @@ def test_discounts_follow_the_counts_of_counts():
 def test_an_empty_text_is_refused():
     with pytest.raises(ValueError, match="nothing to count"):
         NGram.count(NGramConfig(), WORDS, np.array([BOS]))
-
-
-def test_perplexity_of_a_die_is_its_faces():
-    """Without counts to go by, all tokens are equally likely."""
-    model = NGram.count(NGramConfig(order=1, smoothing=AddK(k=1e12)), WORDS, text_of([[4]]))
-    worth = model(torch.tensor([[BOS]]))[0, 0, 5].item()
-
-    assert math.exp(-worth) == pytest.approx(WORDS - 2)

@@ -23,16 +23,6 @@ def test_nothing_need_be_held_out():
     assert found == ("abcdefg", "abcdefg", "ij")
 
 
-def test_the_very_end_is_tested_on_with_a_gap_before_it():
-    """90, 5 and 5 in a hundred, in order, less what is left out."""
-    text = "".join(map(chr, range(200, 400)))
-    training, validation, test = cut_in_order(
-        text, held_out=0.05, tested=0.05, gap=3, document=True
-    )
-
-    assert (training, validation, test) == (text[:174], text[177:187], text[190:])
-
-
 @given(
     st.integers(1, 200),
     st.floats(0.01, 0.5),
