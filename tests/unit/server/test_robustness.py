@@ -5,7 +5,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
@@ -49,76 +49,62 @@ def check(answer):
     )
 )
 @settings(max_examples=30)
-def test_any_json_gets_a_clear_answer(sent):
-    async def run():
-        async with client_of(APP) as client:
-            for path, fields in sent:
-                kind = {"Content-Type": "application/json"}
-                check(await client.post(path, content=json.dumps(fields), headers=kind))
-
-    asyncio.run(run())
+@in_a_loop
+async def test_any_json_gets_a_clear_answer(sent):
+    async with client_of(APP) as client:
+        for path, fields in sent:
+            kind = {"Content-Type": "application/json"}
+            check(await client.post(path, content=json.dumps(fields), headers=kind))
 
 
 @given(st.lists(st.tuples(KINDS, st.binary(max_size=200), TEXT), min_size=1, max_size=9))
 @settings(max_examples=30)
-def test_any_bytes_get_a_clear_answer(sent):
-    async def run():
-        async with client_of(APP) as client:
-            for kind, body, query in sent:
-                path = "/translate?" + json.dumps(query)[1:-1].replace("\\", "%")
-                check(await client.post(path, content=body, headers={"Content-Type": kind}))
-
-    asyncio.run(run())
+@in_a_loop
+async def test_any_bytes_get_a_clear_answer(sent):
+    async with client_of(APP) as client:
+        for kind, body, query in sent:
+            path = "/translate?" + json.dumps(query)[1:-1].replace("\\", "%")
+            check(await client.post(path, content=body, headers={"Content-Type": kind}))
 
 
-WHOLE = st.text(max_size=60)
-
-
-@given(st.lists(WHOLE, min_size=1, max_size=8))
-@settings(max_examples=30)
-def test_everyone_gets_their_own_text_and_no_log_has_it(texts):
-    logged = []
-    handler = logging.Handler()
+@pytest.fixture
+def logged():
+    """What is logged, by anybody."""
+    logged, handler, root = [], logging.Handler(), logging.getLogger()
     handler.emit = lambda record: logged.append(str(vars(record)))
-
-    async def run():
-        async with client_of(APP) as client:
-            asked = [f"user{number}user {text}" for number, text in enumerate(texts)]
-            fields = [
-                {"q": text, "source": "de", "target": "en", "details": True} for text in asked
-            ]
-            answers = await asyncio.gather(*(client.post("/translate", json=one) for one in fields))
-            for number, answer in enumerate(answers):
-                assert answer.status_code == 200
-                others = {f"user{other}user" for other in range(len(texts)) if other != number}
-                assert f"USER{number}USER" in answer.json()["translatedText"]
-                assert not any(other in answer.text.lower() for other in others)
-
-    root = logging.getLogger()
     root.addHandler(handler)
-    try:
-        asyncio.run(run())
-    finally:
-        root.removeHandler(handler)
+    yield logged
+    root.removeHandler(handler)
+
+
+@given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=8))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@in_a_loop
+async def test_everyone_gets_their_own_text_and_no_log_has_it(logged, texts):
+    async with client_of(APP) as client:
+        asked = [f"user{number}user {text}" for number, text in enumerate(texts)]
+        fields = [{"q": text, "source": "de", "target": "en", "details": True} for text in asked]
+        answers = await asyncio.gather(*(client.post("/translate", json=one) for one in fields))
+    for number, answer in enumerate(answers):
+        assert answer.status_code == 200
+        others = {f"user{other}user" for other in range(len(texts)) if other != number}
+        assert f"USER{number}USER" in answer.json()["translatedText"]
+        assert not any(other in answer.text.lower() for other in others)
     assert not any("user0user" in one.lower() for one in logged)
 
 
 @given(st.lists(st.sampled_from([" ", "\n", "\r\n", "\t", "wort", "\u2028", "zwei"]), max_size=12))
 @settings(max_examples=50)
-def test_white_space_stays_whatever_it_is(parts):
-    text = "".join(parts)
+@in_a_loop
+async def test_white_space_stays_whatever_it_is(parts):
+    text = f"a{''.join(parts)}b"
+    async with client_of(APP) as client:
+        fields = {"q": text, "source": "de", "target": "en"}
+        answer = (await client.post("/translate", json=fields)).json()["translatedText"]
+    ends, found = ([line[-1:] for line in one.splitlines(True)] for one in (text, answer))
 
-    async def run():
-        async with client_of(APP) as client:
-            fields = {"q": f"a{text}b", "source": "de", "target": "en"}
-            answer = (await client.post("/translate", json=fields)).json()["translatedText"]
-            assert "".join(answer.split()).lower() == "".join(f"a{text}b".split())
-            ends = f"a{text}b".splitlines(keepends=True)
-            assert [end[-1:] for end in ends][:-1] == [
-                end[-1:] for end in answer.splitlines(keepends=True)
-            ][:-1]
-
-    asyncio.run(run())
+    assert "".join(answer.split()).lower() == "".join(text.split())
+    assert ends[:-1] == found[:-1]
 
 
 @pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "a" * 19_000])

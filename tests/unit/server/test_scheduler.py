@@ -75,29 +75,22 @@ async def settle():
     workers=st.integers(1, 3),
 )
 @settings(max_examples=40)
-def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, portion, workers):
-    async def run():
-        sizes = {"batch_tokens": batch, "portion_tokens": portion, "workers": workers}
-        async with Running(**sizes) as running:
-            asked = [
-                [f"{user}{number}x{line} " * words for line, words in enumerate(lengths)]
-                for number, (user, lengths) in enumerate(requests)
-            ]
-            found = await asyncio.gather(
-                *(
-                    running.ask(lines, user=user)
-                    for lines, (user, _) in zip(asked, requests, strict=True)
-                )
-            )
-            assert found == [[line.upper().strip() for line in lines] for lines in asked]
-            lines = [line for call in running.translator.calls for line in call]
-            assert sorted(lines) == sorted(line for each in asked for line in each)
-            for call in running.translator.calls:
-                tokens = sum(max(LEAST_TOKENS, len(line.split())) for line in call)
-                assert tokens <= batch or len(call) == 1
-            assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
-
-    asyncio.run(run())
+@in_a_loop
+async def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, portion, workers):
+    async with Running(batch_tokens=batch, portion_tokens=portion, workers=workers) as running:
+        asked = [
+            [f"{user}{number}x{line} " * words for line, words in enumerate(lengths)]
+            for number, (user, lengths) in enumerate(requests)
+        ]
+        both = zip(asked, requests, strict=True)
+        found = await asyncio.gather(*(running.ask(lines, user=user) for lines, (user, _) in both))
+        assert found == [[line.upper().strip() for line in lines] for lines in asked]
+        lines = [line for call in running.translator.calls for line in call]
+        assert sorted(lines) == sorted(line for each in asked for line in each)
+        for call in running.translator.calls:
+            tokens = sum(max(LEAST_TOKENS, len(line.split())) for line in call)
+            assert tokens <= batch or len(call) == 1
+        assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
 
 
 @in_a_loop
