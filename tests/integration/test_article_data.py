@@ -1,8 +1,6 @@
 """DATA=europarl_article: the article's data, from an archive and vectors served on loopback."""
 
 import hashlib
-import io
-import tarfile
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from stages import download, embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups
 from stages.configure.sections import build_all
+from tests.support.downloads import pack_europarl
 from tests.support.web_server import whole
 
 MODELS = [
@@ -73,14 +72,8 @@ def test_it_trains_the_lite_transformer_unless_told_otherwise():
 
 def serve_text(site):
     """Put the archive and the vectors there; return settings that take them from there."""
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as tar:
-        for language, lines in zip(("de", "en"), zip(*PAIRS, strict=True), strict=True):
-            text = "".join(f"{line}\n" for line in lines).encode()
-            info = tarfile.TarInfo(f"europarl-v7.de-en.{language}")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text))
-    site.put("/v7/de-en.tgz", whole(content.getvalue()))
+    content = pack_europarl("de", PAIRS)
+    site.put("/v7/de-en.tgz", whole(content))
     draw = np.random.default_rng(1)
     for language, words in WORDS.items():
         rows = (f"{w} {' '.join(f'{x:.3f}' for x in draw.normal(size=WIDTH))}\n" for w in words)
@@ -89,7 +82,7 @@ def serve_text(site):
     home = f"http://127.0.0.1:{site.port}"
     return [
         f"download.corpora.europarl.url='{home}/v7/{{pair}}.tgz'",
-        f"download.corpora.europarl.sha256={hashlib.sha256(content.getvalue()).hexdigest()}",
+        f"download.corpora.europarl.sha256={hashlib.sha256(content).hexdigest()}",
         f"download.vectors.url='{home}/wiki.{{language}}.vec'",
         "download.vectors.rows=6",
         "download.http.attempts=1",

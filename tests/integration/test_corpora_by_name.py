@@ -4,10 +4,9 @@ import gzip
 import hashlib
 
 from nmt_core.base.config import build
-from nmt_core.base.parallel.jobs import WorkersConfig
-from stages import download
 from stages.params import DownloadParams
 from tests.support import formats, opus
+from tests.support.bringing import bring
 from tests.support.downloads import pack_europarl
 from tests.support.web_server import serving, whole
 
@@ -50,13 +49,12 @@ def test_corpora_of_many_kinds_become_one_text(tmp_path):
              "near_duplicates": {"distance": 0.0}},
             at="download",
         )  # fmt: skip
-        folders = {name: tmp_path / "out" / name for name in ("corpus", "vectors", "downloads")}
-        measured = download.run(params, **folders, workers=WorkersConfig())
+        measured, pairs = bring(params, tmp_path / "out", processes=0)
     assert sum(measured["pairs"].values()) == 240
     for name, content in contents.items():
         found = measured["corpora"][name]
         assert sum(found["pairs"].values()) == 60
         assert [one["sha256"] for one in found["origins"]] == [hashlib.sha256(content).hexdigest()]
-    lines = (folders["corpus"] / "train.source").read_text().splitlines()
+    lines = [source for source, _ in pairs["train"]]
     assert {line.split()[0] for line in lines} == {"Speicher", "Satz", "Zelle", "Rede"}
     assert all(line.endswith("in English") for line in lines)

@@ -13,10 +13,8 @@ from hypothesis import example, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.formats.chapters import is_markup, read_chapters
 from nmt_core.corpora.formats.registered import open_units
@@ -25,8 +23,8 @@ from nmt_core.corpora.grouping import find_day, split_groups
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
 from nmt_core.text.languages import Languages
-from stages import download
 from stages.params import DownloadParams
+from tests.support.bringing import bring
 from tests.support.formats import WRITERS, table, zipped
 
 GERMAN = Languages(source="de", target="en")
@@ -130,12 +128,8 @@ def test_every_unit_has_its_metadata(tmp_path_factory, ending, pairs):
 @pytest.mark.parametrize(
     ("name", "field"),
     [
-        ("x-document", "document"),
-        ("File Name", "document"),
-        ("DATE", "date"),
-        ("speaker_name", "speaker"),
-        ("documents", None),
-        ("", None),
+        *(("x-document", "document"), ("File Name", "document"), ("documents", None), ("", None)),
+        *(("DATE", "date"), ("speaker_name", "speaker")),
     ],
 )
 def test_fields_are_found_by_their_names(name, field):
@@ -145,31 +139,14 @@ def test_fields_are_found_by_their_names(name, field):
 @example(day=dt.date(1970, 1, 1))
 @given(day=st.dates(dt.date(1970, 1, 1), dt.date(2069, 12, 31)))
 def test_a_day_is_found_in_every_form(day):
-    forms = [
-        "%Y-%m-%d",
-        "%Y%m%dT000000Z",
-        "news %Y-%m-%d 12:30",
-        "en/ep-%y-%m-%d.xml",
-        "99/%Y%m%d.de",
-    ]
+    forms = ["%Y-%m-%d", "%Y%m%dT000000Z", "en/ep-%y-%m-%d.xml", "99/%Y%m%d.de"]
+    forms += ["news %Y-%m-%d 12:30"]
     assert {find_day(f"{day:{form}}") for form in forms} == {day.isoformat()}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "25.1.2002",
-        "2002-13-01",
-        "2001-02-29",
-        "120020125",
-        "2002-0125",
-        "step-00-01-170",
-        "2002",
-    ],
-)
-def test_what_is_no_day_is_none(text):
-    assert not find_day(text)
+def test_what_is_no_day_is_none():
+    words = "25.1.2002 2002-13-01 2001-02-29 120020125 2002-0125 step-00-01-170 2002"
+    assert [find_day(word) for word in (*words.split(), "")] == [""] * 8
 
 
 @given(
@@ -242,20 +219,8 @@ def run(tmp_path):
             "split": {"test_per_10000": 1500.0, "validation_per_10000": 1500.0, **split},
             "near_duplicates": {"distance": 0.0},
         }
-        places = {name: tmp_path / "made" / name for name in ("corpus", "vectors", "downloads")}
-        measured = download.run(
-            build(DownloadParams, values, at="download"),
-            **places,
-            workers=WorkersConfig(processes=1, chunk_lines=chunk_lines),
-        )
-        sides = {
-            split: [
-                [*files.read_lines(places["corpus"] / f"{split}.{side}")]
-                for side in ("source", "target")
-            ]
-            for split in SPLITS
-        }
-        return measured, {split: [*zip(*both, strict=True)] for split, both in sides.items()}
+        params = build(DownloadParams, values, at="download")
+        return bring(params, tmp_path / "made", chunk_lines=chunk_lines)
 
     return run
 
@@ -264,17 +229,18 @@ def make_rows(count=60):
     """Rows of ten documents, six days and four speakers, in no order."""
     return [
         (
-            f"talk {7 * row % 10}",
-            f"2020-01-{10 + 5 * row % 6}",
-            f"who {row % 4}",
-            f"satz {row}",
-            f"line {row}",
+            f"talk {7 * n % 10}",
+            f"2020-01-{10 + 5 * n % 6}",
+            f"who {n % 4}",
+            f"satz {n}",
+            f"line {n}",
         )
-        for row in range(count)
+        for n in range(count)
     ]
 
 
 HEADER = (*FIELDS, "de", "en")
+UNDATED = [("a", "", "", f"x{n}", f"y{n}") for n in range(9)]
 
 
 @pytest.mark.parametrize("by", FIELDS)
@@ -352,22 +318,10 @@ def test_chapters_and_speakers_of_europarl_are_no_pairs(run):
 @pytest.mark.parametrize(
     ("rows", "by", "said"),
     [
-        (
-            [("a", "2020-01-01", "", "x", "y")] * 9,
-            "document",
-            "own names 1 document, too few for train, test, ",
-        ),
-        (
-            [("a", "", "", "x", "y")] * 9,
-            "date",
-            "own names 0 dates, too few for train, test, validation",
-        ),
+        (UNDATED, "document", "own names 1 document, too few for train, test, validation"),
+        (UNDATED, "date", "own names 0 dates, too few for train, test, validation"),
         ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 has the date '3.1.2020'; write"),
-        (
-            [(f"{n % 3}", "", "", f"x{n}", "y") for n in range(9)],
-            "document",
-            "own, 6 of 9 pairs would",
-        ),
+        ([(f"{n % 3}", *UNDATED[n][1:]) for n in range(9)], "document", "own, 6 of 9 pairs would"),
     ],
 )
 def test_text_that_cannot_be_split_so_is_told(run, rows, by, said):

@@ -1,16 +1,17 @@
 """Text of an earlier training, mixed into one that goes on from its model."""
 
+from itertools import chain
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base import files
 from nmt_core.base.config import build
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.replay import TEXTS, TrainedText, list_replayed, read_texts, weigh_replayed
-from stages import download
 from stages.params import DownloadParams
+from tests.support.bringing import bring
 from tests.support.tiny import export
 
 LANGUAGES = {"source": "de", "target": "en"}
@@ -48,20 +49,10 @@ def named(params):
     return {name: whole[name] for name in ("languages", "corpora", "filter", "split")}
 
 
-def bring(folder, params, text):
+def train_on(folder, params, text):
     files.write_json(folder / TEXTS, text)
-    places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
-    workers = WorkersConfig(processes=1)
-    measured = download.run(params, **places, workers=workers, texts=read_texts(folder))
-    lines = {
-        split: [
-            pair
-            for side in ("source", "target")
-            for pair in files.read_lines(places["corpus"] / f"{split}.{side}")
-        ]
-        for split in ("train", "validation", "test")
-    }
-    return measured, lines
+    measured, pairs = bring(params, folder, texts=read_texts(folder))
+    return measured, {split: [*chain(*found)] for split, found in pairs.items()}
 
 
 def going_on(corpora, **start):
@@ -72,8 +63,8 @@ def going_on(corpora, **start):
 
 
 def test_old_text_has_its_share_and_what_was_held_out_then_is_not_learnt(tmp_path, old, new):
-    _, before = bring(tmp_path / "before", old, [])
-    measured, lines = bring(tmp_path / "after", going_on({"own": new}, replay=0.6), [named(old)])
+    _, before = train_on(tmp_path / "before", old, [])
+    measured, lines = train_on(tmp_path / "after", going_on({"own": new}, replay=0.6), [named(old)])
 
     corpora = measured["corpora"]
     assert [*corpora] == ["own", "replay-old"]
@@ -88,7 +79,7 @@ def test_old_text_has_its_share_and_what_was_held_out_then_is_not_learnt(tmp_pat
 
 
 def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
-    _, before = bring(tmp_path / "before", old, [])
+    _, before = train_on(tmp_path / "before", old, [])
     path = tmp_path / "same.tsv"
     path.write_text("".join(f"alter Satz {n}\tanother {n}\n" for n in range(200)))
     split = {"salt": "another", **QUARTERS}
@@ -96,7 +87,7 @@ def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
         {"own": files_corpus(path)}, initial_model={"kind": "bundle", "folder": "x"}, split=split
     )
     params = build(DownloadParams, values, at="download")
-    measured, lines = bring(tmp_path / "after", params, [named(old)])
+    measured, lines = train_on(tmp_path / "after", params, [named(old)])
 
     assert measured["removed"]["train"]["held_out_before"] > 10
     assert not {*lines["train"]} & {*before["test"], *before["validation"]}
@@ -105,7 +96,7 @@ def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
 def test_text_that_the_new_one_has_whole_is_no_fault(tmp_path, old):
     path = tmp_path / "copy.tsv"
     path.write_text((tmp_path / "old.tsv").read_text() + "neu\tnew\n")
-    measured, _ = bring(tmp_path / "after", going_on({"own": files_corpus(path)}), [named(old)])
+    measured, _ = train_on(tmp_path / "after", going_on({"own": files_corpus(path)}), [named(old)])
 
     assert measured["corpora"]["replay-old"]["pairs"]["train"] == 0
     assert measured["corpora"]["replay-old"]["weight"] == 0
@@ -117,7 +108,7 @@ def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, cap
     more.write_text("".join(f"mehr {n}\tmore {n}\n" for n in range(9)))
     text = named(old)
     text["corpora"]["more"] = files_corpus(more)
-    measured, _ = bring(tmp_path / "after", going_on({"own": new}), [text])
+    measured, _ = train_on(tmp_path / "after", going_on({"own": new}), [text])
 
     assert [*measured["corpora"]] == ["own", "replay-more"]
     assert "old, which the initial model was trained on, cannot be had any more" in caplog.text
@@ -125,7 +116,7 @@ def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, cap
 
 
 def test_an_export_that_names_no_text_is_told(tmp_path, new, caplog):
-    measured, _ = bring(tmp_path / "after", going_on({"own": new}), [])
+    measured, _ = train_on(tmp_path / "after", going_on({"own": new}), [])
     assert [*measured["corpora"]] == ["own"]
     assert "names no text" in caplog.text
 
@@ -157,7 +148,7 @@ def build_text(values):
 
 
 def test_a_share_of_nothing_replays_nothing(tmp_path, old, new):
-    measured, _ = bring(tmp_path / "after", going_on({"own": new}, replay=0.0), [named(old)])
+    measured, _ = train_on(tmp_path / "after", going_on({"own": new}, replay=0.0), [named(old)])
     assert [*measured["corpora"]] == ["own"]
 
 

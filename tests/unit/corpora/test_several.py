@@ -1,21 +1,21 @@
 """Several corpora by name."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import reading
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from stages import download
 from stages.params import DownloadParams
+from tests.support.bringing import bring
 
 SPLITS = ("train", "validation", "test")
 LANGUAGES = {"source": "de", "target": "en"}
@@ -50,19 +50,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    def run(params):
-        places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
-        measured = download.run(params, **places, workers=WorkersConfig(processes=1))
-        sides = {
-            split: [
-                [*files.read_lines(tmp_path / "corpus" / f"{split}.{side}")]
-                for side in ("source", "target")
-            ]
-            for split in SPLITS
-        }
-        return measured, {split: [*zip(*both, strict=True)] for split, both in sides.items()}
-
-    return run
+    return partial(bring, folder=tmp_path)
 
 
 def numbered(name, count):
@@ -91,22 +79,17 @@ def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
             "train": {"source": str(path)},
             "train_only": alone and number > 0,
         }
-    places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
     try:
-        measured = download.run(settings(named), **places, workers=WorkersConfig(processes=1))
+        measured, found = bring(settings(named), folder)
     except CorpusError:
         return
-    lines = {
-        (split, side): [*files.read_lines(places["corpus"] / f"{split}.{side}")]
-        for split in SPLITS
-        for side in ("source", "target")
-    }
-    keys = {place: {*map(make_comparison_key, each)} for place, each in lines.items()}
-    for side in ("source", "target"):
-        assert not keys["test", side] & (keys["train", side] | keys["validation", side])
-        assert not keys["validation", side] & keys["train", side]
-    train = [*zip(lines["train", "source"], lines["train", "target"], strict=True)]
-    begin = 0
+    for side in (0, 1):
+        keys = {
+            name: {make_comparison_key(one[side]) for one in each} for name, each in found.items()
+        }
+        assert not keys["test"] & (keys["train"] | keys["validation"])
+        assert not keys["validation"] & keys["train"]
+    train, begin = found["train"], 0
     for number, pairs in enumerate(corpora):
         counts = measured["corpora"][f"c{number}"]
         held = sum(counts["pairs"].values())
@@ -168,9 +151,8 @@ def test_only_what_changed_is_read_again(run, corpus, sifted):
 
 def test_other_code_reads_anew(tmp_path, corpus, sifted):
     params = settings({"one": corpus("one", numbered("one", 40))})
-    places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
     for code in ("a", "a", "b"):
-        download.run(params, **places, workers=WorkersConfig(processes=1), code=code)
+        bring(params, tmp_path, code=code)
     assert sifted() == Counter({"one": 2})
     assert len([*(tmp_path / "downloads" / download.KEPT).iterdir()]) == 1
 

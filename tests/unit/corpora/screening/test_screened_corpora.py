@@ -6,18 +6,17 @@ from functools import cache
 import pytest
 from rich.console import Console
 
-from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora import sifting
 from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.screening import findings, looking, screen
 from nmt_core.corpora.screening.settings import LookConfig
-from stages import download, paths
+from stages import paths
 from stages.demo.generate import GrammarConfig
 from stages.params import DownloadParams, load
 from stages.reporting import clean_report
+from tests.support.bringing import bring
 from tests.support.demo import draw_corpus
 
 GERMAN = {"source": "de", "target": "en"}
@@ -55,11 +54,8 @@ def params(tmp_path):
 
 
 def run(params, folder, **workers):
-    places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
-    measured = download.run(
-        params, **places, workers=WorkersConfig(processes=1, **workers), code=str(folder)
-    )
-    return measured["corpora"]["own"], [*files.read_lines(folder / "corpus" / "train.target")]
+    measured, pairs = bring(params, folder, code=str(folder), **workers)
+    return measured["corpora"]["own"], [target for _, target in pairs["train"]]
 
 
 def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
