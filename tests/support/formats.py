@@ -79,14 +79,19 @@ def tsv(pairs, source="de", target="en"):
     return table([(source, target), *pairs], delimiter="\t")
 
 
-def xlsx(pairs, source="de", target="en"):
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in [(source, None, target), *((first, 7, second) for first, second in pairs)]:
+def workbook(rows, **options):
+    book = openpyxl.Workbook(**options)
+    sheet = book.active or book.create_sheet()
+    for row in rows:
         sheet.append(row)
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()
+
+
+def xlsx(pairs, source="de", target="en"):
+    rows = [(source, None, target), *((first, 7, second) for first, second in pairs)]
+    return workbook(rows, write_only=True)
 
 
 def zipped(**members):

@@ -19,7 +19,8 @@ import httpx
 import numpy as np
 
 from nmt_core.server.app import build_app
-from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
+from nmt_core.server.limits import read_keys
+from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.text.spelling_correction import TypingError
@@ -109,8 +110,8 @@ class StandInSource:
         return Bundle(Path("bundles") / self.version, self.version, f"digest {self.version}")
 
 
-def serve_stand_in(*translators, **settings):
-    """Return an application over translators, or one."""
+def serve_stand_in(*translators, keys=None, **settings):
+    """Return an application over translators, or one; keys are those of a file."""
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
@@ -118,7 +119,13 @@ def serve_stand_in(*translators, **settings):
         for name, one in loaded.items()
     ]
     models = Models(watched, lambda folder: loaded[folder.name])
-    return build_app(models, ServerConfig(**settings))
+    return build_app(models, ServerConfig(**settings), read_keys(keys) if keys else None)
+
+
+def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
+    """Return a translator as it is served."""
+    bundle = Bundle("folder", version, digest)
+    return ServedModel(LanguagePair(*pair), translator, bundle, "now", "card")
 
 
 @asynccontextmanager

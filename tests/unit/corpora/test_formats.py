@@ -7,7 +7,6 @@ import sys
 import warnings
 import zipfile
 
-import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +35,7 @@ from tests.support.formats import (
     moses,
     table,
     tmx,
+    workbook,
     xlsx,
     zipped,
 )
@@ -318,15 +318,6 @@ def test_entities_of_html_are_counted_and_left(read):
 
     assert pairs == read("a.tmx", tmx(pairs), reading=reading)
     assert reading.noticed == {"html_entities": 2}
-
-
-def workbook(rows):
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 def test_formulas_are_their_last_values(read):

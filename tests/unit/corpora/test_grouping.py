@@ -2,12 +2,10 @@
 
 import datetime as dt
 import gzip
-import io
 import re
 from collections import Counter
 from itertools import chain, pairwise
 
-import openpyxl
 import pytest
 from hypothesis import example, given
 from hypothesis import settings as limits
@@ -25,7 +23,7 @@ from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
 from nmt_core.text.languages import Languages
 from stages.params import DownloadParams
 from tests.support.bringing import bring
-from tests.support.formats import WRITERS, table, zipped
+from tests.support.formats import WRITERS, table, workbook, zipped
 
 GERMAN = Languages(source="de", target="en")
 HELD_OUT = ("test", "validation")
@@ -57,16 +55,6 @@ OF_TABLE = [("a", "2001-02-03", "Eva"), ("b", "", "Adam"), ("", "", "")]
 
 
 DATED = [TABLE[0], [*TABLE[1][:4], dt.datetime.fromisoformat("2001-02-03")], TABLE[2]]
-
-
-def workbook(rows):
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in rows:
-        sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 OPUS = zipped(

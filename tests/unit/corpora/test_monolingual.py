@@ -12,7 +12,6 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora import reading
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from nmt_core.corpora.replay import TrainedText, list_replayed
@@ -118,20 +117,13 @@ def test_pairs_are_the_same_with_and_without(folder):
     }
 
 
-def test_only_what_changed_is_read_again(folder, monkeypatch):
-    names, real = Counter(), reading.sift_corpus
-
-    def sift(*args, **options):
-        names[options["name"]] += 1
-        return real(*args, **options)
-
-    monkeypatch.setattr(reading, "sift_corpus", sift)
+def test_only_what_changed_is_read_again(folder, sifted):
     run(settings(folder, alone={}), folder)
     run(settings(folder), folder)
     run(settings(folder, licence="cc0-1.0"), folder)
-    assert names == Counter(["own", "alone"])
+    assert sifted() == Counter(["own", "alone"])
     run(settings(folder, filter={"max_words": 5}), folder)
-    assert names == Counter(["own", "alone", "alone"])
+    assert sifted() == Counter(["alone"])
 
 
 def test_each_language_has_a_file_of_all_its_corpora(folder):

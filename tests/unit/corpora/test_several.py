@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.corpora import reading
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from stages import download
@@ -102,25 +101,6 @@ def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
         if alone and number > 0:
             assert counts["pairs"]["test"] == counts["pairs"]["validation"] == 0
     assert begin == len(train) == measured["pairs"]["train"]
-
-
-@pytest.fixture
-def sifted(monkeypatch):
-    """The names of what is read, which does not happen for what was kept."""
-    names = []
-    real = reading.sift_corpus
-    monkeypatch.setattr(
-        reading,
-        "sift_corpus",
-        lambda *args, **options: (names.append(options["name"]), real(*args, **options))[1],
-    )
-
-    def since():
-        read = Counter(names)
-        names.clear()
-        return read
-
-    return since
 
 
 def test_only_what_changed_is_read_again(run, corpus, sifted):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from nmt_core.server.app import build_app
-from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Models, Watched
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
@@ -137,8 +136,7 @@ async def stream(parts):
 @in_a_loop
 async def test_keys_open(tmp_path):
     (path := tmp_path / "keys").write_text("a-secret-key\n")
-    models = Models([Watched(StandInSource())], lambda _: StandIn())
-    app = build_app(models, ServerConfig(), read_keys(path))
+    app = serve_stand_in(keys=path)
     bearer = {"Authorization": "Bearer a-secret-key"}
     async with client_of(app) as client:
         answers = [
@@ -222,7 +220,15 @@ async def test_the_api_is_described_without_an_outside_address():
     assert {"q", "source", "target", "format", "alternatives"} <= set(
         sent["application/json"]["schema"]["properties"]
     )
-    assert "POST /translate" in page
+    assert len(described["paths"]) > 9
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            [own] = [part for part in page.split("<h2>") if f"{method.upper()} {path}<" in part]
+            for status in operation["responses"]:
+                assert f">{status}: " in own
+    fields = sent["application/json"]["schema"]["properties"]
+    assert all(f"<code>{name}</code></th>" in page for name in fields)
+    assert "curl http://localhost/translate" in page
     assert "`" not in page
     assert "<code>auto</code>" in page
     assert "<script" not in page

@@ -6,12 +6,9 @@ import pytest
 
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
-from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
-from nmt_core.server.models import Models, Watched
-from nmt_core.server.settings import ServerConfig
 from nmt_core.text.languages import Languages
-from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
+from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 ALL = MemoryScope(Languages(source="de", target="en"))
 ASKED = {"q": "Ein Haus.", "source": "de", "target": "en"}
@@ -106,8 +103,7 @@ async def test_each_user_is_served_their_own(memory, tmp_path):
     first = keys.find("first-secret-key", None).key
     memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "planted")])
     memory.put(ALL._replace(key=first, project="p"), [MemoryUnit("Ein Haus.", "of p")])
-    models = Models([Watched(StandInSource())], lambda _: StandIn())
-    app = build_app(models, ServerConfig(memory=memory.path), keys)
+    app = serve_stand_in(keys=path, memory=memory.path)
     own = await ask(app, api_key="first-secret-key")
     project = await ask(app, api_key="first-secret-key", project="p")
     other = await ask(app, api_key="second-secret-key")

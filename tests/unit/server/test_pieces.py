@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import deque
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,16 +23,16 @@ from nmt_core.server.answers import (
 )
 from nmt_core.server.asked import find_kind, read_glossary
 from nmt_core.server.detect import LanguageGuess, detect_language
-from nmt_core.server.docs import name_type, render_docs, render_fields, render_text
+from nmt_core.server.docs import name_type, render_fields, render_text
 from nmt_core.server.errors import RequestError
-from nmt_core.server.models import Bundle, LanguagePair, ServedModel
+from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import TranslateRequest
 from nmt_core.server.texts import Place
 from nmt_core.server.turns import Turns
 from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.confidence import TENTHS, compute_drift
 from nmt_core.translation.translation import Translation
-from tests.support.stand_in import StandIn, in_a_loop
+from tests.support.stand_in import StandIn, in_a_loop, model_of
 
 BREACH = Breach("number", "5", "5", "missing")
 CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}
@@ -40,10 +41,6 @@ CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}
 def translation(text="x", **more):
     tokens = more.pop("tokens", tuple(text.split()))
     return Translation(text, more.pop("score", -0.5), tokens, (), (), **more)
-
-
-def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
-    return ServedModel(LanguagePair(*pair), translator, Bundle("f", version, digest), "now", "card")
 
 
 # answers
@@ -315,58 +312,7 @@ def test_fields_are_a_table_however_they_are_referred_to():
     assert render_text("a `b<` & `c`") == "a <code>b&lt;</code> &amp; <code>c</code>"
 
 
-def test_the_page_holds_every_method_with_what_is_sent_and_answered():
-    body = {"schema": {"$ref": "#/components/schemas/Own"}}
-    operation = {
-        "summary": "short",
-        "description": "what `x` does",
-        "requestBody": {"content": {"application/json": body, "a/form": body}},
-        "responses": {
-            "200": {"description": "well", "content": {"application/json": body}},
-            "400": {"description": "badly"},
-        },
-    }
-    schema = SCHEMA | {
-        "info": {"title": "own <api>", "description": "it `is`"},
-        "paths": {"/x": {"post": operation}, "/y": {"get": {"summary": "short"}}},
-    }
-    page = render_docs(schema, address="http://h", source="de", target="en")
-    table = render_fields(SCHEMA, body)
-    parts = [
-        "<h1>own &lt;api&gt;</h1><p>it <code>is</code></p>",
-        "curl http://h/translate",
-        "&quot;source&quot;: &quot;de&quot;",
-        "&quot;target&quot;: &quot;en&quot;",
-        "<h2><code>POST /x</code></h2><p>what <code>x</code> does</p>",
-        f"<h3>Sent (application/json, a/form)</h3>{table}",
-        f"<h3>200: well</h3>{table}<h3>400: badly</h3>",
-        "<h2><code>GET /y</code></h2><p>short</p></main>",
-    ]
-    places = [page.index(part) for part in parts]
-    assert places == sorted(places)
-
-
 # connections
-
-
-class Loop:
-    """The running loop, whose timers wait until a test says so."""
-
-    def __init__(self):
-        self.timers = []
-
-    def call_later(self, seconds, do):
-        timer = SimpleNamespace(seconds=seconds, do=do)
-        timer.cancel = lambda: self.timers.remove(timer)
-        self.timers.append(timer)
-        return timer
-
-    def __getattr__(self, name):
-        return getattr(asyncio.get_running_loop(), name)
-
-    @property
-    def due(self):
-        return [(timer.seconds, timer.do) for timer in self.timers]
 
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -381,38 +327,35 @@ async def test_a_connection_waits_for_each_head_and_for_its_reader():
     config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
     config.load()
     protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 3.0})
-    loop, calls, buffers = Loop(), [], {}
-    transport = SimpleNamespace(
-        get_extra_info=lambda *_: None,
-        set_write_buffer_limits=lambda **limits: buffers.update(limits),
-        close=lambda: calls.append("close"),
-        abort=lambda: calls.append("abort"),
-        write=lambda _: None,
-        is_closing=lambda: False,
-        pause_reading=lambda: None,
-        resume_reading=lambda: None,
-    )
+    due, transport = [], Mock()
+    transport.get_extra_info.return_value, transport.is_closing.return_value = None, False
+
+    def call_later(seconds, do):
+        due.append(timer := (seconds, do))
+        return Mock(cancel=lambda: due.remove(timer))
+
+    loop = Mock(wraps=asyncio.get_running_loop(), call_later=call_later)
     own = protocol(config, state, {}, _loop=loop)
     own.timeout_keep_alive_task = None
     own.connection_made(transport)
     late, unread = (3.0, transport.close), (3.0, transport.abort)
-    assert buffers == {"high": 0}
-    assert loop.due == [late]
+    transport.set_write_buffer_limits.assert_called_with(high=0)
+    assert due == [late]
     own.data_received(HEAD[:9])
-    assert loop.due == [late]
+    assert due == [late]
     own.data_received(HEAD[9:])
-    assert late not in loop.due
+    assert late not in due
     for _ in range(20):
         await asyncio.sleep(0)
     assert own.cycle.response_complete
     own.data_received(HEAD[:5])
-    assert loop.due.count(late) == 1
+    assert due.count(late) == 1
     own.pause_writing()
-    assert unread in loop.due
+    assert unread in due
     own.resume_writing()
-    assert unread not in loop.due
+    assert unread not in due
     own.pause_writing()
     own.connection_lost(None)
-    assert late not in loop.due
-    assert unread not in loop.due
-    assert "abort" not in calls
+    assert late not in due
+    assert unread not in due
+    transport.abort.assert_not_called()

@@ -9,17 +9,10 @@ from hypothesis import strategies as st
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Bundle, LanguagePair, ServedModel
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import LEAST_TOKENS, count_token_costs
-from tests.support.stand_in import Slow, StandIn, in_a_loop
-
-
-def model_of(translator):
-    return ServedModel(
-        LanguagePair("de", "en"), translator, Bundle("folder", "1", "digest"), "now", "card"
-    )
+from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
 
 
 class Running:

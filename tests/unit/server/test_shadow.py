@@ -8,12 +8,10 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from nmt_core.server.models import Bundle, LanguagePair, ServedModel
 from nmt_core.server.scheduler import SearchRequest
 from nmt_core.server.shadow import Shadow
 from nmt_core.translation.translation import Translation
-
-PAIR = LanguagePair("de", "en")
+from tests.support.stand_in import model_of
 
 
 class Challenger:
@@ -39,14 +37,10 @@ def made(text, **given):
     return Translation(text, 0.0, (), (), (), **given)
 
 
-def served(translator=None, digest="old", pair=PAIR):
-    return ServedModel(pair, translator, Bundle("folder", "1", digest), "now", "card")
-
-
 @pytest.fixture
 def shadow():
     challenger, registry = Challenger(), CollectorRegistry()
-    models = SimpleNamespace(served=[served(challenger, "new")])
+    models = SimpleNamespace(served=[model_of(challenger, digest="new")])
     made = Shadow(models, 0.5, registry, draw=lambda: next(draws))
     draws = iter([0.1, 0.9, 0.4] * 100)
 
@@ -71,7 +65,7 @@ def settle(shadow):
 
 
 def test_a_share_of_the_lines_is_translated_and_counted_beside_the_champion(shadow):
-    shadow.it.follow(SearchRequest(served(), n_best=3, attention=True), LINES, FOUND)
+    shadow.it.follow(SearchRequest(model_of(None), n_best=3, attention=True), LINES, FOUND)
     settle(shadow)
     assert shadow.challenger.asked == [["otto", "123"]]
     how = shadow.challenger.how
@@ -84,7 +78,7 @@ def test_a_share_of_the_lines_is_translated_and_counted_beside_the_champion(shad
 
 def test_nobody_waits_while_it_is_at_work(shadow):
     shadow.challenger.waits.clear()
-    request = SearchRequest(served())
+    request = SearchRequest(model_of(None))
     shadow.it.follow(request, LINES, FOUND)
     for _ in range(5):
         shadow.it.follow(request, LINES, FOUND)
@@ -93,7 +87,7 @@ def test_nobody_waits_while_it_is_at_work(shadow):
     assert len(shadow.challenger.asked) == 1
 
 
-@pytest.mark.parametrize("model", [served(digest="new"), served(pair=LanguagePair("en", "de"))])
+@pytest.mark.parametrize("model", [model_of(None, digest="new"), model_of(None, ("en", "de"))])
 def test_the_served_model_itself_and_other_languages_are_left_alone(shadow, model):
     shadow.it.follow(SearchRequest(model), LINES, FOUND)
     settle(shadow)
@@ -103,7 +97,7 @@ def test_the_served_model_itself_and_other_languages_are_left_alone(shadow, mode
 def test_one_that_fails_is_counted_and_tells_no_text(shadow, caplog):
     shadow.challenger.fails = True
     with caplog.at_level(logging.WARNING):
-        shadow.it.follow(SearchRequest(served()), LINES, FOUND)
+        shadow.it.follow(SearchRequest(model_of(None)), LINES, FOUND)
         settle(shadow)
     assert shadow.read("failures") == 1
     assert "the challenger in the shadow failed" in caplog.text
