@@ -102,6 +102,11 @@ def zipped(**members):
     return file.getvalue()
 
 
+def unzipped(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def moses(pairs, source="de", target="en"):
     """As OPUS has it; a line holds no line end."""
     sides = zip(*pairs, strict=True)

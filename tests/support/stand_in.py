@@ -139,6 +139,12 @@ async def client_of(app):
         yield client
 
 
+async def ask(path="/translate", *, app=None, method="POST", **request):
+    """Return the answer of an application, or of a stand-in, to one request."""
+    async with client_of(app or serve_stand_in()) as client:
+        return await client.request(method, path, **request)
+
+
 class Connection:
     """One request, sent part by part."""
 

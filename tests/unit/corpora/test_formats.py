@@ -25,7 +25,6 @@ from nmt_core.corpora.parallel_text import (
     read_pairs,
 )
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 from tests.support.formats import (
     COMPRESSORS,
@@ -149,21 +148,6 @@ def test_a_byte_order_mark_is_no_part_of_a_file(read):
         content = WRITERS[suffix](PAIRS).removeprefix(b"\xef\xbb\xbf")
         assert read(f"a.{suffix}", b"\xef\xbb\xbf" + content) == PAIRS
     assert read("a.csv", b'\xef\xbb\xbf"a, b",c\n') == [("a, b", "c")]
-
-
-@pytest.mark.parametrize(
-    ("codes", "wanted", "best"),
-    [
-        (["en", "de"], "de", 1),
-        (["de-AT", "de"], "de", 1),
-        (["pt-PT", "PT_br"], "pt-BR", 1),
-        (["pt-PT", "pt"], "pt-BR", 1),
-        (["pt-PT"], "pt-BR", None),
-        (["", "deu"], "de", None),
-    ],
-)
-def test_the_closest_code_is_taken(codes, wanted, best):
-    assert pick_code(codes, wanted) == best
 
 
 def test_one_code_is_never_both_sides():

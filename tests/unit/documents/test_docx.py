@@ -1,7 +1,6 @@
 import io
 import struct
 import tracemalloc
-import zipfile
 import zlib
 from xml.sax.saxutils import escape
 
@@ -16,6 +15,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents import archive as module
 from nmt_core.documents.docx import WordDocument
 from tests.support.echoes import Echo, answer, keep, shout, show_passages
+from tests.support.formats import unzipped, zipped
 
 
 def make_picture():
@@ -87,11 +87,6 @@ def read(data):
     }
 
 
-def files_of(data):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
 def test_text_is_translated_where_it_stands(letter):
     assert read(shout(WordDocument(letter))) == {
         "paragraphs": [
@@ -134,11 +129,11 @@ def test_text_is_translated_where_it_stands(letter):
 
 
 def test_what_is_translated_to_itself_stays_as_it_was(letter):
-    assert files_of(keep(WordDocument(letter))) == files_of(letter)
+    assert unzipped(keep(WordDocument(letter))) == unzipped(letter)
 
 
 def test_no_file_is_touched_but_those_with_text(letter):
-    before, after = files_of(letter), files_of(shout(WordDocument(letter)))
+    before, after = unzipped(letter), unzipped(shout(WordDocument(letter)))
 
     assert [*before] == [*after]
     changed = {name for name in before if before[name] != after[name]}
@@ -182,23 +177,18 @@ KEPT = (
 
 def make_document(*contents):
     paragraphs = "".join(f"<w:p><w:pPr/>{content}</w:p>" for content in contents)
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr(
-            "word/document.xml", f"<w:body {nsdecls('w')}>{paragraphs}</w:body>".encode()
-        )
-    return data.getvalue()
+    return zipped(**{"word/document.xml": f"<w:body {nsdecls('w')}>{paragraphs}</w:body>"})
 
 
 def elements_of(data):
-    root = parse_xml(files_of(data)["word/document.xml"])
+    root = parse_xml(unzipped(data)["word/document.xml"])
     return {
         name: [dict(each.attrib) for each in root.iter(qn(f"w:{name}"))] for name in KEPT.split()
     }, [[each.get(qn("w:fldCharType")) for each in p.iter(qn("w:fldChar"))] for p in root]
 
 
 def text_of(data):
-    root = parse_xml(files_of(data)["word/document.xml"])
+    root = parse_xml(unzipped(data)["word/document.xml"])
     return "".join(each.text or "" for each in root.iter(qn("w:t")))
 
 
@@ -215,7 +205,7 @@ def test_nothing_but_text_is_lost_or_invented(contents, answered):
 
     assert sorted_by_text(after) == sorted_by_text(before)
     assert new_fields == fields
-    assert files_of(keep(WordDocument(data))) == files_of(data)
+    assert unzipped(keep(WordDocument(data))) == unzipped(data)
 
 
 @given(st.lists(parts.filter(lambda part: "fldChar" not in part), max_size=6).map("".join))
@@ -257,23 +247,15 @@ def refuse(data):
     return str(refused.value)
 
 
-def make_archive(**files):
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name.replace("__", "/"), content)
-    return data.getvalue()
-
-
-TEXT = {"word__document.xml": f"<w:body {nsdecls('w')}/>"}
+TEXT = {"word/document.xml": f"<w:body {nsdecls('w')}/>"}
 
 
 def test_what_is_no_document_is_refused(letter):
     assert "no .docx document" in refuse(b"")
     assert "no .docx document" in refuse(b"PK\x03\x04 and no more")
     assert "no .docx document" in refuse(letter[: len(letter) // 2])
-    assert "holds no Word document" in refuse(make_archive(a="b"))
-    assert "is damaged" in refuse(make_archive(**{"word__document.xml": "<w:p>"}))
+    assert "holds no Word document" in refuse(zipped(a="b"))
+    assert "is damaged" in refuse(zipped(**{"word/document.xml": "<w:p>"}))
 
 
 def test_a_damaged_file_in_it_is_refused(letter):
@@ -283,28 +265,28 @@ def test_a_damaged_file_in_it_is_refused(letter):
 
 
 def test_macros_are_refused():
-    assert "macros" in refuse(make_archive(**TEXT, **{"word__vbaProject.bin": "x"}))
+    assert "macros" in refuse(zipped(**TEXT, **{"word/vbaProject.bin": "x"}))
 
 
 def test_what_unpacks_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(module, "MOST_BYTES", 10_000)
-    bomb = make_archive(**TEXT, bomb=bytes(20_000))
+    bomb = zipped(**TEXT, bomb=bytes(20_000))
 
     assert len(bomb) < 1000
     assert "unpacks to 20,0" in refuse(bomb)
     monkeypatch.setattr(module, "MOST_FILES", 1)
-    assert "2 files" in refuse(make_archive(**TEXT, a="b"))
+    assert "2 files" in refuse(zipped(**TEXT, a="b"))
     monkeypatch.setattr(module, "MOST_TEXT_BYTES", 10)
-    assert "bytes of text" in refuse(make_archive(**TEXT))
+    assert "bytes of text" in refuse(zipped(**TEXT))
 
 
 def test_entities_are_refused():
     entities = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
     text = f'<!DOCTYPE w [<!ENTITY a0 "ha">{entities}]><w:p {nsdecls("w")}>&a9;</w:p>'
 
-    assert "is damaged" in refuse(make_archive(**{"word__document.xml": text}))
+    assert "is damaged" in refuse(zipped(**{"word/document.xml": text}))
     harmless = f'<!DOCTYPE w [<!ENTITY a "b">]><w:p {nsdecls("w")}/>'
-    assert "defines entities" in refuse(make_archive(**{"word__document.xml": harmless}))
+    assert "defines entities" in refuse(zipped(**{"word/document.xml": harmless}))
 
 
 def test_a_strict_document_is_refused_and_not_left_as_it_was():
@@ -318,13 +300,13 @@ def test_what_xml_cannot_hold_is_left_out(letter):
     data = answer(WordDocument(letter), "a\0b\x0b\ufffe&<")
 
     assert read(data)["paragraphs"][0][0] == "ab &<"
-    assert escape("ab &<").encode() in files_of(data)["word/document.xml"]
+    assert escape("ab &<").encode() in unzipped(data)["word/document.xml"]
 
 
 def test_the_language_of_the_source_is_not_that_of_the_translation():
     run = "<w:r><w:rPr><w:b/><w:lang w:val='de-DE'/></w:rPr><w:t>Ein Haus</w:t></w:r>"
 
-    written = files_of(shout(WordDocument(make_document(run))))["word/document.xml"]
+    written = unzipped(shout(WordDocument(make_document(run))))["word/document.xml"]
 
     assert b"<w:b/>" in written
     assert b"de-DE" not in written
@@ -332,11 +314,11 @@ def test_the_language_of_the_source_is_not_that_of_the_translation():
 
 def test_files_without_text_are_copied_and_never_held():
     """A small document may hold much, such as a picture of zeros."""
-    large = make_archive(**{"word__document.xml": f"<w:body {nsdecls('w')}/>"}, a=bytes(50_000_000))
+    large = zipped(**TEXT, a=bytes(50_000_000))
     tracemalloc.start()
     data = WordDocument(large).write([])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert peak < 5_000_000
-    assert files_of(data)["a"] == bytes(50_000_000)
+    assert unzipped(data)["a"] == bytes(50_000_000)

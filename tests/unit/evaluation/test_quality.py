@@ -1,8 +1,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from nmt_core.data.batch import collate
 from nmt_core.evaluation.kept_literals import count_kept_literals
@@ -14,25 +12,9 @@ from nmt_core.evaluation.quality import (
     is_too_long,
     warn_of_tokenized,
 )
-from nmt_core.text.loops import find_loop
 from nmt_core.text.vocabulary import UNK
 from nmt_core.training.loss import measure_predictions
 from tests.support.presets import tiny_model
-
-
-@example([*"abcde"] * 3)
-@given(st.lists(st.sampled_from("abc"), max_size=14))
-def test_loops_are_what_a_search_of_all_runs_finds(words):
-    """All substrings, written out."""
-    text = "".join(words)
-    found = any(
-        text[first : first + size] * 3 in text
-        for size in range(1, 5)
-        for first in range(len(text) - size + 1)
-    )
-
-    assert bool(find_loop(words)) == found
-
 
 NONE = Failures(empty=0, copied=0, looping=0, too_long=0, detached_full_stop=0)
 

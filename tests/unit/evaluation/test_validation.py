@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from nmt_core.base.compute import Compute
-from nmt_core.base.errors import ConfigError
-from nmt_core.evaluation import validation, words
+from nmt_core.evaluation import validation
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.text.side import Side
@@ -86,10 +85,3 @@ def test_text_without_spaces_has_words_of_its_own(seen):
 
     assert chinese(None) == pytest.approx(100)
     assert replace(chinese, metric=load_metric("bleu", "en"))(None) == 0
-
-
-def test_a_missing_package_is_told_before_training(monkeypatch):
-    monkeypatch.setattr(words, "find_spec", lambda _: None)
-
-    with pytest.raises(ConfigError, match=r"pip install 'sacrebleu\[ja\]'"):
-        validated(language="ja")

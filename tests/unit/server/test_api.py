@@ -7,14 +7,9 @@ import pytest
 from nmt_core.server.app import build_app
 from nmt_core.server.models import Models, Watched
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
+from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
-
-
-async def ask(path="/translate", *, app=None, method="POST", **request):
-    async with client_of(app or serve_stand_in()) as client:
-        return await client.request(method, path, **request)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Paragraphs, HTML and files."""
 
-import io
-import zipfile
-
 import pytest
 
 from nmt_core.server import processes
+from tests.support.formats import zipped
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 PAIR = {"source": "de", "target": "en"}
@@ -134,19 +132,11 @@ async def test_a_file_in_the_target_language_comes_back():
     assert found.content == b"This is a sentence about the houses."
 
 
-def pack(**files):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return packed.getvalue()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("a.txt", b"\xff\xfe", "is not UTF-8"),
-        ("a.docx", pack(nothing="here"), ""),
+        ("a.docx", zipped(nothing="here"), ""),
         ("../../etc/passwd.txt", b"Ein Satz.", None),
         ("\x00\r\nX: y.txt", b"Ein Satz.", None),
     ],

@@ -10,7 +10,7 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import LanguagePair
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import scripted_translator
-from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+from tests.support.stand_in import ask, in_a_loop, serve_stand_in
 
 ASKED = {"q": "das Haus", "source": "de", "target": "en", "checks": True}
 DE_EN = LanguagePair("de", "en")
@@ -19,11 +19,14 @@ DE_EN = LanguagePair("de", "en")
 @in_a_loop
 async def test_a_request_has_terms_of_its_own():
     app = serve_stand_in(scripted_translator(lambda text: text.replace("Haus", "house")))
-    async with client_of(app) as client:
-        plain = (await client.post("/translate", json=ASKED)).json()
-        own = (await client.post("/translate", json=ASKED | {"glossary": "Haus\tmanor"})).json()
-        form = (await client.post("/translate", data=ASKED | {"glossary": "Haus\tmanor"})).json()
-        kept = (await client.post("/translate", json=ASKED | {"glossary": "Haus"})).json()
+    manor = ASKED | {"glossary": "Haus\tmanor"}
+    asked = (
+        {"json": ASKED},
+        {"json": manor},
+        {"data": manor},
+        {"json": ASKED | {"glossary": "Haus"}},
+    )
+    plain, own, form, kept = [(await ask(app=app, **one)).json() for one in asked]
 
     assert plain["translatedText"] == "das house"
     assert own["translatedText"] == form["translatedText"] == "das manor"
@@ -35,9 +38,9 @@ async def test_a_request_has_terms_of_its_own():
 async def test_terms_of_a_request_are_added_to_those_sealed_with_the_model():
     own = Glossary({"Haus": ("hut",), "das": ("that",)}, DE_EN)
     scripted = scripted_translator(lambda text: text.replace("Haus", "house"))
-    async with client_of(serve_stand_in(replace(scripted, glossaries=(own,)))) as client:
-        plain = (await client.post("/translate", json=ASKED)).json()
-        asked = (await client.post("/translate", json=ASKED | {"glossary": "Haus\tmanor"})).json()
+    app = serve_stand_in(replace(scripted, glossaries=(own,)))
+    plain = (await ask(app=app, json=ASKED)).json()
+    asked = (await ask(app=app, json=ASKED | {"glossary": "Haus\tmanor"})).json()
     assert plain["translatedText"] == "that hut"
     assert asked["translatedText"] == "that manor"
 

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_core.server.detect import MOST
 from nmt_core.server.languages import name_language
-from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
 
 TEXT = {"q": "Ein Haus.", "source": "de", "target": "en"}
 
@@ -122,8 +122,7 @@ METHODS = [
 async def test_what_is_asked_as_documented_is_answered_so(path, fields, answer, form):
     if form != "json" and isinstance(fields["q"], list) and len(fields["q"]) == 1:
         pytest.skip("a form cannot tell one text from a list of one")
-    async with client_of(serve_stand_in()) as client:
-        given = await client.post(path, **{form: fields})
+    given = await ask(path, **{form: fields})
 
     assert (given.status_code, given.json()) == (200, answer)
     assert given.headers["Content-Type"] == "application/json"
@@ -137,16 +136,14 @@ async def test_what_is_asked_wrongly_is_told_in_the_documented_words(
 ):
     if form == "data" and fields.get("q") == []:
         pytest.skip("a form has no empty list")
-    async with client_of(serve_stand_in(**LIMITS)) as client:
-        given = await client.post(path, **{form: fields})
+    given = await ask(path, app=serve_stand_in(**LIMITS), **{form: fields})
 
     assert (given.status_code, given.json()) == (status, {"error": error})
 
 
 @in_a_loop
 async def test_every_refusal_is_in_the_description_of_its_route():
-    async with client_of(serve_stand_in()) as client:
-        routes = (await client.get("/openapi.json")).json()["paths"]
+    routes = (await ask("/openapi.json", method="GET")).json()["paths"]
 
     for path, _, status, _ in REFUSED:
         assert str(status) in routes[path]["post"]["responses"]
@@ -155,8 +152,7 @@ async def test_every_refusal_is_in_the_description_of_its_route():
 @pytest.mark.parametrize(("request_", "error"), FILES_REFUSED)
 @in_a_loop
 async def test_a_file_is_refused_in_the_documented_words(request_, error):
-    async with client_of(serve_stand_in()) as client:
-        given = await client.post("/translate_file", **request_)
+    given = await ask("/translate_file", **request_)
 
     assert (given.status_code, given.json()) == (400, {"error": error})
 
@@ -175,16 +171,14 @@ async def test_a_route_answers_its_methods_alone(path, allowed):
 
 @in_a_loop
 async def test_an_address_is_one_by_its_every_sign():
-    async with client_of(serve_stand_in()) as client:
-        given = [await client.post(path, json=TEXT) for path in ("/translate/", "/translat")]
+    given = [await ask(path, json=TEXT) for path in ("/translate/", "/translat")]
 
     assert all(one.status_code in (404, 405) for one in given)
 
 
 @in_a_loop
 async def test_health_says_one_word():
-    async with client_of(serve_stand_in()) as client:
-        given = await client.get("/health")
+    given = await ask("/health", method="GET")
 
     assert (given.status_code, given.json()) == (200, {"status": "ok"})
 
@@ -192,9 +186,7 @@ async def test_health_says_one_word():
 @in_a_loop
 async def test_the_api_describes_itself_to_programs():
     documented = {path for path, _ in METHODS} - {"/spec"}
-    async with client_of(serve_stand_in()) as client:
-        given = await client.get("/spec")
-        same = await client.get("/openapi.json")
+    given, same = [await ask(path, method="GET") for path in ("/spec", "/openapi.json")]
 
     assert given.json() == same.json()
     assert given.json()["openapi"].startswith("3.")
@@ -222,8 +214,7 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
 
 @in_a_loop
 async def test_languages_say_into_which_they_are_translated():
-    async with client_of(serve_stand_in()) as client:
-        given = (await client.get("/languages")).json()
+    given = (await ask("/languages", method="GET")).json()
 
     assert given == [
         {"code": "de", "name": "German", "targets": ["de", "en"]},
@@ -233,8 +224,8 @@ async def test_languages_say_into_which_they_are_translated():
 
 @in_a_loop
 async def test_settings_have_every_documented_field():
-    async with client_of(serve_stand_in(max_characters=7)) as client:
-        given = (await client.get("/frontend/settings")).json()
+    app = serve_stand_in(max_characters=7)
+    given = (await ask("/frontend/settings", app=app, method="GET")).json()
 
     language = {"source": {"code": "auto", "name": "Auto Detect"}}
     language["target"] = {"code": "en", "name": "English"}

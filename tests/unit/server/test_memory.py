@@ -8,6 +8,7 @@ from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.server.limits import read_keys
 from nmt_core.text.languages import Languages
+from tests.support import stand_in
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 ALL = MemoryScope(Languages(source="de", target="en"))
@@ -21,9 +22,8 @@ def memory(tmp_path):
     return made
 
 
-async def ask(app, path="/translate", **fields):
-    async with client_of(app) as client:
-        return (await client.post(path, json=ASKED | fields)).json()
+async def ask(app, **fields):
+    return (await stand_in.ask(app=app, json=ASKED | fields)).json()
 
 
 @in_a_loop
@@ -80,10 +80,8 @@ async def test_text_amid_markup_is_translated_by_the_model(memory):
 async def test_a_project_is_a_name(memory):
     app = serve_stand_in(memory=memory.path)
     body = json.dumps(ASKED | {"project": "half \ud800"})
-    async with client_of(app) as client:
-        given = await client.post(
-            "/translate", content=body, headers={"Content-Type": "application/json"}
-        )
+    kind = {"Content-Type": "application/json"}
+    given = await stand_in.ask(app=app, content=body, headers=kind)
     assert 400 == given.status_code
     assert "project must be string" in given.json()["error"]
     assert "at most 200 characters" in (await ask(app, project="a" * 201))["error"]

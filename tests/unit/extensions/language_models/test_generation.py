@@ -18,25 +18,6 @@ from nmt_core.extensions.language_models.units import WordUnit, learn_units
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.language_models import LSTM, TEXT, learnt
 
-P = np.array([0.4, 0.3, 0.2, 0.1])
-
-
-@pytest.mark.parametrize(
-    ("sampling", "expected"),
-    [
-        (TokenSampling(), P),
-        (TokenSampling(temperature=0), [1, 0, 0, 0]),
-        (TokenSampling(temperature=0.5), P**2 / (P**2).sum()),
-        (TokenSampling(top_k=2), [4 / 7, 3 / 7, 0, 0]),
-        (TokenSampling(top_p=0.6), [4 / 7, 3 / 7, 0, 0]),
-        (TokenSampling(top_p=0.1), [1, 0, 0, 0]),
-    ],
-)
-def test_what_is_drawn_from(sampling, expected):
-    [weights] = shape_distribution(torch.tensor(np.log(P))[None], sampling).numpy()
-
-    np.testing.assert_allclose(weights / weights.sum(), expected)
-
 
 @pytest.mark.parametrize("sampling", [TokenSampling(), TokenSampling(temperature=0)])
 def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
