@@ -319,10 +319,3 @@ def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
     metrics = json.loads((tmp_path / "metrics" / "download.json").read_text())
     assert sum(metrics["pairs"].values()) == len(GERMAN)
     assert "removed: empty_side" in done.stdout
-
-
-def test_the_stage_says_what_is_wrong_in_one_line(project):
-    done = project({"corpora": {"text": FILES}, "languages": LANGUAGES})
-
-    expected = "a.tsv does not exist; check the name and the folder\n"
-    assert (1, expected, "") == (done.returncode, done.stderr, done.stdout)

@@ -17,14 +17,19 @@ def running(app):
     return app.router.lifespan_context(app)
 
 
+async def send(app, *parts, ends=True, **more):
+    """Return a connection over which parts of a body were sent, and whether that was all."""
+    connection = Connection(app, **more)
+    for number, part in enumerate(parts, start=1):
+        connection.put(part, more=number < len(parts) or not ends)
+    async with running(app), asyncio.timeout(5):
+        await connection.run()
+    return connection
+
+
 @in_a_loop
 async def test_a_body_in_parts_is_put_together():
-    app = serve_stand_in()
-    async with running(app):
-        connection = Connection(app)
-        for number, byte in enumerate(HALLO):
-            connection.put(bytes([byte]), more=number < len(HALLO) - 1)
-        await connection.run()
+    connection = await send(serve_stand_in(), *(bytes([byte]) for byte in HALLO))
 
     assert (connection.status, b"HALLO" in connection.answer[1]["body"]) == (200, True)
 
@@ -47,11 +52,7 @@ async def test_who_trickles_is_sent_away():
 @in_a_loop
 async def test_a_body_without_end_is_cut_off():
     app = serve_stand_in(max_characters=100, max_texts=1)
-    async with running(app):
-        connection = Connection(app)
-        for _ in range(20):
-            connection.put(b" " * 1000, more=True)
-        await connection.run()
+    connection = await send(app, *[b" " * 1000] * 20, ends=False)
 
     assert connection.status == 413
     assert connection.parts.qsize() > 0
@@ -60,11 +61,7 @@ async def test_a_body_without_end_is_cut_off():
 @in_a_loop
 async def test_a_body_that_says_to_be_too_large_is_discarded_before_the_answer():
     app = serve_stand_in(max_characters=100, max_texts=1)
-    async with running(app):
-        connection = Connection(app, length=b"20000")
-        for number in range(20):
-            connection.put(b" " * 1000, more=number < 19)
-        await connection.run()
+    connection = await send(app, *[b" " * 1000] * 20, length=b"20000")
 
     assert (connection.status, connection.parts.qsize()) == (413, 0)
 
@@ -97,13 +94,8 @@ async def test_who_hangs_up_frees_the_place():
 @in_a_loop
 async def test_who_does_not_read_the_answer_is_given_up():
     app = serve_stand_in(StandIn(), read_seconds=0.1)
-    async with running(app):
-        connection = Connection(app, reads=False)
-        connection.put(HALLO)
-        async with asyncio.timeout(5):
-            await connection.run()
 
-    assert connection.answer == []
+    assert (await send(app, HALLO, reads=False)).answer == []
 
 
 @in_a_loop

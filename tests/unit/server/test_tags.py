@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from nmt_core.text.languages import Languages
-from tests.support.scripted import scripted_translator
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 from tests.support.tagged import NAMES, tagged_translator
 
@@ -44,13 +43,3 @@ async def test_a_tag_that_the_model_does_not_know_is_refused_in_a_sentence(tag):
     assert answer.status_code == of_file.status_code == 400
     assert "choose one of news, own, or none" in of_file.json()["error"]
     assert "tag" in answer.json()["error"]
-
-
-@in_a_loop
-async def test_a_model_without_tags_offers_none_and_refuses_any():
-    async with client_of(serve_stand_in(scripted_translator())) as client:
-        offered = (await client.get("/frontend/settings")).json()["models"][0]["tags"]
-        answer = await client.post("/translate", json=ASKED | {"tag": "own"})
-    assert offered == []
-    assert answer.status_code == 400
-    assert "no corpus that this model was trained on had a tag" in answer.json()["error"]

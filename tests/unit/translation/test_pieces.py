@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
-from nmt_core.base.errors import ConfigError
 from nmt_core.data.modifiers import Title
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.literals.checking import Breach
@@ -47,7 +46,7 @@ from nmt_core.translation.fitting import (
 from nmt_core.translation.flaws import FEWEST_COPIED, find_flaws, list_without_marks
 from nmt_core.translation.linking import link_translated
 from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.source_task import SourceTask, check_tag, copy_unknown, leave_tag
+from nmt_core.translation.source_task import SourceTask, copy_unknown, leave_tag
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
 from tests.support.tiny import tiny_translator
 
@@ -93,14 +92,6 @@ def test_a_task_leaves_the_tag_out_of_its_attention():
     assert SourceTask(Tokenized("x", ["x"]), [5, 2], []).leave_tag(found).attention is looks
     bare = Hypothesis((), 0.0, 0.0, ())
     assert SourceTask(Tokenized("x", ["x"], "own"), [5, 2], []).leave_tag(bare) is bare
-
-
-def test_a_tag_is_known_or_told():
-    assert check_tag("own", ("own", "news")) is None
-    with pytest.raises(ConfigError, match="there is no tag 'x'; choose one of own, news, or none"):
-        check_tag("x", ("own", "news"))
-    with pytest.raises(ConfigError, match="tag 'x' cannot be chosen, as no corpus"):
-        check_tag("x", ())
 
 
 @pytest.mark.parametrize("seen", [True, False])
