@@ -8,9 +8,10 @@ from safetensors.numpy import load_file
 
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
-from stages import download, embeddings, tokenize, vocabulary
+from stages import embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups
 from stages.configure.sections import build_all
+from tests.support.bringing import bring
 from tests.support.downloads import pack_europarl
 from tests.support.web_server import whole
 
@@ -96,13 +97,7 @@ def test_it_is_the_articles_text_with_the_vectors_words(site, tmp_path):
     values = apply_changes(compose_groups(["data=europarl_article"]), serve_text(site))
     settings = build_all(values, source="conf")
     place = {name: tmp_path / name for name in ("corpus", "vectors", "tokenizer", "tokenized")}
-    download.run(
-        settings["download"],
-        corpus=place["corpus"],
-        vectors=place["vectors"],
-        downloads=tmp_path / "downloads",
-        workers=settings["workers"],
-    )
+    bring(settings["download"], tmp_path)
     tokenize.run(
         settings["tokenize"],
         languages=("de", "en"),

@@ -231,6 +231,7 @@ def test_an_empty_line_of_train_is_only_counted(run, write):
 
 
 FILES = {"kind": "files", "train": {"source": "a.tsv"}}
+EUROPARL = {"kind": "europarl"}
 
 
 def test_vectors_are_downloaded_up_to_the_last_row(run, site, tmp_path, write):
@@ -270,17 +271,9 @@ def test_vectors_come_from_files(run, write, tmp_path):
             "de fr",
             ": corpora.text: the demo corpus has German (de)",
         ),
-        ({"kind": "europarl"}, "de no", ": corpora.text: EuroParl has any two of bg cs da"),
-        (
-            {"kind": "europarl", "url": "file:///etc"},
-            "de en",
-            ".corpora.text.url: must begin with http",
-        ),
-        (
-            {"kind": "europarl", "sha256": "abc"},
-            "de en",
-            ".corpora.text.sha256: must be 64 hexadecimal",
-        ),
+        (EUROPARL, "de no", ": corpora.text: EuroParl has any two of bg cs da"),
+        (EUROPARL | {"url": "file:///etc"}, "de en", ".corpora.text.url: must begin with http"),
+        (EUROPARL | {"sha256": "abc"}, "de en", ".corpora.text.sha256: must be 64 hexadecimal"),
         (FILES, "de/../.. en", ".languages.source: must be a language code"),
         ({"kind": "tmx"}, "de en", ".corpora.text.kind must be one of 'dates', 'demo', 'europarl'"),
     ],

@@ -68,19 +68,10 @@ TINY = [
     "evaluate.beam.stopping=fast",
     "evaluate.beam.max_length_factor=2.0",
 ]
+SHAPE = ["train.model.width=32", "train.model.heads=2", "train.schedule.learning_rate=0.01"]
 KINDS = {
-    "subwords": [
-        "tokenize.subwords.vocab_size=400",
-        "train.model.width=32",
-        "train.model.heads=2",
-        "train.schedule.learning_rate=0.01",
-    ],
-    "characters": [
-        "tokenize.kind=characters",
-        "train.model.width=32",
-        "train.model.heads=2",
-        "train.schedule.learning_rate=0.01",
-    ],
+    "subwords": ["tokenize.subwords.vocab_size=400", *SHAPE],
+    "characters": ["tokenize.kind=characters", *SHAPE],
     "words": [
         "model=transformer_article_lite",
         "embeddings.vectors.dimensions=20",

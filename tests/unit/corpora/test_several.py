@@ -175,32 +175,24 @@ def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
     assert texts["test"] == [("c", "d")]
 
 
+def one(**changes):
+    return {"one": changes}
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (
-            {"one": {"weight": -1.0}},
-            "corpora.one.weight must be greater than or equal to 0, got -1",
-        ),
-        ({"one": {"weight": 0.0}, "two": {"weight": 0.0}}, "every weight of corpora is 0"),
-        (
-            {"one": {"train_only": True}, "two": {"train_only": True}},
-            "nothing to validate and test",
-        ),
-        (
-            {"one": {"licence": ""}},
-            "corpora.one.licence is empty; of several corpora each needs one",
-        ),
-        ({"one": {"wieght": 1.0}}, "corpora.one.wieght is not a parameter; did you mean 'weight'"),
-        (
-            {"one": {"filter": {"max_word": 1}}},
-            "corpora.one.filter.max_word is not a parameter; did",
-        ),
-        ({"one": {"kind": "file"}}, "corpora.one.kind must be one of .*'files'.*, got 'file'"),
+        (one(weight=-1.0), "corpora.one.weight must be greater than or equal to 0, got -1"),
+        (one(weight=0.0) | {"two": {"weight": 0.0}}, "every weight of corpora is 0"),
+        (one(train_only=True) | {"two": {"train_only": True}}, "nothing to validate and test"),
+        (one(licence=""), "corpora.one.licence is empty; of several corpora each needs one"),
+        (one(wieght=1.0), "corpora.one.wieght is not a parameter; did you mean 'weight'"),
+        (one(filter={"max_word": 1}), "corpora.one.filter.max_word is not a parameter; did"),
+        (one(kind="file"), "corpora.one.kind must be one of .*'files'.*, got 'file'"),
         ({"Eins": {}}, "corpora.Eins: a corpus has a name of at most 40 lower-case letters"),
         ({"../x": {}}, "a corpus has a name"),
-        ({"one": {"tag": "my tag"}}, "a tag is a name of at most 40 letters.*got 'my tag'"),
-        ({"one": {"tag": "a\n"}}, "a tag is a name of at most 40 letters"),
+        (one(tag="my tag"), "a tag is a name of at most 40 letters.*got 'my tag'"),
+        (one(tag="a\n"), "a tag is a name of at most 40 letters"),
     ],
 )
 def test_what_cannot_be_meant_is_told(corpus, change, expected):

@@ -87,40 +87,24 @@ def read(data):
     }
 
 
+def paragraph(text, *runs, style="Normal", links=(), pictures=0):
+    """Return what is read of a paragraph of some runs, or of one."""
+    looks = {"BOLD": (True, None), "ITALIC WORDS": (None, True)}
+    shown = [(run, *looks.get(run, (None, None))) for run in runs or [text]]
+    return text, style, shown, [*links], pictures
+
+
 def test_text_is_translated_where_it_stands(letter):
+    runs = ["HELLO ", "BOLD", " AND ", "ITALIC WORDS", " HERE. SECOND ONE.", "\t", "A CELL"]
+    link = ("THIS PAGE", "http://x.y")
+
     assert read(shout(WordDocument(letter))) == {
         "paragraphs": [
-            ("MY BIG TITLE", "Heading 1", [("MY BIG TITLE", None, None)], [], 0),
-            (
-                "HELLO BOLD AND ITALIC WORDS HERE. SECOND ONE.\tA CELL",
-                "Normal",
-                [
-                    ("HELLO ", None, None),
-                    ("BOLD", True, None),
-                    (" AND ", None, None),
-                    ("ITALIC WORDS", None, True),
-                    (" HERE. SECOND ONE.", None, None),
-                    ("\t", None, None),
-                    ("A CELL", None, None),
-                ],
-                [],
-                0,
-            ),
-            (
-                "SEE THIS PAGE FOR MORE.",
-                "Normal",
-                [("SEE ", None, None), (" FOR MORE.", None, None)],
-                [("THIS PAGE", "http://x.y")],
-                0,
-            ),
-            (
-                "A PICTURE  AFTER IT.",
-                "Normal",
-                [("A PICTURE ", None, None), (" ", None, None), ("AFTER IT.", None, None)],
-                [],
-                1,
-            ),
-            ("- 1 -", "List Bullet", [("- 1 -", None, None)], [], 0),
+            paragraph("MY BIG TITLE", style="Heading 1"),
+            paragraph("".join(runs), *runs),
+            paragraph("SEE THIS PAGE FOR MORE.", "SEE ", " FOR MORE.", links=[link]),
+            paragraph("A PICTURE  AFTER IT.", "A PICTURE ", " ", "AFTER IT.", pictures=1),
+            paragraph("- 1 -", style="List Bullet"),
         ],
         "cells": ["CELL ONE", "", "", "CELL FOUR"],
         "header": "THE HEADER",
