@@ -231,7 +231,7 @@ def test_an_empty_line_of_train_is_only_counted(run, write):
 
 
 FILES = {"kind": "files", "train": {"source": "a.tsv"}}
-EUROPARL = {"kind": "europarl"}
+EUROPARL, DEMO = {"kind": "europarl"}, {"kind": "demo", "grammar": {}}
 
 
 def test_vectors_are_downloaded_up_to_the_last_row(run, site, tmp_path, write):
@@ -266,11 +266,7 @@ def test_vectors_come_from_files(run, write, tmp_path):
 @pytest.mark.parametrize(
     ("corpus", "languages", "expected"),
     [
-        (
-            {"kind": "demo", "grammar": {}},
-            "de fr",
-            ": corpora.text: the demo corpus has German (de)",
-        ),
+        (DEMO, "de fr", ": corpora.text: the demo corpus has German (de)"),
         (EUROPARL, "de no", ": corpora.text: EuroParl has any two of bg cs da"),
         (EUROPARL | {"url": "file:///etc"}, "de en", ".corpora.text.url: must begin with http"),
         (EUROPARL | {"sha256": "abc"}, "de en", ".corpora.text.sha256: must be 64 hexadecimal"),

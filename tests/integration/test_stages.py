@@ -137,21 +137,8 @@ def project(request, tmp_path_factory):
         "near_duplicates": {"pairs": 7, "examples": []},
         "corpus": describe_corpora(settings["download"]),
     }
-    measured["tokenize"] = tokenize.run(
-        settings["tokenize"],
-        languages=("de", "en"),
-        corpus=project.corpus,
-        tokenizer=project.tokenizer,
-        tokenized=project.tokenized,
-        workers=settings["workers"],
-    )
-    measured["vocabulary"] = vocabulary.run(
-        settings["vocabulary"],
-        tokenizer=project.tokenizer,
-        tokenized=project.tokenized,
-        vectors=project.vectors,
-        vocabulary=project.vocabulary,
-        workers=settings["workers"],
+    measured["tokenize"], measured["vocabulary"] = make_vocabulary(
+        project, folder, settings["tokenize"], settings["vocabulary"]
     )
     measured["embeddings"] = embeddings.run(
         settings["embeddings"],
@@ -191,6 +178,16 @@ def project(request, tmp_path_factory):
         export=project.export,
     )
     return project
+
+
+def make_vocabulary(project, folder, tokens, words, **more):
+    """Tokenize the corpus into a folder and make the vocabulary there."""
+    places = {name: folder / name for name in ("tokenizer", "tokenized")}
+    more |= {**places, "workers": project.settings["workers"]}
+    return (
+        tokenize.run(tokens, languages=("de", "en"), corpus=project.corpus, **more),
+        vocabulary.run(words, vectors=project.vectors, vocabulary=folder / "vocabulary", **more),
+    )
 
 
 def count_lines(folder):
@@ -297,30 +294,13 @@ def test_training_may_start_from_an_export(project, tmp_path):
     start = tmp_path / "initial_model"
     start.mkdir()
     copy_initial_model(bundle, start)
-    settings = project.settings
 
     [point] = without_learning(project, places={"initial_model": start}).history
     record = files.read_json(project.trained / "training.json")
     best = min(record["history"], key=lambda point: abs(point["step"] - record["best_step"]))
     assert point.validation_loss == pytest.approx(best["validation_loss"], rel=1e-4)
-    tokenize.run(
-        TokenizeParams(kind="initial_model"),
-        languages=("de", "en"),
-        corpus=project.corpus,
-        tokenizer=tmp_path / "tokenizer",
-        tokenized=tmp_path / "tokenized",
-        workers=settings["workers"],
-        initial_model=start,
-    )
-    vocabulary.run(
-        VocabularyParams(words="initial_model"),
-        tokenizer=tmp_path / "tokenizer",
-        tokenized=tmp_path / "tokenized",
-        vectors=project.vectors,
-        vocabulary=tmp_path / "vocabulary",
-        workers=settings["workers"],
-        initial_model=start,
-    )
+    tokens, words = TokenizeParams(kind="initial_model"), VocabularyParams(words="initial_model")
+    make_vocabulary(project, tmp_path, tokens, words, initial_model=start)
     for folder in ("tokenized", "vocabulary"):
         for path in (project.folder / folder).iterdir():
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()

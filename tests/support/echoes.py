@@ -20,6 +20,10 @@ class Answer(NamedTuple):
     source_tokens: Sequence[str] = ()
 
 
+DOUBTFUL = [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))]
+"""Translations that a person must look at."""
+
+
 class Echo:
     """Answers every line by a function of it, and notes what it was asked."""
 

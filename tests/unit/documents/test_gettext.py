@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.gettext import read_po_file
 from nmt_core.documents.placeholders import find_placeholders
-from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
+from tests.support.echoes import DOUBTFUL, Answer, Echo, garble, keep, shout, show_passages
 
 HEADER = r"""# A comment.
 msgid ""
@@ -125,10 +125,7 @@ def test_a_translation_is_read_back_by_polib():
     assert [entry.flags for entry in file] == [["c-format"], [], [], []]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))],
-)
+@pytest.mark.parametrize("answer", DOUBTFUL)
 def test_what_is_doubtful_is_fuzzy(answer):
     data = (head() + '#, c-format\nmsgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n').encode()
     good = Answer("x", confidence=0.5)

@@ -8,7 +8,7 @@ from lxml import etree
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.xliff import read_xliff_file
-from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
+from tests.support.echoes import DOUBTFUL, Answer, Echo, garble, keep, shout, show_passages
 
 CODES = ("en", "de")
 HEAD = '<?xml version="1.0"?>\n<!-- x -->'
@@ -26,17 +26,13 @@ UNITS = {
 }
 INLINE = {
     OLD: [
+        *(" Hello there", " &amp; ", "%s", "{n}", '<x id="1"/>', '<g id="2">a</g>', "<!-- c -->"),
         *(
-            " Hello there",
-            " &amp; ",
-            "%s",
-            "{n}",
-            '<x id="1"/>',
-            '<g id="2">a</g>',
             "&lt;i>so&lt;/i&gt;",
+            '<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>',
             "<![CDATA[x]]>",
+            '<ph id="4">code</ph>',
         ),
-        *('<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>', "<!-- c -->", '<ph id="4">code</ph>'),
         *('<mrk mtype="protected">Name</mrk>', '<g id="5">of <g id="6">you</g> now</g>', "\n  "),
         *('<bx id="7" rid="7"/>so<ex id="8" rid="7"/>', '<bpt id="9">x</bpt>'),
     ],
@@ -125,10 +121,7 @@ def test_whatever_is_answered_no_tag_or_placeholder_is_lost_or_doubled(file, see
 
 
 @both
-@pytest.mark.parametrize(
-    "answer",
-    [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))],
-)
+@pytest.mark.parametrize("answer", DOUBTFUL)
 def test_states_say_what_a_person_must_look_at(file, answer):
     data = file % ("", UNITS[file] % ("", "", "a", "") + UNITS[file] % ("", "", "b", ""))
     echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.5))

@@ -13,8 +13,14 @@ from nmt_core.evaluation.statistics.seeds import (
     compute_t_p_value,
     measure_seeds,
 )
-from nmt_core.evaluation.statistics.significance import average_seeds, compare_all, judge_over_seeds
-from tests.unit.evaluation.statistics.test_significance import ALSO_GOOD, BAD, GOOD, REFERENCES
+from nmt_core.evaluation.statistics.significance import average_seeds, judge_over_seeds
+from tests.unit.evaluation.statistics.test_significance import (
+    ALSO_GOOD,
+    BAD,
+    GOOD,
+    REFERENCES,
+    compare,
+)
 
 SENTENCES = 100
 REPETITIONS = 400
@@ -113,11 +119,10 @@ def test_what_never_varies_is_certain():
 
 def test_seeds_that_disagree_leave_a_difference_open_and_those_that_agree_do_not():
     """Of the same mean: by sentences alone both would be certain."""
-    amounts = {"metrics": ["bleu"], "language": "en", "resamples": 200, "trials": 400}
     systems = {"one": [GOOD, ALSO_GOOD, GOOD], "other": [BAD, BAD[::-1], BAD]}
-    [agree] = compare_all(systems, REFERENCES, REFERENCES, **amounts)
+    [agree] = compare(systems, "bleu")
     systems = {"one": [GOOD, REFERENCES, BAD], "other": [BAD, BAD[::-1], BAD]}
-    [disagree] = compare_all(systems, REFERENCES, REFERENCES, **amounts)
+    [disagree] = compare(systems, "bleu")
 
     assert max(agree.randomization, disagree.randomization) < 0.01
     assert agree.seeds == agree.seeds_holm == agree.p_value < 0.05
@@ -127,9 +132,7 @@ def test_seeds_that_disagree_leave_a_difference_open_and_those_that_agree_do_not
 
 def test_one_seed_is_judged_by_sentences_alone():
     systems = {"one": [GOOD], "other": [BAD], "third": [ALSO_GOOD]}
-    found = compare_all(
-        systems, REFERENCES, REFERENCES, metrics=["bleu"], language="en", resamples=200, trials=400
-    )
+    found = compare(systems, "bleu")
 
     assert {pair.seeds for pair in found} == {pair.seeds_holm for pair in found} == {None}
     assert all(pair.p_value == pair.randomization_holm for pair in found)
@@ -137,9 +140,7 @@ def test_one_seed_is_judged_by_sentences_alone():
 
 def test_p_values_over_seeds_are_corrected_for_the_number_of_pairs():
     systems = {"one": [GOOD, ALSO_GOOD], "other": [BAD, BAD[::-1]], "third": [REFERENCES, GOOD]}
-    found = compare_all(
-        systems, REFERENCES, REFERENCES, metrics=["chrf"], language="en", resamples=200, trials=200
-    )
+    found = compare(systems, "chrf", trials=200)
 
     smallest = min(found, key=lambda pair: pair.seeds)
     assert smallest.seeds_holm == pytest.approx(3 * smallest.seeds)

@@ -31,10 +31,13 @@ def noisy(share, seed):
 GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 
+def compare(systems, *metrics, trials=400):
+    settings = {"language": "en", "resamples": 200, "trials": trials}
+    return compare_all(systems, REFERENCES, REFERENCES, metrics=metrics, **settings)
+
+
 def between(**systems):
-    found = compare_all(
-        systems, REFERENCES, REFERENCES, metrics=METRICS, language="en", resamples=200, trials=400
-    )
+    found = compare(systems, *METRICS)
     return {(pair.metric, pair.first, pair.second): pair for pair in found}
 
 
