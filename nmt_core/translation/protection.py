@@ -5,7 +5,7 @@ start; numbers and the terms of a glossary are only where they did not come thro
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -120,8 +120,7 @@ class Protector:
         if not self.symbols and any(is_loss(breach) for one in best for breach in one.breaches):
             warn_of_loss()
         if wanting and most:
-            flawed = {n for n in wanting if any(map(is_flaw, best[n].breaches))}
-            self._try_again({n: given[n] for n in wanting}, flawed, translate, n_best, most, known)
+            self._try_again({n: given[n] for n in wanting}, translate, n_best, most, known)
         return [
             put_first(choose_kept(candidates), several)
             for candidates, several in zip(known, found, strict=True)
@@ -130,7 +129,6 @@ class Protector:
     def _try_again(
         self,
         lines: Mapping[int, ProtectedLine],
-        flawed: Collection[int],
         translate: SearchTexts,
         n_best: int,
         most: int,
@@ -138,11 +136,11 @@ class Protector:
     ) -> None:
         """Add other translations of lines to those that are known, more changed ones later.
 
-        Where one is sound, no more are looked for.
+        Where one is sound, no more are looked for, nor by searches without loops where the best has
+        no flaw as a whole.
 
         Args:
             lines: what to translate again, by number, as it was read at first.
-            flawed: the numbers of those whose translation as a whole is wrong.
             translate: see :meth:`translate`.
             n_best: translations of each that were looked at.
             most: see :meth:`translate`.
@@ -158,10 +156,11 @@ class Protector:
             *((changes, ways) for changes in WITHOUT_LOOPS for ways in (lines, changed)),
         ]
         for changes, ways in rounds:
+            breaches = {number: choose_kept(known[number]).breaches for number in ways}
             chosen = {
                 number: way
                 for number, way in ways.items()
-                if choose_kept(known[number]).breaches and (not changes or number in flawed)
+                if any(is_flaw(breach) or not changes for breach in breaches[number])
             }
             texts = [way.text for way in chosen.values()]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []

@@ -277,7 +277,7 @@ def test_a_strict_document_is_refused_and_not_left_as_it_was():
     """Its elements have other names, so that no text would be found."""
     text = '<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>'
 
-    assert "save it as" in refuse(make_archive(**{"word__document.xml": text}))
+    assert "save it as" in refuse(zipped(**{"word/document.xml": text}))
 
 
 def test_what_xml_cannot_hold_is_left_out(letter):

@@ -64,6 +64,23 @@ def test_what_loops_is_searched_again_without_repetitions(sound, again):
     assert searched == [(2, 0), (1, 0), *((1, size) for size in again)]
 
 
+def test_what_loops_with_symbols_alone_is_searched_again_without_repetitions():
+    own = scripted_translator()
+
+    def search(requests, asked, **options):
+        own.engine.scripts = (str if asked.no_repeat_ngram_size else write_badly,)
+        return plain(requests, asked, **options)
+
+    def write_badly(text):
+        return "so" if "94" in text else f"{text} so so so"
+
+    plain = type(own.engine).search.__get__(own.engine)
+    own.engine.search = search
+    [[best]] = own.search(["94 und 17"])
+
+    assert (best.text, best.breaches) == ("94 und 17", ())
+
+
 def test_what_still_loops_is_flagged_once_and_not_for_its_source():
     [[best]] = scripted_translator(lambda _: "so so so").search(["das Haus"])
     assert [(flaw.kind, flaw.problem) for flaw in best.breaches] == [("sentence", "looping")]
