@@ -22,6 +22,7 @@ from nmt_core.training.initial import load_initial_model
 from stages import download
 from stages.configure import refresh
 from stages.params import DownloadParams, ExportParams
+from stages.registry.settings import PromotionParams
 from stages.registry.versions import RegistryAwayError
 from tests.support.tiny import MODEL, export, tiny_translator
 
@@ -120,7 +121,8 @@ class RegistryOfOne:
 def test_a_renewal_pins_the_champion_of_now(monkeypatch, champion, pinned, found, said):
     monkeypatch.setattr(refresh, "Registry", lambda _: RegistryOfOne(champion))
     given = params(kind="champion", sha256=pinned)
-    fresh, sentences = refresh.refresh_pins({"download": given, "export": ExportParams()})
+    others = {"export": ExportParams(), "promotion": PromotionParams()}
+    fresh, sentences = refresh.refresh_pins({"download": given, **others})
 
     assert fresh["download"].initial_model == ChampionModel(kind="champion", sha256=found)
     assert len(sentences) == said
