@@ -45,7 +45,7 @@ def find_added_numbers(
     languages: tuple[str, str],
     kinds: Sequence[LiteralKind] = KINDS,
 ) -> list[Breach]:
-    """Return the numbers of a translation that its source does not say; none of most languages.
+    """Return the numbers of a translation that its source does not say.
 
     Args:
         source: a line.
@@ -54,10 +54,10 @@ def find_added_numbers(
             first is not known.
         kinds: what to look for in the translation.
     """
-    if not DIGIT.search(translation) or load_spelling(languages[0]) is None:
+    digits = list_digits(source)
+    if list_digits(translation) <= digits or load_spelling(languages[0]) is None:
         return []
     said = {ONE, *group_by_value(find_literals(source, languages[0]), languages[0])}
-    digits = list_digits(source)
     written = group_by_value(find_literals(translation, languages[1], kinds), languages[1])
     others = (
         (value, literals[0].text)

@@ -156,11 +156,10 @@ class Protector:
             *((changes, ways) for changes in WITHOUT_LOOPS for ways in (lines, changed)),
         ]
         for changes, ways in rounds:
-            breaches = {number: choose_kept(known[number]).breaches for number in ways}
             chosen = {
                 number: way
                 for number, way in ways.items()
-                if any(is_flaw(breach) or not changes for breach in breaches[number])
+                if any(is_flaw(one) or not changes for one in choose_kept(known[number]).breaches)
             }
             texts = [way.text for way in chosen.values()]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []

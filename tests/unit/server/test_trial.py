@@ -127,14 +127,18 @@ def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
     assert tried == {"folder": FOLDER, "gave_way": True, **options}
 
 
-def test_whoever_serves_has_models_tried(monkeypatch, tmp_path):
-    """``nmt serve``, and the server of the registry's champion."""
+@pytest.fixture
+def served(monkeypatch):
+    """What ``nmt serve`` and the server of the registry's champion were to serve."""
     served = []
     monkeypatch.setattr("nmt_core.cli.serve.serve_models", lambda *given, **_: served.append(given))
     monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
     known = SimpleNamespace(champion=lambda: "1", name="nmt-de-en")
     monkeypatch.setattr(registry, "open_registry", lambda _: known)
+    return served
 
+
+def test_whoever_serves_has_models_tried(served, tmp_path):
     for app, arguments in (
         (cli.app, ["serve", "--model", str(tmp_path)]),
         (registry.app, ["serve"]),
@@ -145,13 +149,8 @@ def test_whoever_serves_has_models_tried(monkeypatch, tmp_path):
     assert [trial.load_tried] * 2 == [load.func for load in loads]
 
 
-def test_whoever_serves_takes_files_of_the_operator(monkeypatch, tmp_path):
+def test_whoever_serves_takes_files_of_the_operator(served, tmp_path):
     """A path is no JSON: ``nmt serve --memory`` must not be refused for being given one."""
-    served = []
-    monkeypatch.setattr("nmt_core.cli.serve.serve_models", lambda *given, **_: served.append(given))
-    monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
-    known = SimpleNamespace(champion=lambda: "1", name="nmt-de-en")
-    monkeypatch.setattr(registry, "open_registry", lambda _: known)
     files = {name: tmp_path / name for name in ("memory", "corrections", "shadow")}
     options = [f"--{name}={path}" for name, path in files.items()]
 
