@@ -1,16 +1,13 @@
 """Whether the literals of a line stand in its translation, as often, in the target's form."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import Literal as OneOf
 from typing import NamedTuple
 
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import Literal, LiteralKind
-
-SAME_UNITS = {"US$": "$"}
-"""Signs that say the same."""
-
+from nmt_core.literals.units import names_unit, normalize_unit
 
 Problem = OneOf["missing", "repeated", "unit", "added", "looping", "empty", "too long", "copied"]
 
@@ -25,7 +22,7 @@ class Breach(NamedTuple):
     expected: str
     """The literal as the translation should have it; nothing where it should not be there."""
     problem: Problem
-    """Whether the translation has a literal less often, more often, beside another unit, or of its
+    """Whether the translation has a literal less often, more often, without its unit, or of its
     own; or is one that repeats some words again and again, is empty, was cut off, or is its
     source."""
 
@@ -67,10 +64,13 @@ def check_found(
     there = find_literals(translation, languages[1], kinds)
     sound = [o for o in there if o.kind.is_form_of(o.text, languages[1]) or o.text in foreign]
     written = group_by_value(sound, languages[1])
+    units = {normalize_unit(one.unit) for one in there}
     breaches = []
     for value, literals in group_by_value(wanted, languages[0]).items():
         kept = written.get(value, [])
         problem = judge_literals(literals, kept)
+        if problem is None and loses_unit(literals, kept, translation, units):
+            problem = "unit"
         if problem and not (problem == "repeated" and literals[0].kind.may_repeat):
             first = literals[min(len(kept), len(literals) - 1)]
             expected = first.kind.write(first.text, *languages)
@@ -90,7 +90,29 @@ def judge_literals(
 
 def list_units(literals: Iterable[Literal]) -> list[str]:
     """Return the units beside literals, in alphabetical order."""
-    return sorted(SAME_UNITS.get(literal.unit, literal.unit) for literal in literals)
+    return sorted(normalize_unit(literal.unit) for literal in literals)
+
+
+def loses_unit(
+    source: Sequence[Literal], target: Sequence[Literal], translation: str, units: Container[str]
+) -> bool:
+    """Tell whether a unit beside literals is nowhere in a translation, by its sign or in words.
+
+    One sign may serve several numbers, as in *3 to 5%*.
+
+    Args:
+        source: literals of equal value in the source.
+        target: those in the translation.
+        translation: all of it.
+        units: all that stand beside literals of it.
+    """
+    wanted = {unit for one in source if (unit := normalize_unit(one.unit))}
+    return any(
+        unit not in units
+        and (unit.isalpha() or unit not in translation)
+        and not any(names_unit(translation, one, unit) for one in target)
+        for unit in wanted
+    )
 
 
 def group_by_value(literals: Iterable[Literal], language: str) -> dict[Hashable, list[Literal]]:

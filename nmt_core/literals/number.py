@@ -9,9 +9,7 @@ from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat, find_number_format
-
-SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
-"""Spaces that group digits in any language; a plain one does where all groups are of three."""
+from nmt_core.literals.units import SPACES, find_unit
 
 APOSTROPHES = "'’"
 """Group digits in any language, as in Switzerland."""
@@ -32,17 +30,8 @@ _NUMBER = regex.compile(
     r"(?:\p{Nd}{1,3}(?: \p{Nd}{3})+(?:[.,]\p{Nd}+)?(?![\p{Nd}])"
     rf"|\p{{Nd}}+(?:[.,{APOSTROPHES}٫٬{SPACES[1:]}]\p{{Nd}}+)*)"
 )
-_UNIT = (
-    r"%|‰|°[CF]?|(?:US\$|\p{Sc})(?!\p{Nd})|"
-    r"(?:km/h|m/s|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|[kMGT]?bit/s|"
-    r"[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
-)
-_UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
-_UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
 _SEPARATOR = regex.compile(r"\D")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
-LONGEST_UNIT = 8
-"""Characters beside a number in which its unit is looked for."""
 
 
 class Number(LiteralKind):
@@ -56,7 +45,8 @@ class Number(LiteralKind):
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
         del language
         for match in _NUMBER.finditer(line) if DIGIT.search(line) else ():
-            yield LiteralSpan(*match.span(), find_unit(line, *match.span()))
+            unit = find_unit(line, *match.span())
+            yield LiteralSpan(*match.span(), line[unit.start : unit.end] if unit else "")
 
     @override
     def read(self, text: str, language: str) -> Hashable:
@@ -128,11 +118,3 @@ def is_grouped(groups: list[str]) -> bool:
     if len(groups) == 1:
         return True
     return _SIZES.fullmatch(" ".join(str(len(group)) for group in groups)) is not None
-
-
-def find_unit(line: str, start: int, end: int) -> str:
-    """Return the sign of a unit or currency beside a number, or nothing."""
-    if after := _UNIT_AFTER.match(line, end, end + LONGEST_UNIT):
-        return str(after[1])
-    before = _UNIT_BEFORE.search(line, max(0, start - LONGEST_UNIT), start)
-    return str(before[1]) if before else ""

@@ -127,8 +127,8 @@ class Check(Body):
     expected: str
     """As the translation should have it; nothing where it should not be there."""
     problem: Problem
-    """Whether it stands there less often, more often, beside another unit, or though the source
-    does not say it; or whether the whole translation goes in circles, is empty, was cut off, or is
+    """Whether it stands there less often, more often, without its unit, or though the source does
+    not say it; or whether the whole translation goes in circles, is empty, was cut off, or is
     its source."""
 
 

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from nmt_core.decoding.settings import SearchConfig
 from nmt_core.literals.added_numbers import find_added_numbers
+from nmt_core.literals.amount import Amount
 from nmt_core.literals.checking import Breach, check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
+from nmt_core.literals.number import Number
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
@@ -147,7 +149,10 @@ class Protector:
             known: translations of all lines.
         """
         mended: list[tuple[int, Translation]] = []
-        masked = {number: self._mask_all(line) for number, line in lines.items()}
+        masked = {
+            number: self._mask_all(line, choose_kept(known[number]).breaches)
+            for number, line in lines.items()
+        }
         changed = {n: way for n, way in masked.items() if way.text.line != lines[n].text.line}
         plain = {n: line for n, line in lines.items() if most > n_best or n not in changed}
         rounds: list[tuple[Mapping[str, int], Mapping[int, ProtectedLine]]] = [
@@ -189,10 +194,13 @@ class Protector:
         lost = check_found(given.literals, text, codes, kinds)
         return [*lost, *find_added_numbers(given.line, text, codes, kinds)]
 
-    def _mask_all(self, plain: ProtectedLine) -> ProtectedLine:
-        """Return a line with symbols for all of its literals."""
-        found = self._protect(plain.line, plain.literals, symbols_for_all=True)
-        return found._replace(text=replace(found.text, tag=plain.text.tag))
+    def _mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
+        """Return a line with symbols for all of its literals, lost numbers with their units."""
+        lost = {breach.text for breach in breaches if breach.kind == Number.name}
+        kinds = [*(one for one in self.kinds if one.name != Number.name), Amount(lost), Number()]
+        literals = find_literals(plain.line, self.languages.source, kinds)
+        found = self._protect(plain.line, literals, symbols_for_all=True)
+        return found._replace(literals=plain.literals, text=replace(found.text, tag=plain.text.tag))
 
     def _finish(
         self, given: Sequence[ProtectedLine], found: Sequence[Sequence[Translation]]

@@ -97,6 +97,28 @@ def test_symbols_stand_for_numbers_where_no_hypothesis_keeps_them():
     assert "94" in best.tokens
 
 
+@pytest.mark.parametrize(
+    ("line", "drop", "written"),
+    [
+        ("das kostet 12,50 €", "€", "das kostet €12.50"),
+        ("mit 5 % Rabatt, nicht 5", "%", "mit 5% Rabatt, nicht 5"),
+        ("bei 37,5 °C", "°C37,", "bei 37.5 °C"),
+        ("5 %s und 6 €", "€", "5 %s und €6"),
+    ],
+)
+def test_a_symbol_stands_for_a_number_with_its_unit_where_that_was_lost(line, drop, written):
+    signs = str.maketrans(dict.fromkeys(drop, ""))
+    [[best]] = scripted_translator(lambda text: text.translate(signs)).search([line])
+    assert (best.text, best.breaches) == (written, ())
+
+
+def test_a_unit_that_is_nowhere_is_told_where_no_symbol_can_stand_for_it():
+    own = scripted_translator(lambda _: "x 10 11 12 13 14 15 16 17 18 19 5 x")
+    numbers = " ".join(f"{number} und" for number in range(10, 20))
+    [[best]] = own.search([f"{numbers} 5 €"])
+    assert [(one.text, one.problem) for one in best.breaches] == [("5", "unit")]
+
+
 def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_said():
     own = scripted_translator()
     line = " ".join(f"{{x{number}}}" for number in range(12))

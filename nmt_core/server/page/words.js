@@ -121,6 +121,7 @@ const FLAWS = {
 /** Return in words what is wrong with a translation. */
 export function describeCheck({ text, problem }) {
   if (problem in FLAWS) return `a sentence ${FLAWS[problem]}`;
+  if (problem === "unit") return `the unit of ${text} did not come through`;
   return problem === "added" ? `${text} is not in the source` : `${text} did not come through`;
 }
 

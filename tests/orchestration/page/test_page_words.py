@@ -258,6 +258,7 @@ def test_terms_that_contradict_each_other_are_told(page):
     ("problem", "told"),
     [
         ("missing", "94 did not come through"),
+        ("unit", "the unit of 94 did not come through"),
         ("added", "94 is not in the source"),
         ("looping", "a sentence goes in circles"),
         ("empty", "a sentence is empty"),

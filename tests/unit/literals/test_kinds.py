@@ -13,11 +13,12 @@ from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
 from nmt_core.literals.masking import Masked, insert_word, mask, repair, restore
 from nmt_core.literals.names import Code, Email, OwnPattern, Placeholder, WebAddress
-from nmt_core.literals.number import LONGEST_UNIT, Number, find_unit, parse_as, to_ascii
+from nmt_core.literals.number import Number, parse_as, to_ascii
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat
 from nmt_core.literals.stems import find_stem, split_words, stem_words
 from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.terms import has_fitting_case, match_case
+from nmt_core.literals.units import LONGEST_UNIT, find_unit
 
 
 def found(kind, line, language="de"):
@@ -232,17 +233,22 @@ def test_a_number_begins_at_no_letter_and_has_a_sign_where_nothing_stands_before
     assert found(Number(), line) == numbers
 
 
+def unit_of(line):
+    at = line.index("5")
+    unit = find_unit(line, at, at + 1)
+    return line[unit.start : unit.end] if unit else ""
+
+
 def test_a_unit_stands_right_beside_its_number_the_one_behind_first():
     for before, after in product(("", "$", "$ ", "US$ ", "$  "), ("", "%", " km", "  km", "km/h")):
         line = f"{before}5{after}"
         behind = "" if after.startswith("  ") else after.strip()
         ahead = "" if before.endswith("  ") else before.strip()
-        start = len(before)
-        assert find_unit(line, start, start + 1) == (behind or ahead)
+        assert unit_of(line) == (behind or ahead)
     longest = "Mbit/s"
     assert len(longest) < LONGEST_UNIT
-    assert find_unit(f"5 {longest}", 0, 1) == longest
-    assert find_unit("US$ 5 kg", 4, 5) == "kg"
+    assert unit_of(f"5 {longest}") == longest
+    assert unit_of("US$ 5 kg") == "kg"
 
 
 def literals(*units):

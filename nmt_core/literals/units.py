@@ -1,0 +1,83 @@
+"""Signs of units and currencies beside numbers, and the words that stand for them."""
+
+import regex
+
+from nmt_core.literals.kind import Literal, LiteralSpan
+
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+"""Spaces between a number and its unit, and in numbers, where a plain one groups threes alone."""
+
+SAME_UNITS = {"US$": "$", "m²": "m2", "m³": "m3", "m/s²": "m/s2"}
+"""Signs that say the same."""
+
+LONGEST_UNIT = 8
+"""Characters beside a number in which its unit is looked for."""
+
+CURRENCY = regex.compile(r"US\$|\p{Sc}")
+
+_UNIT = (
+    r"%|‰|°[CF]?|(?:US\$|\p{Sc})(?!\p{Nd})|"
+    r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
+    r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
+)
+_UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
+_UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
+
+_DEGREES = (
+    r"celsi|cels[ij]|celz|цельс|gra[adu]|grá[du]|grād|degr|stup|stop|aste|kraad|derece|laips|fok|βαθ|"
+    r"μοίρ|град|度"
+)
+_NAMES = {
+    "%": r"per ?c[ei]nt|p[eo]r ?cien|por ?cent|pour ?cent|pro[csz]+en|prósent|protsent|odst|posto|"
+    r"százal|yüzde|τοι[σς] ?εκατ|процен|відсот|パーセント|百分",
+    "€": r"e[uúv]ro?(?!o?p)|eir[aou]|e[uv]r[aei]|ewro|ευρ(?!ω?π)|ев?вро(?!п)|евр[ао](?!п)|"
+    r"євро(?!п)|ユーロ|欧元",
+    "$": r"usd|dol|dól|dalir|dalur|δολ|дол|ドル|美元",
+    "£": r"gbp|pou?nd|pund|pfund|punt|funt|font|lib[er]|libier|nael|livre|lir[ae]|sterl|svar|mārc|"
+    r"фунт|лир|λίρ|ポンド|英镑",
+    "°": _DEGREES,
+    "°C": _DEGREES,
+    "°F": rf"fahr|{_DEGREES}",
+}
+"""What words for some units begin with, in lower case, in languages of Europe and a few others: of
+other languages, the sign alone counts."""
+_NAMES_OF = {
+    sign: regex.compile(rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{Greek}}])(?:{names})")
+    for sign, names in _NAMES.items()
+}
+
+_WORDS_BEHIND = 3
+"""Words behind a number among which that of its unit stands, such as *square metres*."""
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_LATIN = regex.compile(r"\p{Latin}")
+
+
+def find_unit(line: str, start: int, end: int) -> LiteralSpan | None:
+    """Return where the sign of a unit or currency stands beside a number; None if there is none."""
+    match = _UNIT_AFTER.match(line, end, end + LONGEST_UNIT)
+    match = match or _UNIT_BEFORE.search(line, max(0, start - LONGEST_UNIT), start)
+    return LiteralSpan(*match.span(1)) if match else None
+
+
+def normalize_unit(sign: str) -> str:
+    """Return the one of the signs that say the same."""
+    return SAME_UNITS.get(sign, sign)
+
+
+def names_unit(line: str, number: Literal, sign: str) -> bool:
+    """Tell whether a line says a unit in words.
+
+    The words for a sign such as ``€`` may stand anywhere; others begin as their units do, and stand
+    behind the number.
+
+    Args:
+        line: text of any language.
+        number: a literal in it.
+        sign: of a unit, see :func:`normalize_unit`.
+    """
+    if not sign[0].isalpha():
+        names = _NAMES_OF.get(sign)
+        return names is not None and names.search(line.casefold()) is not None
+    behind = _WORD.findall(line, number.end)[:_WORDS_BEHIND]
+    initial = sign[0].replace("µ", "m").casefold()
+    return any(one[0].casefold() == initial or not _LATIN.match(one) for one in behind)
