@@ -23,19 +23,22 @@ ZEROS_OF_A_NAME = 3
 """So many digits, led by a zero, are a name and no value: an area code, an agent."""
 
 DIGIT = regex.compile(r"\p{Nd}")
+_FRACTION = "[¼-¾⅐-⅞]"
 
 _NUMBER = regex.compile(
     r"(?<![\p{L}\p{M}\p{Nd}_])"
     rf"(?:(?<![^\s(\[/=])[+\-{MINUS}](?=\p{{Nd}}))?"
-    r"(?:\p{Nd}{1,3}(?: \p{Nd}{3})+(?:[.,]\p{Nd}+)?(?![\p{Nd}])"
+    rf"(?:(?:\p{{Nd}}+ ?)?{_FRACTION}"
+    r"|\p{Nd}{1,3}(?: \p{Nd}{3})+(?:[.,]\p{Nd}+)?(?![\p{Nd}])"
     rf"|\p{{Nd}}+(?:[.,{APOSTROPHES}٫٬{SPACES[1:]}]\p{{Nd}}+)*)"
 )
+_SIGNIFICANT = regex.compile(rf"\p{{Nd}}|{_FRACTION}")
 _SEPARATOR = regex.compile(r"\D")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 
 
 class Number(LiteralKind):
-    """Numbers with their signs and separators; units beside them are compared, too."""
+    """Numbers with their signs and separators, and fractions such as ½; units beside them count."""
 
     name = "number"
     symbol_class = "number"
@@ -44,7 +47,7 @@ class Number(LiteralKind):
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
         del language
-        for match in _NUMBER.finditer(line) if DIGIT.search(line) else ():
+        for match in _NUMBER.finditer(line) if _SIGNIFICANT.search(line) else ():
             unit = find_unit(line, *match.span())
             yield LiteralSpan(*match.span(), line[unit.start : unit.end] if unit else "")
 
@@ -54,7 +57,7 @@ class Number(LiteralKind):
         if len(digits) >= ZEROS_OF_A_NAME and digits.isdecimal() and digits.startswith("0"):
             return digits
         value = parse_number(digits, find_number_format(language))
-        return digits if value is None else value
+        return digits.replace(" ", "") if value is None else value
 
     @override
     def is_form_of(self, text: str, language: str) -> bool:
