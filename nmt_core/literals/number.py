@@ -23,16 +23,17 @@ ZEROS_OF_A_NAME = 3
 """So many digits, led by a zero, are a name and no value: an area code, an agent."""
 
 DIGIT = regex.compile(r"\p{Nd}")
-_FRACTION = "[¼-¾⅐-⅞]"
+FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+"""Signs that all languages write alike."""
 
 _NUMBER = regex.compile(
     r"(?<![\p{L}\p{M}\p{Nd}_])"
     rf"(?:(?<![^\s(\[/=])[+\-{MINUS}](?=\p{{Nd}}))?"
-    rf"(?:(?:\p{{Nd}}+ ?)?{_FRACTION}"
+    rf"(?:(?:\p{{Nd}}+ ?)?[{FRACTIONS}]"
     r"|\p{Nd}{1,3}(?: \p{Nd}{3})+(?:[.,]\p{Nd}+)?(?![\p{Nd}])"
     rf"|\p{{Nd}}+(?:[.,{APOSTROPHES}٫٬{SPACES[1:]}]\p{{Nd}}+)*)"
 )
-_SIGNIFICANT = regex.compile(rf"\p{{Nd}}|{_FRACTION}")
+_SIGNIFICANT = regex.compile(rf"\p{{Nd}}|[{FRACTIONS}]")
 _SEPARATOR = regex.compile(r"\D")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 
@@ -61,7 +62,9 @@ class Number(LiteralKind):
 
     @override
     def is_form_of(self, text: str, language: str) -> bool:
-        return parse_as(to_ascii(text), find_number_format(language)) is not None
+        return text[-1] in FRACTIONS or (
+            parse_as(to_ascii(text), find_number_format(language)) is not None
+        )
 
     @override
     def write(self, text: str, source: str, target: str) -> str:
