@@ -10,13 +10,15 @@ SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 SAME_UNITS = {"US$": "$", "m²": "m2", "m³": "m3", "m/s²": "m/s2"}
 """Signs that say the same."""
 
-LONGEST_UNIT = 8
+LONGEST_UNIT = 12
 """Characters beside a number in which its unit is looked for."""
 
 CURRENCY = regex.compile(r"US\$|\p{Sc}")
+_THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
+"""What stands between a number and a currency for thousands, millions and so on."""
 
 _UNIT = (
-    r"%|‰|°[CF]?|(?:US\$|\p{Sc})(?!\p{Nd})|"
+    rf"%|‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:US\$|\p{{Sc}})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
 )
@@ -60,8 +62,10 @@ def find_unit(line: str, start: int, end: int) -> LiteralSpan | None:
 
 
 def normalize_unit(sign: str) -> str:
-    """Return the one of the signs that say the same."""
-    return SAME_UNITS.get(sign, sign)
+    """Return the one of the signs that say the same; thousands of a currency may be said anyhow."""
+    currency = CURRENCY.search(sign)
+    alone = currency[0] if currency else sign
+    return SAME_UNITS.get(alone, alone)
 
 
 def names_unit(line: str, number: Literal, sign: str) -> bool:

@@ -42,6 +42,8 @@ def test_an_amount_is_a_number_with_the_sign_beside_it(line, numbers, found):
         ("+3 €", "nl", "+€\N{NO-BREAK SPACE}3"),
         ("$ 5", "fr", "5\N{NO-BREAK SPACE}$"),
         ("5 %", "en", "5%"),
+        ("3,5 Mio. €", "en", "3.5 Mio. €"),
+        ("2 k$", "fr", "2 k$"),
         ("5%", "sv", "5\N{NO-BREAK SPACE}%"),
         ("5 ‰", "tr", "‰5"),
         ("5 %", "es-MX", "5%"),

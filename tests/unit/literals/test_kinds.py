@@ -245,7 +245,7 @@ def test_a_unit_stands_right_beside_its_number_the_one_behind_first():
         behind = "" if after.startswith("  ") else after.strip()
         ahead = "" if before.endswith("  ") else before.strip()
         assert unit_of(line) == (behind or ahead)
-    longest = "Mbit/s"
+    longest = "Mrd. US$"
     assert len(longest) < LONGEST_UNIT
     assert unit_of(f"5 {longest}") == longest
     assert unit_of("US$ 5 kg") == "kg"
