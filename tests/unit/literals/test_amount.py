@@ -92,7 +92,13 @@ def test_words_for_a_unit_are_known_in_languages_of_europe(language):
 
 
 def test_what_only_looks_like_the_word_for_a_unit_is_none():
-    for line in ("5 in Europe", "5 of the European Union", "5 в Европе", "5 in Evropa"):
+    for line in (
+        "5 in Europe",
+        "5 of the European Union",
+        "5 в Европе",
+        "5 in Evropa",
+        "5 neurons",
+    ):
         assert not names_unit(line, FIVE, "€"), line
     assert not names_unit("5 in a box of wood, kilometres away", FIVE, "km")
     assert names_unit("5 square kilometres", FIVE, "km")

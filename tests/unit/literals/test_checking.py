@@ -18,6 +18,7 @@ KEPT = [
     ("9 km, 5 km/h und 2 m²", "9 kilometres, 5 kilometres per hour, and 2 square metres"),
     ("7 µg und 2 m/s²", "7 micrograms and 2 m/s2"),
     ("3 % bis 5 %", "3 to 5%"),
+    ("2 m² und 3 m³", "2 m2 and 3 m3"),
     ("3 Mio. € und 4 Mrd. US$", "€3 million and 4 billion dollars"),
     ("½ Tasse und 2 ½ l", "½ cup and 2½ litres"),
     ("5 km", "5 километров"),
