@@ -1,7 +1,13 @@
 """Records of translations, as ``nmt translate`` writes them, and its warnings."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
+import typer
+
+from nmt_core.cli.lines import show_progress
+from nmt_core.cli.translate_options import Beginnings, Keep, Search
 from nmt_core.literals.checking import Breach
 from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.confidence import is_unlike_training
@@ -12,6 +18,42 @@ MOST_NUMBERS = 10
 
 UNKNOWN = "never read in training, so that nobody can tell whether the translation is good"
 """Said of words."""
+
+
+def write_translations(
+    portions: Iterable[list[str]],
+    search: Search,
+    beginnings: Beginnings,
+    write: Callable[[int, list[Translation]], Iterable[str]],
+    flag_below: float,
+    keep: Keep,
+) -> None:
+    """Translate lines portion by portion, to standard output.
+
+    Args:
+        portions: the lines.
+        search: translates them.
+        beginnings: prefixes of the translations.
+        write: makes records of the number of a line and its translations.
+        flag_below: the confidence below which a line is named.
+        keep: takes each line with its translations, for their links.
+    """
+    numbers = count(1)
+    with show_progress() as advance:
+        for portion in portions:
+            best: dict[int, Translation] = {}
+            found_all = search(portion, beginnings.next(len(portion)))
+            for line, translations in zip(portion, found_all, strict=True):
+                number = next(numbers)
+                keep(line, translations)
+                for record in write(number, translations):
+                    sys.stdout.buffer.write(f"{record}\n".encode())
+                best[number] = translations[0]
+            sys.stdout.buffer.flush()
+            for warning in warn_of_lines(best, flag_below=flag_below):
+                typer.echo(warning, err=True)
+            advance(len(portion))
+    beginnings.end()
 
 
 def format_records(

@@ -1,10 +1,7 @@
 """``nmt translate``: lines in, translations out."""
 
-import sys
-from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import count
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated
@@ -12,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import await_lines, decode_argument, show_progress
+from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.cli.options import (
     Device,
     EngineName,
@@ -23,7 +20,7 @@ from nmt_core.cli.options import (
     Threads,
     open_translator,
 )
-from nmt_core.cli.records import format_records, warn_of_lines
+from nmt_core.cli.records import format_records, write_translations
 from nmt_core.cli.translate_options import (
     FLAG_BELOW,
     FUSION_WEIGHT,
@@ -33,12 +30,13 @@ from nmt_core.cli.translate_options import (
     SearchOptions,
     choose_flag,
     fuse_named_model,
+    keeps_whole,
+    open_approved,
     recall_first,
     refuse_in_conversation,
     wants_documents,
 )
 from nmt_core.documents.formats import FORMATS, REVIEW_BELOW
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 
@@ -131,10 +129,16 @@ def translate(
             help="Aligner of nmt align for --alignments. \\[default: the model's attention]",
         ),
     ] = None,
+    whole_lines: Annotated[
+        bool,
+        typer.Option(
+            "--whole-lines", help="Translate a line as it is, even if it has several sentences."
+        ),
+    ] = False,
     paragraphs: Annotated[
         bool,
         typer.Option(
-            "--paragraphs", help="Read running text, not one sentence a line: --format text."
+            "--paragraphs", help="Read running text, wrapped or in paragraphs: --format text."
         ),
     ] = False,
     kind: Annotated[
@@ -176,6 +180,12 @@ def translate(
 
     One line in gives one line out, in the same order; an empty line stays empty. Lines that come in
     slowly are translated as they come.
+
+    A line of several sentences is cut, and each is translated by itself, for a model loses some of
+    several at once; so is a sentence that is longer than the model reads. What needs a search of
+    the whole line leaves it whole: `--whole-lines`, `--interactive`, `--n-best`, `--diversity`,
+    `--sample`, `--prefix`, `--prefix-file`, `--scores`, `--alignments` and `--attention`. The
+    confidence of a line that is cut is the lowest of its sentences.
 
     **Examples**
 
@@ -246,8 +256,8 @@ def translate(
     alone stays as it is, and so does what a regular expression between slashes finds. What is not
     in the translation by itself is put there.
 
-    With `--memory`, a line, or a sentence of a document, whose translation was approved gets that
-    one; lines are named on standard error. `nmt memory search` shows what is like a line.
+    With `--memory`, a line, or else a sentence, whose translation was approved gets that one; lines
+    with nothing else are named on standard error. `nmt memory search` shows what is like a line.
 
     A model that was trained on corpora with tags reads with `--tag` as if lines, or documents, were
     from one of them. Its card names its tags; without one, it is not told where a line is from.
@@ -288,6 +298,7 @@ def translate(
         "--alignments": alignments,
         "--aligner": aligner,
         "--attention": attention,
+        "--whole-lines": whole_lines,
     }
     if interactive:
         refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
@@ -313,7 +324,11 @@ def translate(
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)
-    search = recall_first(search, memory, translator)
+    find = open_approved(memory, translator) if memory else None
+    search = recall_first(search, find)
+    if not keeps_whole(only_lines):
+        cut_lines = resolve_name("nmt_core.cli.sentences:cut_lines")
+        search = recall_first(cut_lines(search, translator), find)
     below = choose_flag(translator, flag_below, confidence=confidence)
     write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
     write = partial(write, confidence=confidence)
@@ -327,7 +342,7 @@ def translate(
             converse(search, beginnings, below)
         else:
             portions = iter([given]) if lines is not None else await_lines()
-            translate_lines(portions, search, beginnings, write, below, keep)
+            write_translations(portions, search, beginnings, write, below, keep)
 
 
 def _keep_links(
@@ -357,39 +372,3 @@ def _draw_attention(
     if folder is None:
         return nullcontext(search)
     return resolve_name("nmt_core.cli.attention:draw_attention")(translator, folder, search)
-
-
-def translate_lines(
-    portions: Iterable[list[str]],
-    search: Search,
-    beginnings: Beginnings,
-    write: Callable[[int, list[Translation]], Iterable[str]],
-    flag_below: float,
-    keep: Keep,
-) -> None:
-    """Translate lines portion by portion, to standard output.
-
-    Args:
-        portions: the lines.
-        search: translates them.
-        beginnings: prefixes of the translations.
-        write: makes records of the number of a line and its translations.
-        flag_below: the confidence below which a line is named.
-        keep: takes each line with its translations, for their links.
-    """
-    numbers = count(1)
-    with show_progress() as advance:
-        for portion in portions:
-            best: dict[int, Translation] = {}
-            found_all = search(portion, beginnings.next(len(portion)))
-            for line, translations in zip(portion, found_all, strict=True):
-                number = next(numbers)
-                keep(line, translations)
-                for record in write(number, translations):
-                    sys.stdout.buffer.write(f"{record}\n".encode())
-                best[number] = translations[0]
-            sys.stdout.buffer.flush()
-            for warning in warn_of_lines(best, flag_below=flag_below):
-                typer.echo(warning, err=True)
-            advance(len(portion))
-    beginnings.end()

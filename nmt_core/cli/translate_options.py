@@ -24,6 +24,9 @@ FUSION_WEIGHT = 0.1
 FLAG_BELOW = 0.1
 """Confidence below which a line is named."""
 
+OF_SENTENCES = ("--checks", "--confidence", "--flag-below")
+"""Options for lines that tell the same of a line's sentences."""
+
 Approved = Callable[[str], Translation | None]
 """Takes a line."""
 
@@ -176,22 +179,26 @@ def open_approved(path: Path, translator: Translator) -> Approved:
     return find
 
 
-def recall_first(search: Search, path: Path | None, translator: Translator) -> Search:
-    """Return a search that takes approved translations of a memory before it translates.
+def keeps_whole(only_lines: Mapping[str, object]) -> bool:
+    """Tell whether lines are translated as they are, even those of several sentences.
+
+    Args:
+        only_lines: options as given that are for lines.
+    """
+    return any(value for name, value in only_lines.items() if name not in OF_SENTENCES)
+
+
+def recall_first(search: Search, find: Approved | None) -> Search:
+    """Return a search that takes approved translations before it translates.
 
     Lines whose translation has a given prefix are translated.
 
     Args:
         search: translates the others.
-        path: of the memory; None for none.
-        translator: says of which languages they are.
-
-    Raises:
-        ConfigError: if there is no memory there, or no languages are known.
+        find: finds those that are approved; None for none.
     """
-    if path is None:
+    if find is None:
         return search
-    find = open_approved(path, translator)
 
     def recall(lines: Sequence[str], prefixes: Sequence[str]) -> list[list[Translation]]:
         known = [
