@@ -74,7 +74,8 @@ def join_sentences(line: str, spans: Sequence[Span], found: Sequence[Translation
     """Return the translation of a line from those of its sentences.
 
     What stands between them stays, such as white space and numbers. Its confidence is the lowest,
-    or None if one has none. It has no tokens, as what a memory holds.
+    or None if one has none. It has no tokens, as what a memory holds; typing errors are placed in
+    their sentences.
 
     Args:
         line: as it was given.
