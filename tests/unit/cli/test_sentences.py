@@ -136,6 +136,27 @@ def test_a_space_is_written_where_only_the_target_has_one():
     assert search([line], same, translator=translator)[0][0].text == "こんにちは。ありがとう！"
 
 
+def test_a_wide_space_between_stays():
+    told = {"你好。": found("Hello."), "谢谢你！": found("Thanks!")}
+    [answer], asked = search(["你好。\u3000谢谢你！"], told, translator=speak("zh"))
+
+    assert (answer.text, asked) == ("Hello.\u3000Thanks!", ["你好。", "谢谢你！"])
+
+
+def test_pieces_of_a_long_word_are_put_together_again():
+    config = german.config.model_copy(update={"max_source_tokens": 9})
+    [answer], asked = search(["a" * 99], translator=replace(german, config=config))
+
+    assert len(asked) > 1
+    assert answer.text == "A" * 99
+
+
+def test_what_stands_around_the_sentences_stays():
+    [answer], asked = search(["* * *. Ja. Nein. 😀"])
+
+    assert (answer.text, asked) == ("* * *. JA. NEIN. 😀", ["Ja.", "Nein."])
+
+
 def test_a_sentence_without_translation_leaves_no_gap():
     [answer], _ = search(["Ja. Nein. Doch."], {"Nein.": found("", score=-1.0)})
 
