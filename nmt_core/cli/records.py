@@ -1,4 +1,4 @@
-"""Records of translations, as ``nmt translate`` writes them, and its warnings."""
+"""Lines translated to records, as ``nmt translate`` writes them, and its warnings."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ UNKNOWN = "never read in training, so that nobody can tell whether the translati
 """Said of words."""
 
 
-def write_translations(
+def translate_lines(
     portions: Iterable[list[str]],
     search: Search,
     beginnings: Beginnings,

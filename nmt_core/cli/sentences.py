@@ -44,7 +44,7 @@ class LineCutter:
         return []
 
 
-def cut_lines(search: Search, translator: Translator) -> Search:
+def search_sentences(search: Search, translator: Translator) -> Search:
     """Return a search that translates lines sentence by sentence.
 
     Args:

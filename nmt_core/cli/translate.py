@@ -20,7 +20,7 @@ from nmt_core.cli.options import (
     Threads,
     open_translator,
 )
-from nmt_core.cli.records import format_records, write_translations
+from nmt_core.cli.records import format_records, translate_lines
 from nmt_core.cli.translate_options import (
     FLAG_BELOW,
     FUSION_WEIGHT,
@@ -327,8 +327,8 @@ def translate(
     find = open_approved(memory, translator) if memory else None
     search = recall_first(search, find)
     if not keeps_whole(only_lines):
-        cut_lines = resolve_name("nmt_core.cli.sentences:cut_lines")
-        search = recall_first(cut_lines(search, translator), find)
+        search_sentences = resolve_name("nmt_core.cli.sentences:search_sentences")
+        search = recall_first(search_sentences(search, translator), find)
     below = choose_flag(translator, flag_below, confidence=confidence)
     write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
     write = partial(write, confidence=confidence)
@@ -342,7 +342,7 @@ def translate(
             converse(search, beginnings, below)
         else:
             portions = iter([given]) if lines is not None else await_lines()
-            write_translations(portions, search, beginnings, write, below, keep)
+            translate_lines(portions, search, beginnings, write, below, keep)
 
 
 def _keep_links(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.cli import options
-from nmt_core.cli.sentences import LineCutter, cut_lines
+from nmt_core.cli.sentences import LineCutter, search_sentences
 from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.sentences import Span
 from nmt_core.literals.checking import Breach
@@ -49,7 +49,7 @@ def found(text, **known):
 
 def search(lines, answers=None, *, translator=german):
     searched = Searched(answers)
-    cut = cut_lines(searched, translator)(lines, [""] * len(lines))
+    cut = search_sentences(searched, translator)(lines, [""] * len(lines))
     return [one for [one] in cut], searched.asked
 
 
