@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.protection import warn_of_loss
@@ -108,8 +108,10 @@ def test_symbols_stand_for_numbers_where_no_hypothesis_keeps_them():
 )
 def test_a_symbol_stands_for_a_number_with_its_unit_where_that_was_lost(line, drop, written):
     signs = str.maketrans(dict.fromkeys(drop, ""))
-    [[best]] = scripted_translator(lambda text: text.translate(signs)).search([line])
+    own = scripted_translator(lambda text: text.translate(signs))
+    [[best]] = own.search([line])
     assert (best.text, best.breaches) == (written, ())
+    assert any(SYMBOLS["number"][0] in text for text in own.engine.asked[-1])
 
 
 def test_a_unit_that_is_nowhere_is_told_where_no_symbol_can_stand_for_it():
