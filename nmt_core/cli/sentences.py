@@ -4,14 +4,13 @@ Models are trained on sentences; of a line of several they lose some.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt_core.cli.translate_options import Search
 from nmt_core.documents.passage import flatten
 from nmt_core.documents.plan import Segmenter
-from nmt_core.documents.sentences import Span
+from nmt_core.documents.sentences import Span, space_sentences
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -84,7 +83,8 @@ def join_sentences(line: str, spans: Sequence[Span], found: Sequence[Translation
     """
     text, at = "", 0
     for span, one in zip(spans, found, strict=True):
-        text = _append(text, line[at : span.start], one.text, spaced=not _is_wide(line[:at]))
+        between = space_sentences(line, Span(at, span.start), text)
+        text += between + one.text if one.text else between.rstrip()
         at = span.end
     known = [one.confidence for one in found if one.confidence is not None]
     return Translation(
@@ -99,24 +99,3 @@ def join_sentences(line: str, spans: Sequence[Span], found: Sequence[Translation
         confidence=min(known) if len(known) == len(found) else None,
         origin="memory" if all(one.origin == "memory" for one in found) else "model",
     )
-
-
-def _append(text: str, between: str, sentence: str, *, spaced: bool) -> str:
-    """Return a text with a sentence after it, and between them what stood there.
-
-    Args:
-        text: it is not empty but for the first sentence.
-        between: of the source.
-        sentence: the next one.
-        spaced: whether the source writes spaces there.
-    """
-    if not sentence:
-        return text + between.rstrip()
-    if not between and not spaced and not _is_wide(text):
-        between = " "
-    return text + between + sentence
-
-
-def _is_wide(text: str) -> bool:
-    """Tell whether a text ends in a character of Chinese or Japanese, which write no spaces."""
-    return unicodedata.east_asian_width(text[-1:] or " ") in {"W", "F"}

@@ -22,7 +22,7 @@ from nmt_core.documents.alignment import (
     carry_cuts,
     find_words,
 )
-from nmt_core.documents.sentences import Span
+from nmt_core.documents.sentences import Span, space_sentences
 
 BREAK = "\n"
 """The character for a line end that must be kept in the text of a passage."""
@@ -136,8 +136,10 @@ def place_marks(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, 
         return passage.items
     pieces, pairs, last, length = [], [], 0, 0
     for sentence, answer in zip(sentences, answers, strict=True):
-        pieces += [text[last : sentence.span.start], answer]
-        length += sentence.span.start - last
+        before = pieces[-1] if pieces else ""
+        between = space_sentences(text, Span(last, sentence.span.start), before)
+        pieces += [between, answer]
+        length += len(between)
         pairs.append((sentence.span, Span(length, length + len(answer))))
         last, length = sentence.span.end, length + len(answer)
     target = "".join([*pieces, text[last:]])

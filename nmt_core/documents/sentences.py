@@ -55,6 +55,27 @@ def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> li
     ]
 
 
+def space_sentences(source: str, between: Span, target: str) -> str:
+    """Return what stands between two sentences of a translation: what stood there in its source.
+
+    Chinese and Japanese write no space there; another language gets one.
+
+    Args:
+        source: all of it.
+        between: what stood between the sentences.
+        target: the translation before it.
+    """
+    start, end = between
+    sides = source[max(start - 1, 0) : start], source[end : end + 1]
+    needs_space = start == end and any(map(_is_wide, sides)) and not _is_wide(target[-1:])
+    return " " if target and needs_space else source[start:end]
+
+
+def _is_wide(character: str) -> bool:
+    """Tell whether a character is one of Chinese or Japanese."""
+    return unicodedata.east_asian_width(character or " ") in {"W", "F"}
+
+
 def _find_sentences(text: str, language: str) -> Iterator[Span]:
     """Yield the sentences of a text, window by window; of each the last waits for the next."""
     # after other white space sentencex 1.0 may stop with a Rust panic; line ends end no sentence

@@ -234,3 +234,16 @@ def test_a_sentence_that_is_translated_to_nothing_stays():
     passage = passage_of(["One."])
 
     assert place_marks(passage, [Sentence(span, "One.", Answer(" \n"))]) == passage.items
+
+
+def test_marks_keep_to_their_sentences_where_a_space_comes_between_them():
+    passage = passage_of("本。", ["木!"], None, "水。")
+    spans = Segmenter("ja").find_sentences(text_of(passage.items))
+    sentences = [
+        Sentence(span, line, Answer(text))
+        for span, line, text in zip(
+            spans, ["本。", "木!", "水。"], ["A book.", "Wood!", "Water."], strict=True
+        )
+    ]
+
+    assert show_marks(place_marks(passage, sentences)) == "A book. <Wood!> *Water."

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.plan import FEWEST_CHARACTERS, TOKEN_CHARACTERS, Segmenter
-from nmt_core.documents.sentences import WINDOW, split_sentences
+from nmt_core.documents.sentences import WINDOW, Span, space_sentences, split_sentences
 
 characters = st.characters(exclude_categories=["Cs"])
 texts = st.one_of(
@@ -104,3 +104,22 @@ def test_a_cut_keeps_a_letter_with_its_accents():
 )
 def test_a_sentence_has_no_more_tokens_than_it_may(cut, text, fits):
     assert Segmenter("en", cut, most_tokens=3).fits(text) is fits
+
+
+@pytest.mark.parametrize(
+    ("source", "between", "target", "written"),
+    [
+        ("本。木。", Span(2, 2), "Book.", " "),
+        ("本!木。", Span(2, 2), "Book.", " "),
+        ("本。Wood.", Span(2, 2), "Book.", " "),
+        ("本。木。", Span(2, 2), "书。", ""),
+        ("本。", Span(0, 0), "", ""),
+        ("Book;Wood", Span(5, 5), "Buch;", ""),
+        ("本。\n木。", Span(2, 3), "Book.", "\n"),
+        ("Book. Wood.", Span(5, 6), "本。", " "),
+    ],
+)
+def test_sentences_without_a_space_get_one_where_a_language_writes_it(
+    source, between, target, written
+):
+    assert space_sentences(source, between, target) == written
