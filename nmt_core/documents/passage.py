@@ -134,7 +134,8 @@ def place_marks(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, 
         for answer, sentence in zip(answers, sentences, strict=True)
     ):
         return passage.items
-    pieces, pairs, last, length = [], [], 0, 0
+    pieces: list[str] = []
+    pairs, last, length = [], 0, 0
     for sentence, answer in zip(sentences, answers, strict=True):
         before = pieces[-1] if pieces else ""
         between = space_sentences(text, Span(last, sentence.span.start), before)

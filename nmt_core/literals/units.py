@@ -18,7 +18,8 @@ _THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
 """What stands between a number and a currency for thousands, millions and so on."""
 
 _UNIT = (
-    rf"%|‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:US\$|\p{{Sc}})(?!\p{{Nd}})|"
+    r"%(?!\p{Nd}|[({]|[sdifux@](?!\p{L}))|"  # which would be a placeholder
+    rf"‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:US\$|\p{{Sc}})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
 )

@@ -61,6 +61,11 @@ def test_words_are_no_literals(line):
         ("3 gute", ""),
         ("3 m-Brett", "m"),
         ("7 $20", ""),
+        ("5 %s", ""),
+        ("5 %1$s", ""),
+        ("5 %(n)d", ""),
+        ("5 %ig", "%"),
+        ("5%dort", "%"),
     ],
 )
 def test_units_are_read_beside_numbers(line, unit):
