@@ -248,8 +248,9 @@ def translate(
     `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
     a column for each token of the line, dark where attention is high.
 
-    Numbers, dates, placeholders, addresses and emoji come through a translation, numbers in the
-    form of the target language; where some did not, their lines are named on standard error.
+    Numbers with their units, dates, placeholders, addresses and emoji come through a translation,
+    numbers in the form of the target language; where some did not, their lines are named on
+    standard error.
 
     A `--glossary` has a term, its translation and further forms that count on each line, with tabs
     between them. Inflected forms of a term are met, too, and those of its translation count. A term
