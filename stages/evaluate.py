@@ -12,28 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.behaviour import PROBES, probe_translator
-from nmt_core.translation.confidence import was_searched
-from nmt_core.translation.fitting import (
-    cross_validate,
-    explain_unfit,
-    fit_confidence,
-    measure_reliability,
-)
 from nmt_core.translation.length_penalty import (
     LengthPenaltyTrial,
     set_length_penalty,
@@ -43,7 +32,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.reporting.confidence import CONFIDENCE_SENTENCES, read_confidence
+from stages.reporting.confidence import read_confidence
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.reporting.run_page import render_run_page
 from stages.reporting.run_report import (
@@ -64,6 +53,7 @@ from stages.reporting.scores import (
 from stages.reporting.verdict import judge_run
 from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
+from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
 from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
@@ -133,10 +123,12 @@ def run(
     draw_training(reports / "learning_curve.png", record)
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
+    held_out = translator.search(
+        tag_lines(translator.source, validation[0], validation[2]), n_best=1, probabilities=False
+    )
     confidence, confidences = judge_confidence(
         params,
-        translator,
-        validation,
+        (*validation[:2], [best for [best] in held_out]),
         (sources, references, translations),
         language=language,
     )
@@ -235,66 +227,6 @@ def measure_behaviour(
         most=max(1, params.behaviour.lines // len(PROBES)),
     )
     return {name: behaviour.model_dump() for name, behaviour in found.items()}
-
-
-def judge_confidence(
-    params: EvaluateParams,
-    translator: Translator,
-    validation: ValidationText,
-    test: tuple[Sequence[str], Sequence[str], Sequence[Translation]],
-    *,
-    language: str,
-) -> tuple[dict[str, Any], list[float | None]]:
-    """Fit confidence on validation text, and measure on both texts how far it can be trusted.
-
-    Returns:
-        For metrics: ``model``, the ``ConfidenceModel`` with its reliability on test text, and
-        ``cross_validated``, the same on validation text; or ``missing``, the reason for neither.
-        Then the confidence of each test sentence, None where nobody can tell.
-
-    Args:
-        params: what is good; resamples and seed.
-        translator: translates validation text.
-        validation: source sentences, their references and their tags.
-        test: source sentences, their references and their translations.
-        language: code of the target language.
-    """
-    sources, references, tags = validation
-    read = tag_lines(translator.source, sources, tags) if any(tags) else sources
-    translated = [best for best, *_ in translator.search(read, n_best=1, probabilities=False)]
-    found, good = select_searched(params, sources, references, translated, language=language)
-    if missing := explain_unfit(good):
-        return {"missing": missing}, [None] * len(test[0])
-    drawn = {"resamples": params.resamples, "seed": params.seed}
-    held_out = cross_validate(*found, good, seed=params.seed)
-    fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
-    tested, good_tested = select_searched(params, *test, language=language)
-    estimated = fitted.estimate(*tested)
-    judged = np.array([fitted.can_judge(one) for one in tested[1]], dtype=bool)
-    reliability = measure_reliability(estimated[judged], good_tested[judged], **drawn)
-    own = measure_reliability(held_out, good, **drawn)
-    assert own is not None  # for it was fitted on both kinds
-    each = iter(estimated[judged].tolist())
-    return {
-        "model": fitted.model_copy(update={"reliability": reliability}).model_dump(mode="json"),
-        "cross_validated": own.model_dump(mode="json"),
-    }, [next(each) if fitted.can_judge(found) else None for found in test[2]]
-
-
-def select_searched(
-    params: EvaluateParams,
-    sources: Sequence[str],
-    references: Sequence[str],
-    translations: Sequence[Translation],
-    *,
-    language: str,
-) -> tuple[tuple[list[str], list[Translation]], NDArray[np.bool_]]:
-    """Return the sentences that are not empty with their translations, and which are good."""
-    rows = [row for row, found in enumerate(translations) if was_searched(found)]
-    found = [translations[row] for row in rows]
-    written, expected = [one.text for one in found], [references[row] for row in rows]
-    good = score_chrf(written, expected, language=language) >= params.good_chrf
-    return ([sources[row] for row in rows], found), good
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ Writes: models/export/, metrics/export.json
 """
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -40,6 +40,7 @@ from stages.reporting.confidence import read_confidence
 from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
+from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
 from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
@@ -56,11 +57,21 @@ def run(
     inputs: TrainedInputs,
     *,
     languages: Languages,
-    papers: Papers,
+    write_papers: Callable[[dict[str, Any]], Papers],
     confidence: ConfidenceModel | None,
     export: Path,
 ) -> dict[str, Any]:
-    """Write the folder, load it again, and make sure it translates as the trained model does."""
+    """Write the folder, load it again, and make sure it translates as the trained model does.
+
+    Args:
+        params: settings.
+        evaluation: how to search; what a good translation is.
+        inputs: what earlier stages made.
+        languages: of the two sides.
+        write_papers: returns the documents about a model with these engines and terms.
+        confidence: what tells good translations of PyTorch, fitted by the evaluation.
+        export: the folder to write.
+    """
     trained = load_trained(evaluation, inputs, languages)
     glossaries = read_glossary(params, languages)
     translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
@@ -81,22 +92,47 @@ def run(
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(wanted, inputs, translator),
         )
+        for added in prepared.engines:
+            judged = judge_engine(evaluation, replace(translator, engine=added.engine), inputs)
+            prepared.reports[added.name]["confidence"] = judged
+        written = {"glossary_terms": count_terms(glossaries), "engines": prepared.reports}
         write_bundle(
             export,
             translator=translator,
             model_config=model_config,
-            papers=papers,
+            papers=write_papers(written),
             golden_sentences=[sources[number] for number in chosen],
-            engines=prepared.engines,
+            engines=[
+                added._replace(confidence=read_confidence(prepared.reports[added.name]))
+                for added in prepared.engines
+            ],
         )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
         "files": len(everything),
         "bytes": sum(path.stat().st_size for path in everything),
         "golden_sentences": len(chosen),
-        "glossary_terms": count_terms(glossaries),
-        "engines": prepared.reports,
+        **written,
     }
+
+
+def judge_engine(
+    params: EvaluateParams, translator: Translator, inputs: TrainedInputs
+) -> dict[str, Any]:
+    """Return for metrics the confidence in what an engine writes; see :func:`judge_confidence`.
+
+    An engine that rounds and looks at fewer tokens gives other scores than PyTorch, so that what is
+    fitted on the latter tells less of it.
+    """
+    assert translator.languages is not None
+    validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
+    test = [[*files.read_lines(inputs.corpus / f"test.{side}")] for side in paths.SIDES]
+    texts = []
+    for sources, references, *_ in (validation, test):
+        found = translator.search(sources, n_best=1, probabilities=False)
+        texts.append((sources, references, [best for [best] in found]))
+    judged, _ = judge_confidence(params, *texts, language=translator.languages.target)
+    return judged
 
 
 def learn_from_training(
@@ -182,22 +218,26 @@ def main() -> None:
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
     shape = read_model_config(record["params"]["model"])
     params = load(ExportParams, "export")
-    terms = count_terms(read_glossary(params, download.languages))
-    card = render_card(
-        download,
-        record,
-        measured | {"export": {"glossary_terms": terms}},
-        **find_provenance(),
-        packages=list_versions(bill),
-        extras="serve,onnx" if explain_inexpressible(shape) else "serve",
-    )
+    origin = find_provenance()
+
+    def write_papers(written: dict[str, Any]) -> Papers:
+        card = render_card(
+            download,
+            record,
+            measured | {"export": written},
+            **origin,
+            packages=list_versions(bill),
+            extras="serve,onnx" if explain_inexpressible(shape) else "serve",
+        )
+        return Papers(card, bill, list_texts())
+
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
             params,
             take_length_penalty(load(EvaluateParams, "evaluate"), measured["evaluate"]),
             TrainedInputs(),
             languages=download.languages,
-            papers=Papers(card, bill, list_texts()),
+            write_papers=write_papers,
             confidence=read_confidence(measured["evaluate"]),
             export=paths.EXPORT,
         )

@@ -13,7 +13,7 @@
     decoding.json           how to search
     confidence.json         how likely a translation is good, if that could be fitted
     golden.json             lines, and their translations at the time of export
-    engines/NAME/           the model as a faster program reads it
+    engines/NAME/           the model as a faster program reads it; its own confidence.json
     engines/NAME.json       how its translations compare with PyTorch's; its golden lines
     README.md               the model card
     sbom.cdx.json           which packages made it, of which version and licence
@@ -58,6 +58,15 @@ class Papers(NamedTuple):
 
 def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
     return [answer.model_dump(mode="json") for answer in translate_golden(translator, lines)]
+
+
+def _write_engine(folder: Path, engine: AddedEngine, golden: list[dict[str, Any]]) -> None:
+    shutil.copytree(engine.folder, folder / engine.name)
+    if engine.confidence:
+        judging = engine.confidence.model_dump(mode="json")
+        files.write_json(folder / engine.name / CONFIDENCE, judging)
+    description = {"parity": engine.parity.model_dump(mode="json"), "golden": golden}
+    files.write_json(folder / f"{engine.name}.json", description)
 
 
 def write_bundle(
@@ -107,12 +116,8 @@ def write_bundle(
         files.write_json(part / "corpora.json", [*papers.texts])
         files.write_json(part / "golden.json", _answer(translator, golden_sentences))
         for engine in engines:
-            shutil.copytree(engine.folder, part / FOLDER / engine.name)
-            description = {
-                "parity": engine.parity.model_dump(mode="json"),
-                "golden": _answer(replace(translator, engine=engine.engine), golden_sentences),
-            }
-            files.write_json(part / FOLDER / f"{engine.name}.json", description)
+            golden = _answer(replace(translator, engine=engine.engine), golden_sentences)
+            _write_engine(part / FOLDER, engine, golden)
         files.write_text(part / "README.md", papers.card)
         files.write_json(part / "sbom.cdx.json", dict(papers.bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})

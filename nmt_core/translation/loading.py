@@ -35,7 +35,8 @@ GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
 
 CONFIDENCE = "confidence.json"
-"""The file of a bundle that tells good translations from others, where that could be fitted."""
+"""The file of a bundle that tells good translations from others, where that could be fitted; the
+same in the folder of an engine that has its own."""
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
@@ -76,7 +77,8 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "languages": (languages := _load_part(folder / LANGUAGES, Languages)),
         "glossaries": _load_glossary(folder, languages),
         "word_translations": _load_word_translations(folder / "tokenizer"),
-        "confidence_model": _load_part(folder / CONFIDENCE, ConfidenceModel),
+        "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
+        or _load_part(folder / CONFIDENCE, ConfidenceModel),
         "load_full": load_later,
     }
 

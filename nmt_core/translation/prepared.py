@@ -3,6 +3,7 @@
 import logging
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from nmt_core.engines.engine import Engine, InexpressibleError
 from nmt_core.engines.registered import PROGRAMS, name_engine
 from nmt_core.engines.settings import SCORES, SHORTLIST, Precision, ScoreShift
 from nmt_core.models.settings import Seq2SeqConfig
+from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_engine
 from nmt_core.translation.parity import Parity, ParityText, explain_disparity, measure_parity
 from nmt_core.translation.translator import Translator
@@ -32,6 +34,8 @@ class AddedEngine(NamedTuple):
     engine: Engine
     parity: Parity
     """Its translations compared with PyTorch's."""
+    confidence: ConfidenceModel | None = None
+    """What tells its good translations; None for what tells PyTorch's."""
 
 
 class Prepared(NamedTuple):
@@ -75,13 +79,15 @@ def prepare_engines(
             name, reason = error.args
             prepared.reports[name] = _leave_out(name, reason)
             continue
-        engine = load_engine(
+        load = partial(
+            load_engine,
             folder / name,
             name,
             (translator.source.vocabulary, translator.target.vocabulary),
             device="cpu",
             threads=threads,
         )
+        engine = load()
         if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
             prepared.reports[name] = _leave_out(name, f"it cannot search as configured ({refused})")
             continue
@@ -101,6 +107,7 @@ def prepare_engines(
             if short:
                 shift = ScoreShift(shift=parity.score_shift)
                 files.write_json(folder / name / SCORES, shift.model_dump())
+                engine = load()
             prepared.engines.append(AddedEngine(name, folder / name, engine, parity))
     return prepared
 

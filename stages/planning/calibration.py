@@ -14,7 +14,7 @@ from nmt_core.base.parallel.jobs import WorkersConfig, count_processes
 from stages import paths
 from stages.params import SECTIONS, TrainParams
 from stages.planning.scratch import Scratch, count_pairs, measure_folder, write_sample
-from stages.reporting.confidence import CONFIDENCE_SENTENCES
+from stages.runtime.reliability import CONFIDENCE_SENTENCES
 from stages.runtime.usage import Usage
 from stages.tokenize import make_jobs
 from stages.tracking.journal import Entry

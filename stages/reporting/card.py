@@ -85,13 +85,14 @@ def render_card(
         download: settings of the text.
         record: of the training, as the train stage writes it.
         measured: metrics of the stages ``download``, ``shard`` and ``evaluate``; of ``export``, the
-            number of ``glossary_terms``, where a glossary is sealed with the model.
+            reports of its ``engines``, and the number of ``glossary_terms``, where a glossary is
+            sealed with the model.
         commit: the code of the model.
         date: of that commit.
         packages: the most important ones and their versions.
         extras: of the distribution, to install for translating with the model.
     """
-    scores, shards = measured["evaluate"], measured["shard"]
+    scores, shards, exported = measured["evaluate"], measured["shard"], measured.get("export", {})
     data = measured["download"]["corpus"]
     failures = ", ".join(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
@@ -125,11 +126,11 @@ def render_card(
     }
     text = TEMPLATE.format(
         **cells,
-        confidence="\n".join(describe_confidence(scores)),
+        confidence="\n".join(describe_confidence(scores, exported.get("engines", {}))),
         start=start_row(record.get("initial_model", {})),
         monolingual=monolingual_row(measured["download"].get("monolingual", {})),
         tags=tag_row(scores, measured["download"].get("corpora", {})),
-        terms=glossary_row(measured.get("export", {}).get("glossary_terms", 0)),
+        terms=glossary_row(exported.get("glossary_terms", 0)),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
         behaviour="\n".join(tabulate_behaviour(scores["behaviour"])),

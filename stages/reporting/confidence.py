@@ -1,29 +1,33 @@
 """Confidence in the metrics of an evaluation, and on the model card."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nmt_core.base import config
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
 
-CONFIDENCE_SENTENCES = 2000
-"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
+
+def read_confidence(measured: Mapping[str, Any]) -> ConfidenceModel | None:
+    """Return what was fitted, from the metrics of an evaluation or engine; None if it could not."""
+    found = measured["confidence"].get("model")
+    return config.build(ConfidenceModel, found, at="confidence") if found else None
 
 
-def read_confidence(evaluation: dict[str, Any]) -> ConfidenceModel | None:
-    """Return what an evaluation has fitted, from its metrics; None if it could not."""
-    found = evaluation["confidence"].get("model")
-    return config.build(ConfidenceModel, found, at="evaluate.confidence") if found else None
+def describe_confidence(
+    evaluation: Mapping[str, Any], engines: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the lines of the card that say what confidence means, and how far it can be trusted.
 
-
-def describe_confidence(evaluation: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the card that say what confidence means, and how far it can be trusted."""
+    Args:
+        evaluation: metrics of the evaluation, which translates by PyTorch.
+        engines: the reports of the engines that are exported, by name.
+    """
     found = evaluation["confidence"]
     judging = read_confidence(evaluation)
     if judging is None:
         yield f"It tells no confidence in a translation: {found['missing']}."
         return
-    own = config.build(Reliability, found["cross_validated"], at="evaluate.confidence")
+    own = config.build(Reliability, found["cross_validated"], at="confidence")
     yield (
         f"The confidence of a translation is the probability that its chrF beside a reference is "
         f"at least {judging.good_chrf:g}, which is no proof that it is right. It was fitted on "
@@ -42,6 +46,14 @@ def describe_confidence(evaluation: dict[str, Any]) -> Iterator[str]:
         yield "|---|---|---|"
         for one in tested.curve:
             yield f"| {one.confidence:.2f} | {one.sentences:,} | {one.good:.2f} |"
+    for name, report in engines.items():
+        own_model = read_confidence(report) if "confidence" in report else None
+        if own_model and (tested := own_model.reliability):
+            yield ""
+            yield (
+                f"`{name}` has a confidence of its own, fitted on what it writes; on "
+                f"{tested.sentences:,} test sentences: {describe_reliability(tested)}."
+            )
 
 
 def describe_reliability(found: Reliability) -> str:

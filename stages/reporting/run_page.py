@@ -210,7 +210,7 @@ def _tell_share(share: Mapping[str, Any] | None) -> str:
 
 def _show_confidence(measured: Mapping[str, Any]) -> Element:
     section = make("section", make("h2", "Confidence"), id="confidence")
-    judging = read_confidence(dict(measured))
+    judging = read_confidence(measured)
     if judging is None:
         section.append(make("p", f"There is none: {measured['confidence']['missing']}."))
     elif judging.reliability is None:

@@ -4,6 +4,7 @@ import math
 import shutil
 from contextlib import redirect_stderr
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -165,15 +166,22 @@ def project(request, tmp_path_factory):
         settings["evaluate"], inputs(project), languages=LANGUAGES, reports=project.reports
     )
     record = files.read_json(project.trained / "training.json")
-    card = render_card(
-        settings["download"], record, measured, commit="c" * 40, date="2026-11-22", packages="torch"
+    card = partial(
+        render_card,
+        settings["download"],
+        record,
+        commit="c" * 40,
+        date="2026-11-22",
+        packages="torch",
     )
     measured["export"] = export.run(
         settings["export"],
         settings["evaluate"],
         inputs(project),
         languages=settings["download"].languages,
-        papers=export.Papers(card, list_materials(model="nmt", version="1")),
+        write_papers=lambda written: export.Papers(
+            card(measured=measured | {"export": written}), list_materials(model="nmt", version="1")
+        ),
         confidence=read_confidence(measured["evaluate"]),
         export=project.export,
     )

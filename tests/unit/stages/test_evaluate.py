@@ -12,11 +12,10 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
-from stages.reporting.confidence import read_confidence
 from stages.reporting.scores import (
     measure_translations,
     score_novel,
@@ -161,79 +160,6 @@ def test_a_model_that_says_the_same_of_everything_is_scored():
     found = score_translations(EvaluateParams(), ["The ."] * 200, lines, lines, language="en")
 
     assert found["bleu"] < 20
-
-
-class Echo:
-    """Says lines again, and is less sure of questions."""
-
-    def search(self, lines, **_):
-        return [[self.say(line, number)] for number, line in enumerate(lines)]
-
-    def say(self, line, number):
-        score = -1.6 * ("?" in line) - number % 9 / 7
-        return Translation(line, score, (), (), (number,)) if line else EMPTY_TRANSLATION
-
-
-def judge(references_of_questions, *, unknown=(), **settings):
-    lines = [f"Wo ist {n}?" if n % 3 else f"Hier steht {n}." for n in range(300)] + [""] * 5
-    references = [references_of_questions if "?" in line else line for line in lines]
-    translator = Echo()
-    return evaluate.judge_confidence(
-        EvaluateParams(resamples=20, **settings),
-        translator,
-        (lines, references, [None] * len(lines)),
-        (
-            ["", *lines[:99]],
-            ["", *references[:99]],
-            [
-                best._replace(unknown_words=unknown) if number % 9 == 1 else best
-                for number, [best] in enumerate(translator.search(["", *lines[:99]]))
-            ],
-        ),
-        language="en",
-    )
-
-
-def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
-    found, confidences = judge("quite another thing")
-    model = read_confidence({"confidence": found})
-
-    assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
-    assert (model.reliability.sentences, found["cross_validated"]["sentences"]) == (99, 300)
-    assert model.reliability.area > 0.99
-    assert found["cross_validated"]["area_low"] > 0.95
-    assert model.reliability.good == pytest.approx(1 / 3)
-    empty, *others = confidences
-    assert (empty, len(others)) == (None, 99)
-    assert max(others[1::3] + others[2::3]) < min(others[::3])
-
-
-def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it():
-    found, confidences = judge("quite another thing", unknown=("Eule",))
-    plain, all_of_them = judge("quite another thing")
-
-    assert found["model"]["sentences_unknown"] == 0
-    assert found["model"]["reliability"]["sentences"] == 88
-    assert plain["model"]["reliability"]["sentences"] == 99
-    expected = [None if n % 9 == 1 else one for n, one in enumerate(all_of_them)]
-    assert confidences == expected
-
-
-def test_a_translation_that_just_reaches_what_is_asked_is_good():
-    found = [Translation("All is right.", 0.0, (), (), (4,))]
-    [score] = evaluate.score_chrf(["All is right."], ["All right."], language="en")
-    params = EvaluateParams(good_chrf=score)
-    _, good = evaluate.select_searched(params, ["Gut."], ["All right."], found, language="en")
-
-    assert good.all()
-
-
-def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
-    found, confidences = judge("Wo ist 7?", good_chrf=10.0)
-
-    assert confidences == [None] * 100
-    assert found.keys() == {"missing"}
-    assert read_confidence({"confidence": found}) is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from nmt_core.translation.translator import Translator
 from stages import export
 from stages.params import EvaluateParams, ExportParams
 from stages.runtime.trained import TrainedInputs
-from tests.support.tiny import LINES, MODEL, tiny_translator
+from tests.support.tiny import LINES, MODEL, judge_by_score, tiny_translator
 
 DE_EN = Languages(source="de", target="en")
 
@@ -24,10 +24,15 @@ def write_terms(folder, text, **settings):
     return ExportParams(engines=(), golden_sentences=2, glossary=path, **settings)
 
 
-def seal(folder, params, monkeypatch):
+def seal(folder, params, monkeypatch, *, confidence=None, told=None):
     """Return an export of a model that has learnt nothing, and its metrics."""
     translator = replace(tiny_translator(), languages=DE_EN)
     monkeypatch.setattr(export, "load_trained", lambda *_: translator)
+
+    def write_papers(written):
+        (told if told is not None else []).append(written)
+        return export.Papers("# A tiny model\n", {"bomFormat": "CycloneDX"})
+
     for split in ("train", "test", "validation"):
         for side in ("source", "target"):
             files.write_lines(folder / f"{split}.{side}", [line for line in LINES if line])
@@ -37,11 +42,46 @@ def seal(folder, params, monkeypatch):
         EvaluateParams(),
         TrainedInputs(trained=folder, corpus=folder),
         languages=DE_EN,
-        papers=export.Papers("# A tiny model\n", {"bomFormat": "CycloneDX"}),
-        confidence=None,
+        write_papers=write_papers,
+        confidence=confidence,
         export=folder / "export",
     )
     return folder / "export", metrics
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
+    tmp_path, monkeypatch, fitted
+):
+    ours, theirs = judge_by_score(-1.0), judge_by_score(-2.0)
+    judged = {"model": theirs.model_dump(mode="json")} if fitted else {"missing": "too few"}
+    asked, told = [], []
+
+    def judge(*texts, **named):
+        asked.append((texts, named))
+        return judged, []
+
+    monkeypatch.setattr(export, "judge_confidence", judge)
+    params = ExportParams(golden_sentences=2, shortlist=None)
+    bundle, metrics = seal(tmp_path, params, monkeypatch, confidence=ours, told=told)
+    engines = {one: Translator.load(bundle, engine=one, threads=1) for one in ("torch", "auto")}
+    [((_, validation, test), named)] = asked
+    [name] = metrics["engines"]
+
+    assert engines["auto"].engine.name == name == "ctranslate2_int8"
+    assert engines["torch"].confidence_model == ours
+    assert engines["auto"].confidence_model == (theirs if fitted else ours)
+    assert metrics["engines"][name]["confidence"] == judged
+    assert told == [{"glossary_terms": 0, "engines": metrics["engines"]}]
+    assert named == {"language": "en"}
+    lines = [line for line in LINES if line]
+    assert test[:2] == (lines, lines)
+    assert sorted(validation[0]) == sorted(validation[1]) == sorted(lines)
+    for sources, _, translations in (validation, test):
+        own = [best for best, *_ in engines["auto"].search(sources, n_best=1)]
+        assert [(one.ids, one.score) for one in translations] == [
+            (one.ids, pytest.approx(one.score, abs=1e-6)) for one in own
+        ]
 
 
 def test_no_shortlist_is_learnt_where_no_engine_reads_one(tmp_path, monkeypatch):

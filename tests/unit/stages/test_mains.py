@@ -21,7 +21,6 @@ from nmt_core.text.languages import Languages
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.chosen_average import ChosenAverage
 from nmt_core.training.progress import CurvePoint, Point, Progress
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import download, embeddings, evaluate, export, paths, shard, train, vocabulary
 from stages.configure import compose
 from stages.configure.sections import build_all
@@ -117,19 +116,6 @@ def test_all_numbers_of_an_evaluation_go_to_the_tracker_and_all_of_it_to_its_fil
     assert (given_ones["download"], given_ones["reports"]) == ({"a": 1}, paths.REPORTS)
     assert (given_ones["params"], given_ones["languages"]) == (loaded, DE_EN)
     assert evaluate.read_download(Path("none")) == {}
-
-
-def test_sentences_that_were_searched_are_judged_by_their_own_references():
-    found = [
-        Translation("eins", -1.0, (), (), (1,)),
-        EMPTY_TRANSLATION,
-        Translation("x", -1.0, (), (), (2,)),
-    ]
-    (sources, translations), good = evaluate.select_searched(
-        EvaluateParams(), ["a", "", "c"], ["eins", "", "drei"], found, language="de"
-    )
-    assert (sources, translations) == (["a", "c"], [found[0], found[2]])
-    assert good.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("most", "drawn"), [(0, 0), (2, 2), (9, 3)])
@@ -304,7 +290,6 @@ def test_the_export_is_sealed_with_its_papers_and_told_to_the_tracker(
     monkeypatch.setattr(export, "list_materials", lambda **named: named)
     monkeypatch.setattr(export, "list_versions", lambda bill: f"of {bill['version']}")
     monkeypatch.setattr(export, "read_model_config", lambda shape: shape)
-    monkeypatch.setattr(export, "read_glossary", lambda *_: ())
     monkeypatch.setattr(export, "list_texts", lambda: ["texts"])
     monkeypatch.setattr(export, "read_confidence", lambda measured: measured["stage"])
     monkeypatch.setattr(
@@ -325,17 +310,18 @@ def test_the_export_is_sealed_with_its_papers_and_told_to_the_tracker(
     export.main()
 
     assert files.read_json(paths.METRICS / "export.json") == {"files": 3}
-    (described, told), (given_ones, named) = asked["card"], asked["run"]
-    expected = measured | {"export": {"glossary_terms": 0}}
-    assert described == (sections["download"], record, expected)
+    given_ones, named = asked["run"]
+    papers = named.pop("write_papers")({"engines": {}})
+    described, told = asked["card"]
+    assert described == (sections["download"], record, measured | {"export": {"engines": {}}})
     unknown = {"commit": "unknown", "date": "unknown"}
     fingerprint = record["fingerprint"]
     assert told == unknown | {"packages": f"of {fingerprint}", "extras": "serve,onnx"}
     assert given_ones == ("e", EvaluateParams(beam=chosen), export.TrainedInputs())
     bill = {"model": "nmt-de-en", "version": fingerprint}
+    assert papers == export.Papers("the card", bill, ["texts"])
     assert named == {
         "languages": DE_EN,
-        "papers": export.Papers("the card", bill, ["texts"]),
         "confidence": "evaluate",
         "export": paths.EXPORT,
     }

@@ -28,10 +28,12 @@ from nmt_core.translation.fitting import (
     measure_reliability,
 )
 from nmt_core.translation.loading import CONFIDENCE
+from nmt_core.translation.parity import ParityText
+from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.translation.translator import Translator
 from tests.support.sealing import reseal
-from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
+from tests.support.tiny import LINES, MODEL, export, judge_by_score, tiny_translator
 
 BREACH = Breach("number", "5", "5", "missing")
 WORDS = ["ein", "das", "Haus", "Garten", "Hund", "liegt", "geht", "und", "nicht", "sehr", "17"]
@@ -283,6 +285,27 @@ def test_a_bundle_judges_as_the_translator_did(tmp_path, judging, fitted):
     assert loaded.confidence_model == fitted
     [[ours], [theirs]] = (one.search(["Hund"], n_best=1)[0] for one in (judging, loaded))
     assert theirs.confidence == pytest.approx(ours.confidence, abs=1e-6)
+
+
+def test_an_engine_judges_by_its_own_and_else_as_the_bundle(tmp_path, judging, fitted):
+    """For its scores may be others."""
+    written = prepare_engines(
+        ("int8", "float32"),
+        translator=judging,
+        model_config=MODEL,
+        folder=tmp_path / "scratch",
+        text=ParityText(LINES, LINES, "en"),
+        threads=1,
+    ).engines
+    engines = [written[0]._replace(confidence=fitted), *written[1:]]
+    folder = export(tmp_path / "export", translator=judging, engines=engines)
+    told = {
+        name: Translator.load(folder, engine=name, threads=1).confidence_model
+        for name in ("torch", "ctranslate2_int8", "ctranslate2_float32")
+    }
+
+    plain = judging.confidence_model
+    assert told == {"torch": plain, "ctranslate2_int8": fitted, "ctranslate2_float32": plain}
 
 
 def test_an_earlier_bundle_translates_without_confidence(tmp_path):

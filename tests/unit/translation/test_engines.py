@@ -212,7 +212,7 @@ def test_a_shortlist_lifts_no_score_of_an_export(tmp_path, monkeypatch):
 
     assert found.reports[NAMES[1]]["shortlist"]
     assert Translator.load(folder).engine.score_shift == 0.125
-    assert found.engines[0].engine.score_shift == 0.0
+    assert found.engines[0].engine.score_shift == 0.125
 
 
 def test_parity_tells_how_much_higher_scores_are():

@@ -60,10 +60,17 @@ DOWNLOAD = {
     "corpora": {"demo": {"kind": "demo", "grammar": {}}},
 }
 EUROPARL = {"kind": "europarl"}
+RELIABILITY = {
+    "sentences": 300,
+    "good": 0.125,
+    "curve": ({"sentences": 300, "confidence": 0.15, "good": 0.125},),
+    **{f"area{end}": 0.834 for end in ("", "_low", "_high")},
+    **{f"error{end}": 0.0321 for end in ("", "_low", "_high")},
+}
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 
 
-def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", terms=0, **scores):
+def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", exported=None, **scores):
     settings = {
         "languages": {"source": source, "target": "en"},
         "corpora": {corpus["kind"]: corpus},
@@ -76,7 +83,7 @@ def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", terms=0, **
             "download": {"near_duplicates": near or {}, "corpus": describe_corpora(download)},
             "evaluate": SCORES | scores,
             "shard": SHARDS,
-            **({"export": {"glossary_terms": terms}} if terms else {}),
+            **({"export": exported} if exported else {}),
         },
         commit="c0ffee",
         date="2026-11-22",
@@ -88,7 +95,7 @@ def test_a_card_tells_of_a_glossary_that_is_sealed():
     assert glossary_row(0) == ""
     assert "glossary" not in card()
     told = "1,200, translated as `glossary.tsv` says; scores are without it"
-    assert f"\n| terms of its glossary | {told} |\n" in card(terms=1200)
+    assert f"\n| terms of its glossary | {told} |\n" in card(exported={"glossary_terms": 1200})
 
 
 def parts(text):
@@ -220,17 +227,29 @@ def test_a_card_shows_what_comes_through_when_sentences_change():
 
 
 def test_a_card_says_what_confidence_means_and_how_far_it_can_be_trusted():
-    curve = ({"sentences": 300, "confidence": 0.15, "good": 0.125},)
-    measured = {"sentences": 300, "good": 0.125, "curve": curve} | {
-        f"{name}{end}": value
-        for name, value in (("area", 0.834), ("error", 0.0321))
-        for end in ("", "_low", "_high")
-    }
-    model = judge_by_score(-1.0).model_dump() | {"reliability": measured}
-    _, rows, page = parts(card(confidence={"model": model, "cross_validated": measured}))
+    model = judge_by_score(-1.0).model_dump() | {"reliability": RELIABILITY}
+    _, rows, page = parts(card(confidence={"model": model, "cross_validated": RELIABILITY}))
     *_, missing = parts(card())
 
     assert "at least 50" in page
     assert "0.83 (95 % interval: 0.83 to 0.83)" in page
     assert ["0.15", "300", "0.12"] in rows
     assert "40 validation sentences are too few" in missing
+
+
+def test_a_card_tells_how_far_the_confidence_of_an_engine_can_be_trusted():
+    measured = RELIABILITY | {"sentences": 1234, "area": 0.765}
+    judged = {"model": judge_by_score(-1.0).model_dump() | {"reliability": measured}}
+    engines = {
+        "ctranslate2_int8": {"confidence": judged},
+        "onnx_int8": {"confidence": {"missing": "too few"}},
+        "onnx_float32": {"left_out": "it is worse"},
+    }
+    model = judge_by_score(-1.0).model_dump() | {"reliability": RELIABILITY}
+    own = {"model": model, "cross_validated": RELIABILITY}
+    told = card(confidence=own, exported={"engines": engines})
+
+    assert "`ctranslate2_int8` has a confidence of its own" in told
+    assert "on 1,234 test sentences: an area under the ROC curve of 0.77 (" in told
+    assert "onnx" not in told
+    assert "`ctranslate2_int8`" not in card(confidence=own)

@@ -1,0 +1,89 @@
+"""Confidence is fitted on validation text and measured on test text."""
+
+import pytest
+
+from nmt_core.evaluation.sentence_scores import score_chrf
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from stages.params import EvaluateParams
+from stages.reporting.confidence import read_confidence
+from stages.runtime.reliability import judge_confidence, select_searched
+
+
+def say(lines):
+    """Return lines as their translations, of which questions have lower scores."""
+    return [
+        Translation(line, -1.6 * ("?" in line) - number % 9 / 7, (), (), (number,))
+        if line
+        else EMPTY_TRANSLATION
+        for number, line in enumerate(lines)
+    ]
+
+
+def judge(references_of_questions, *, unknown=(), **settings):
+    lines = [f"Wo ist {n}?" if n % 3 else f"Hier steht {n}." for n in range(300)] + [""] * 5
+    references = [references_of_questions if "?" in line else line for line in lines]
+    tested = [
+        best._replace(unknown_words=unknown) if number % 9 == 1 else best
+        for number, best in enumerate(say(["", *lines[:99]]))
+    ]
+    return judge_confidence(
+        EvaluateParams(resamples=20, **settings),
+        (lines, references, say(lines)),
+        (["", *lines[:99]], ["", *references[:99]], tested),
+        language="en",
+    )
+
+
+def test_sentences_that_were_searched_are_judged_by_their_own_references():
+    found = [
+        Translation("eins", -1.0, (), (), (1,)),
+        EMPTY_TRANSLATION,
+        Translation("x", -1.0, (), (), (2,)),
+    ]
+    (sources, translations), good = select_searched(
+        EvaluateParams(), (["a", "", "c"], ["eins", "", "drei"], found), language="de"
+    )
+    assert (sources, translations) == (["a", "c"], [found[0], found[2]])
+    assert good.tolist() == [True, False]
+
+
+def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
+    found, confidences = judge("quite another thing")
+    model = read_confidence({"confidence": found})
+
+    assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
+    assert (model.reliability.sentences, found["cross_validated"]["sentences"]) == (99, 300)
+    assert model.reliability.area > 0.99
+    assert found["cross_validated"]["area_low"] > 0.95
+    assert model.reliability.good == pytest.approx(1 / 3)
+    empty, *others = confidences
+    assert (empty, len(others)) == (None, 99)
+    assert max(others[1::3] + others[2::3]) < min(others[::3])
+
+
+def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it():
+    found, confidences = judge("quite another thing", unknown=("Eule",))
+    plain, all_of_them = judge("quite another thing")
+
+    assert found["model"]["sentences_unknown"] == 0
+    assert found["model"]["reliability"]["sentences"] == 88
+    assert plain["model"]["reliability"]["sentences"] == 99
+    expected = [None if n % 9 == 1 else one for n, one in enumerate(all_of_them)]
+    assert confidences == expected
+
+
+def test_a_translation_that_just_reaches_what_is_asked_is_good():
+    found = [Translation("All is right.", 0.0, (), (), (4,))]
+    [score] = score_chrf(["All is right."], ["All right."], language="en")
+    params = EvaluateParams(good_chrf=score)
+    _, good = select_searched(params, (["Gut."], ["All right."], found), language="en")
+
+    assert good.all()
+
+
+def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
+    found, confidences = judge("Wo ist 7?", good_chrf=10.0)
+
+    assert confidences == [None] * 100
+    assert found.keys() == {"missing"}
+    assert read_confidence({"confidence": found}) is None
