@@ -68,11 +68,13 @@ def check_found(
     breaches = []
     for value, literals in group_by_value(wanted, languages[0]).items():
         kept = written.get(value, [])
+        first = literals[min(len(kept), len(literals) - 1)]
         problem = judge_literals(literals, kept)
+        if problem == "missing" and first.kind.is_said(first.text, translation):
+            continue
         if problem is None and loses_unit(literals, kept, translation, units):
             problem = "unit"
-        if problem and not (problem == "repeated" and literals[0].kind.may_repeat):
-            first = literals[min(len(kept), len(literals) - 1)]
+        if problem and not (problem == "repeated" and first.kind.may_repeat):
             expected = first.kind.write(first.text, *languages)
             breaches.append(Breach(first.kind.name, first.text, expected, problem))
     return breaches

@@ -6,7 +6,15 @@ import regex
 
 from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
-from nmt_core.literals.names import Code, Email, Emoji, Placeholder, PrivateUse, WebAddress
+from nmt_core.literals.names import (
+    Code,
+    Email,
+    Emoji,
+    LoneSign,
+    Placeholder,
+    PrivateUse,
+    WebAddress,
+)
 from nmt_core.literals.number import Number
 
 KINDS: tuple[LiteralKind, ...] = (
@@ -15,6 +23,7 @@ KINDS: tuple[LiteralKind, ...] = (
     Email(),
     PrivateUse(),
     Emoji(),
+    LoneSign(),
     Date(),
     TimeOfDay(),
     Code(),

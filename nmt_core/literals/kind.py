@@ -51,6 +51,11 @@ class LiteralKind(ABC):
         del text, language
         return True
 
+    def is_said(self, text: str, translation: str) -> bool:
+        """Tell whether a translation without such a literal says the same in another way."""
+        del text, translation
+        return False
+
     def write(self, text: str, source: str, target: str) -> str:
         """Return a literal of the source language in the form of the target language."""
         del source, target

@@ -1,6 +1,6 @@
 """Literals that stay as they are: addresses, placeholders, codes, emoji, patterns of a user's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar
 
 import regex
@@ -9,6 +9,7 @@ from typing_extensions import override
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number import DIGIT
 from nmt_core.literals.symbols import PRIVATE_USE
+from nmt_core.literals.units import LONE_SIGN, names_sign, normalize_unit
 
 _NOT_ASCII = regex.compile(r"[^\x00-\x7f]")
 
@@ -77,6 +78,24 @@ class Emoji(Pattern):
         r"\p{RI}\p{RI}|[0-9#*]\uFE0F?\u20E3"
         r"|\p{Extended_Pictographic}[\uFE0F\p{EMod}]*(?:\u200D\p{Extended_Pictographic}[\uFE0F\p{EMod}]*)*"
     )
+
+
+class LoneSign(Pattern):
+    """Signs of currencies and per cent beside no number, which a translation may put beside one."""
+
+    name = "sign"
+    may_repeat = True
+    guard = regex.compile(r"[%‰\p{Sc}]")
+    pattern = LONE_SIGN
+
+    @override
+    def read(self, text: str, language: str) -> Hashable:
+        return normalize_unit(text)
+
+    @override
+    def is_said(self, text: str, translation: str) -> bool:
+        sign = normalize_unit(text)
+        return sign in translation or names_sign(translation, sign)
 
 
 class PrivateUse(Pattern):

@@ -19,35 +19,41 @@ _THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
 
 _UNIT = (
     r"%(?!\p{Nd}|[({]|[sdifux@](?!\p{L}))|"  # which would be a placeholder
-    rf"‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:US\$|\p{{Sc}})(?!\p{{Nd}})|"
+    rf"‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
 )
 _UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
-_UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
+_UNIT_BEFORE = regex.compile(rf"({CURRENCY.pattern})[{SPACES}]?$")
+
+LONE_SIGN = regex.compile(
+    rf"(?<![\p{{L}}°%‰\p{{Sc}}])(?<!\p{{N}}[{SPACES}]?(?:{_THOUSANDS}[{SPACES}]?)?)"
+    rf"(?:{CURRENCY.pattern}|[%‰])(?![\p{{L}}%‰\p{{Sc}}{{(]|[{SPACES}]?\p{{Nd}})"
+)
+"""A sign of a currency or of parts of a hundred or thousand that stands beside no number, as in
+*{price} €*."""
 
 _DEGREES = (
     r"celsi|cels[ij]|celz|цельс|gra[adu]|grá[du]|grād|degr|stup|stop|aste|kraad|derece|laips|fok|βαθ|"
     r"μοίρ|град|度"
 )
 _NAMES = {
-    "%": r"per ?c[ei]nt|p[eo]r ?cien|por ?cent|pour ?cent|pro[csz]+en|prósent|protsent|odst|posto|"
-    r"százal|yüzde|τοι[σς] ?εκατ|процен|відсот|パーセント|百分",
-    "€": r"e[uúv]ro?(?!o?p)|eir[aou]|e[uv]r[aei]|ewro|ευρ(?!ω?π)|ев?вро(?!п)|евр[ао](?!п)|"
-    r"євро(?!п)|ユーロ|欧元",
-    "$": r"usd|dol|dól|dalir|dalur|δολ|дол|ドル|美元",
-    "£": r"gbp|pou?nd|pund|pfund|punt|funt|font|lib[er]|libier|nael|livre|lir[ae]|sterl|svar|mārc|"
-    r"фунт|лир|λίρ|ポンド|英镑",
-    "°": _DEGREES,
-    "°C": _DEGREES,
-    "°F": rf"fahr|{_DEGREES}",
+    sign: regex.compile(rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{Greek}}])(?:{names})")
+    for sign, names in {
+        "%": r"per ?c[ei]nt|p[eo]r ?cien|por ?cent|pour ?cent|pro[csz]+en|prósent|protsent|odst|"
+        r"posto|százal|yüzde|τοι[σς] ?εκατ|процен|відсот|パーセント|百分",
+        "€": r"e[uúv]ro?(?!o?p)|eir[aou]|e[uv]r[aei]|ewro|ευρ(?!ω?π)|ев?вро(?!п)|евр[ао](?!п)|"
+        r"євро(?!п)|ユーロ|欧元",
+        "$": r"usd|dol|dól|dalir|dalur|δολ|дол|ドル|美元",
+        "£": r"gbp|pou?nd|pund|pfund|punt|funt|font|lib[er]|libier|nael|livre|lir[ae]|sterl|svar|"
+        r"mārc|фунт|лир|λίρ|ポンド|英镑",
+        "°": _DEGREES,
+        "°C": _DEGREES,
+        "°F": rf"fahr|{_DEGREES}",
+    }.items()
 }
 """What words for some units begin with, in lower case, in languages of Europe and a few others: of
 other languages, the sign alone counts."""
-_NAMES_OF = {
-    sign: regex.compile(rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{Greek}}])(?:{names})")
-    for sign, names in _NAMES.items()
-}
 
 _WORDS_BEHIND = 3
 """Words behind a number among which that of its unit stands, such as *square metres*."""
@@ -69,11 +75,14 @@ def normalize_unit(sign: str) -> str:
     return SAME_UNITS.get(alone, alone)
 
 
-def names_unit(line: str, number: Literal, sign: str) -> bool:
-    """Tell whether a line says a unit in words.
+def names_sign(line: str, sign: str) -> bool:
+    """Tell whether a line says a sign such as ``€`` in words, anywhere."""
+    names = _NAMES.get(sign)
+    return names is not None and names.search(line.casefold()) is not None
 
-    The words for a sign such as ``€`` may stand anywhere; others begin as their units do, and stand
-    behind the number.
+
+def names_unit(line: str, number: Literal, sign: str) -> bool:
+    """Tell whether a line says a unit in words: a sign anywhere, others behind the number.
 
     Args:
         line: text of any language.
@@ -81,8 +90,7 @@ def names_unit(line: str, number: Literal, sign: str) -> bool:
         sign: of a unit, see :func:`normalize_unit`.
     """
     if not sign[0].isalpha():
-        names = _NAMES_OF.get(sign)
-        return names is not None and names.search(line.casefold()) is not None
+        return names_sign(line, sign)
     behind = _WORD.findall(line, number.end)[:_WORDS_BEHIND]
     initial = sign[0].replace("µ", "m").casefold()
     return any(one[0].casefold() == initial or not _LATIN.match(one) for one in behind)

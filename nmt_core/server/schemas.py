@@ -121,7 +121,7 @@ class Check(Body):
 
     kind: str
     """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`,
-    `term`; `sentence` for a flaw of the whole."""
+    `sign`, `term`; `sentence` for a flaw of the whole."""
     text: str
     """As the source has it, or the translation alone, or the words that the translation repeats."""
     expected: str

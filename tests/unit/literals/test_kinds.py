@@ -12,7 +12,7 @@ from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
 from nmt_core.literals.masking import Masked, insert_word, mask, repair, restore
-from nmt_core.literals.names import Code, Email, OwnPattern, Placeholder, WebAddress
+from nmt_core.literals.names import Code, Email, LoneSign, OwnPattern, Placeholder, WebAddress
 from nmt_core.literals.number import Number, parse_as, to_ascii
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat
 from nmt_core.literals.stems import find_stem, split_words, stem_words
@@ -231,6 +231,16 @@ def test_a_number_is_of_the_form_of_a_language_that_reads_it_first(text):
 )
 def test_a_number_begins_at_no_letter_and_has_a_sign_where_nothing_stands_before(line, numbers):
     assert found(Number(), line) == numbers
+
+
+def test_a_sign_that_stands_alone_is_a_literal():
+    alone = {"{x} €": "€", "in % und": "%", "($)": "$", "{x}%": "%", "€ {x}": "€", "%.": "%"}
+    alone |= {"in US$": "US$", "1,5 Milliarden €": "€", "50,- €": "€", "in ‰ von": "‰"}
+    for line, sign in alone.items():
+        assert found(LoneSign(), line) == [sign], line
+    beside = ("5 €", "5%", "½ %", "½%", "$ 5", "€5", "3 Mio. €", "5 k€", "x $ 5", "US$ 5", "10%ig")
+    for line in (*beside, "5 % 5", "$x", "${x}", "C$", "10°%", "%(x)", "%%", "$$", "100%%"):
+        assert not found(LoneSign(), line), line
 
 
 def unit_of(line):
@@ -478,4 +488,4 @@ def test_a_format_is_a_decimal_mark_and_one_of_groups():
     assert (POINT, COMMA) == (NumberFormat(".", ","), NumberFormat(",", "."))
     assert len({kind.name for kind in KINDS if kind.symbol_class == "number"}) == 3
     assert {kind.name for kind in KINDS if not kind.is_masked_first} == {"number", "date", "time"}
-    assert not any(kind.may_repeat for kind in KINDS)
+    assert {kind.name for kind in KINDS if kind.may_repeat} == {"sign"}
