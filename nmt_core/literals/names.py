@@ -1,6 +1,6 @@
 """Literals that stay as they are: addresses, placeholders, codes, emoji, patterns of a user's."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import regex
@@ -87,10 +87,6 @@ class LoneSign(Pattern):
     may_repeat = True
     guard = regex.compile(r"[%‰\p{Sc}]")
     pattern = LONE_SIGN
-
-    @override
-    def read(self, text: str, language: str) -> Hashable:
-        return normalize_unit(text)
 
     @override
     def is_said(self, text: str, translation: str) -> bool:
