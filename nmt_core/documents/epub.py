@@ -9,9 +9,8 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.html import read_html
 from nmt_core.documents.pieces import Part, TextDocument, Type, make_parts
-from nmt_core.documents.units import LanguageCodes
 from nmt_core.documents.xml_pieces import XmlPiece, escape_xml, read_elements, scan_xml
-from nmt_core.text.language_codes import pick_code
+from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 BOOK = ArchiveKind(
     "book",
@@ -44,7 +43,7 @@ def read_book(data: bytes, codes: LanguageCodes | None) -> ArchivedDocument:
 
 def _read_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
     if not name.lower().endswith(PACKAGE):
-        return read_html(text)  # a table of contents, too, which may have a document type
+        return read_html(text, codes)  # a table of contents, too, which may have a document type
     pieces = scan_xml(text)
     for tag, inner in pairwise(pieces):
         is_language = tag.type is Type.OPEN and tag.name == LANGUAGE

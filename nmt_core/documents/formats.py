@@ -3,7 +3,7 @@
 This file imports none of them: the names of files are looked at before anything is translated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,9 +68,7 @@ class Format(NamedTuple):
         if self.binary:
             document: Document[bytes] = read(data)
             return document
-        text = decode_utf8(data, "this document", error=DocumentError)
-        mark = text[: text.startswith(BYTE_ORDER_MARK)]
-        return TextFile(read(text.removeprefix(mark)), mark)
+        return read_text_file(data, read)
 
 
 class TextFile(NamedTuple):
@@ -90,13 +88,31 @@ class TextFile(NamedTuple):
         return (self.mark + self.document.write(translations)).encode()
 
 
+def read_text_file(data: bytes, read: "Callable[[str], TextDocument]") -> TextFile:
+    """Read a document of text.
+
+    Args:
+        data: the file.
+        read: reads its text, without a byte order mark.
+
+    Raises:
+        DocumentError: if it is no text in UTF-8, or ``read`` does.
+    """
+    text = decode_utf8(data, "this document", error=DocumentError)
+    mark = text[: text.startswith(BYTE_ORDER_MARK)]
+    return TextFile(read(text.removeprefix(mark)), mark)
+
+
 FORMATS = Registry(
     "a format",
     "nmt.formats",
     {
         "text": Format((".txt",), "text/plain", "nmt_core.documents.plain_text:read_plain_text"),
         "html": Format(
-            (".html", ".htm", ".xhtml"), "text/html", "nmt_core.documents.html:read_html"
+            (".html", ".htm", ".xhtml"),
+            "text/html",
+            "nmt_core.documents.html:read_html_file",
+            names_languages=True,
         ),
         "markdown": Format(
             (".md", ".markdown"), "text/markdown", "nmt_core.documents.markdown:read_markdown"

@@ -15,7 +15,8 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.documents.messages import read_message
 from nmt_core.documents.placeholders import BRACES
-from nmt_core.documents.units import LanguageCodes, Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.text.language_codes import LanguageCodes
 
 CHARSET = re.compile(
     rb'^(?:msgstr\s*)?"(?:[^"\n]*\\n)?Content-Type:[^"\n]*?charset=([\w.:-]+)',

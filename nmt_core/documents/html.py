@@ -1,19 +1,23 @@
 """HTML: text and readable attributes are translated, every tag stays as it was written.
 
-Python's parser locates tags, text and comments. Nothing is built into a tree and written anew, so
-fragments stay fragments, and broken HTML stays as broken as it was.
+Where one names the source language, the target takes its place. Python's parser locates tags, text
+and comments. Nothing is built into a tree and written anew, so fragments stay fragments, and broken
+HTML stays as broken as it was.
 """
 
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html.parser import HTMLParser
 
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.formats import TextFile, read_text_file
 from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, Written, make_parts
+from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 COMMENT = "!--"
 
@@ -39,6 +43,9 @@ KEPT = _names(
 
 READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 """Attributes that people read."""
+
+LANGUAGE = frozenset({"lang", "xml:lang"})
+"""Attributes that say in which language an element is."""
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
@@ -81,16 +88,31 @@ class _Tag(Piece):
         )
 
 
-def read_html(text: str) -> TextDocument:
+def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
+    """Read a file of HTML; see :func:`read_html`.
+
+    Raises:
+        DocumentError: if it is no text in UTF-8, or has more tags and texts than :data:`MOST_TAGS`.
+    """
+    return read_text_file(data, partial(read_html, codes=codes))
+
+
+def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
-    :data:`KEPT` are not translated; of attributes, only those of :data:`READ` are.
+    :data:`KEPT` are not translated; of attributes, only those of :data:`READ` are, and those of
+    :data:`LANGUAGE` name the target where they name the source.
+
+    Args:
+        text: the document.
+        codes: of source and target, if they are known.
 
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
-    return TextDocument(make_parts(_merge_empty(_merge_kept(list(_scan(text)))), _escape))
+    pieces = _merge_empty(_merge_kept(list(_scan(text)), codes))
+    return TextDocument(make_parts(pieces, _escape))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
@@ -185,7 +207,7 @@ def _read_text(raw: str) -> Iterator[_Tag]:
         yield _Tag(Type.WALL, raw)
 
 
-def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
+def _merge_kept(tags: Sequence[_Tag], codes: LanguageCodes | None) -> Iterator[_Tag]:
     """Yield the pieces, with each untranslated element as one piece."""
     number = 0
     while number < len(tags):
@@ -199,7 +221,7 @@ def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
             )
         else:
             tag.type = tag.type if is_inline else Type.WALL
-            tag.parts = list(_split_tag(tag))
+            tag.parts = list(_split_tag(tag, codes))
             yield tag
         number = end
 
@@ -251,20 +273,23 @@ def _find_end(tags: Sequence[_Tag], number: int) -> int:
     return len(tags)
 
 
-def _split_tag(tag: _Tag) -> Iterator[Part]:
+def _split_tag(tag: _Tag, codes: LanguageCodes | None) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
     named = TAG_NAME.match(tag.raw)
     start, attributes = 0, []
-    if named and any(name in READ and value for name, value in tag.attributes):
+    if named and any(name in READ | LANGUAGE and value for name, value in tag.attributes):
         end = named.end()
         while attribute := ATTRIBUTE.match(tag.raw, end):
             attributes.append(attribute)
             end = attribute.end()
     if [each["name"].lower() for each in attributes] == [name for name, _ in tag.attributes]:
-        for each in attributes:
-            if each["name"].lower() in READ and each["value"]:
+        for each, (name, value) in zip(attributes, tag.attributes, strict=True):
+            if name in READ and value:
                 yield tag.raw[start : each.start("value")]
                 yield from make_parts([_read_value(each["value"])], _escape_value)
+                start = each.end("value")
+            elif name in LANGUAGE and value and codes and pick_code([value], codes[0]) is not None:
+                yield tag.raw[start : each.start("value")] + f'"{codes[1]}"'
                 start = each.end("value")
     yield tag.raw[start:]
 

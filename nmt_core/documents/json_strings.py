@@ -12,7 +12,8 @@ from functools import partial
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.documents.messages import read_message
-from nmt_core.documents.units import LanguageCodes, Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.text.language_codes import LanguageCodes
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
 """A string, or a sign of the syntax; what stands between them has neither."""

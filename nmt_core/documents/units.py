@@ -10,9 +10,6 @@ from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
 from nmt_core.documents.placeholders import BRACES, keep_placeholders
 
-LanguageCodes = tuple[str, str]
-"""Codes of the source and the target."""
-
 
 class UnitTranslation(NamedTuple):
     """The translation of a unit."""

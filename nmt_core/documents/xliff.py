@@ -11,7 +11,7 @@ from typing import NamedTuple
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.messages import check_length
 from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts
-from nmt_core.documents.units import LanguageCodes, Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.documents.xml_pieces import (
     COMMENT,
     XmlPiece,
@@ -24,6 +24,7 @@ from nmt_core.documents.xml_pieces import (
     set_attribute,
     split_text,
 )
+from nmt_core.text.language_codes import LanguageCodes
 
 
 class _Version(NamedTuple):

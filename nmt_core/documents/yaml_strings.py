@@ -15,8 +15,8 @@ from nmt_core.documents.messages import check_length, read_message
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
 from nmt_core.documents.plain_text import read_plain_text
-from nmt_core.documents.units import LanguageCodes, Unit, UnitFile, UnitTranslation
-from nmt_core.text.language_codes import pick_code
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
+from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one of libyaml, where it was built, is ten times as fast."""

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+LanguageCodes = tuple[str, str]
+"""Codes of the source and the target."""
+
 
 def pick_code(codes: Sequence[str], wanted: str) -> int | None:
     """Return the index of the code that is the wanted language, the closest one first.

@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import html
+from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
@@ -145,6 +146,30 @@ def test_text_is_translated_and_the_rest_is_not(text, translated):
 )
 def test_of_attributes_those_that_people_read_are_translated(tag, translated):
     assert shout(read_html(tag)) == translated
+
+
+@pytest.mark.parametrize(
+    ("tag", "translated"),
+    [
+        ('<html lang="de">', '<html lang="en-GB">'),
+        ("<html LANG=de-AT class='a b'>", "<html LANG=\"en-GB\" class='a b'>"),
+        ("<html lang='de' xml:lang='DE_CH' >", '<html lang="en-GB" xml:lang="en-GB" >'),
+        ('<p title="ab" lang="de">', '<p title="AB" lang="en-GB">'),
+        ('<b lang="de">', '<b lang="en-GB">'),
+        ('<p lang="fr">', '<p lang="fr">'),
+        ('<p lang="">', '<p lang="">'),
+        ("<p lang>", "<p lang>"),
+        ('<a hreflang="de" data-lang="de">', '<a hreflang="de" data-lang="de">'),
+        ('<code lang="de">', '<code lang="de">'),
+        ('<p translate="no" lang="de">', '<p translate="no" lang="de">'),
+    ],
+)
+def test_the_target_takes_the_place_of_the_source_where_a_tag_names_it(tag, translated):
+    assert shout(read_html(tag + "1", ("de", "en-GB"))) == translated + "1"
+    known = FORMATS.load("html").read(f"\ufeff{tag}1".encode(), ("de", "en-GB"))
+    assert shout(known).decode() == f"\ufeff{translated}1"
+    for same in (read_html(tag + "1"), read_html(tag + "1", ("it", "en"))):
+        assert shout(same).casefold() == f"{tag}1".casefold()
 
 
 def test_what_is_answered_is_no_markup():

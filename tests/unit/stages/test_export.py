@@ -10,7 +10,7 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import read_manifest
 from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
-from stages import export
+from stages import export, paths
 from stages.params import EvaluateParams, ExportParams
 from stages.runtime.trained import TrainedInputs
 from tests.support.tiny import LINES, MODEL, judge_by_score, tiny_translator
@@ -35,7 +35,8 @@ def seal(folder, params, monkeypatch, *, confidence=None, told=None):
 
     for split in ("train", "test", "validation"):
         for side in ("source", "target"):
-            files.write_lines(folder / f"{split}.{side}", [line for line in LINES if line])
+            lines = [f"{line} {split} {side}" for line in LINES if line]
+            files.write_lines(folder / f"{split}.{side}", lines)
     files.write_json(folder / "model.json", MODEL.model_dump(mode="json"))
     metrics = export.run(
         params,
@@ -62,6 +63,7 @@ def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
         return judged, []
 
     monkeypatch.setattr(export, "judge_confidence", judge)
+    monkeypatch.setattr(export, "CONFIDENCE_SENTENCES", 2)
     params = ExportParams(golden_sentences=2, shortlist=None)
     bundle, metrics = seal(tmp_path, params, monkeypatch, confidence=ours, told=told)
     engines = {one: Translator.load(bundle, engine=one, threads=1) for one in ("torch", "auto")}
@@ -74,9 +76,11 @@ def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
     assert metrics["engines"][name]["confidence"] == judged
     assert told == [{"glossary_terms": 0, "engines": metrics["engines"]}]
     assert named == {"language": "en"}
-    lines = [line for line in LINES if line]
-    assert test[:2] == (lines, lines)
-    assert sorted(validation[0]) == sorted(validation[1]) == sorted(lines)
+    expected = [[f"{line} test {side}" for line in LINES if line] for side in paths.SIDES]
+    assert [*test[:2]] == expected
+    assert [len(part) for part in validation] == [2] * 3
+    for side, lines in zip(paths.SIDES, validation, strict=False):
+        assert all(line.endswith(f" validation {side}") for line in lines)
     for sources, _, translations in (validation, test):
         own = [best for best, *_ in engines["auto"].search(sources, n_best=1)]
         assert [(one.ids, one.score) for one in translations] == [
