@@ -3,6 +3,7 @@
 import pytest
 
 from nmt_core.evaluation.sentence_scores import score_chrf
+from nmt_core.translation.fitting import compute_area, cross_validate
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
 from stages.reporting.confidence import read_confidence
@@ -59,6 +60,20 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     empty, *others = confidences
     assert (empty, len(others)) == (None, 99)
     assert max(others[1::3] + others[2::3]) < min(others[::3])
+
+
+def test_each_part_of_validation_text_is_judged_by_what_was_fitted_on_the_others():
+    lines = [f"Hier {'steht ' * (n % 7)}{n}." for n in range(300)]
+    references = ["quite another thing" if n * n % 11 < 5 else line for n, line in enumerate(lines)]
+    text = (lines, references, say(lines))
+    params = EvaluateParams(resamples=0, seed=3, good_chrf=60.0)
+    found, _ = judge_confidence(params, text, text, language="en")
+    texts, good = select_searched(params, text, language="en")
+    held_out = cross_validate(*texts, good, seed=3)
+
+    assert found["cross_validated"]["area"] == pytest.approx(compute_area(held_out, good))
+    assert found["cross_validated"]["area"] < found["model"]["reliability"]["area"]
+    assert found["model"]["good_chrf"] == 60.0
 
 
 def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it():
