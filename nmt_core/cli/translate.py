@@ -248,7 +248,7 @@ def translate(
     `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
     a column for each token of the line, dark where attention is high.
 
-    Numbers with their units, dates, placeholders, addresses and emoji come through a translation,
+    Numbers with their units, dates, placeholders, addresses, files and emoji come through,
     numbers in the form of the target language; where some did not, their lines are named on
     standard error.
 

@@ -10,9 +10,13 @@ from nmt_core.literals.names import (
     Code,
     Email,
     Emoji,
+    Handle,
+    JoinedNumbers,
     LoneSign,
+    Path,
     Placeholder,
     PrivateUse,
+    Telephone,
     WebAddress,
 )
 from nmt_core.literals.number import Number
@@ -21,12 +25,16 @@ KINDS: tuple[LiteralKind, ...] = (
     Placeholder(),
     WebAddress(),
     Email(),
+    Path(),
+    Handle(),
     PrivateUse(),
     Emoji(),
     LoneSign(),
     Date(),
     TimeOfDay(),
+    Telephone(),
     Code(),
+    JoinedNumbers(),
     Number(),
 )
 """Where two kinds find the same, the first one has it; kinds of a user's own come before these."""

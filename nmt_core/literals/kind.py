@@ -19,13 +19,13 @@ class LiteralSpan(NamedTuple):
 class LiteralKind(ABC):
     r"""A kind of literal.
 
-    One that keeps hashtags::
+    One that keeps names of channels::
 
-        class Hashtag(LiteralKind):
-            name = "hashtag"
+        class Channel(LiteralKind):
+            name = "channel"
 
             def find(self, line, language):
-                return (LiteralSpan(*match.span()) for match in re.finditer(r"#\w+", line))
+                return (LiteralSpan(*match.span()) for match in re.finditer(r"~\w+", line))
     """
 
     name: ClassVar[str]

@@ -15,6 +15,8 @@ _TIGHT = regex.compile(rf"(?<={_ANY})(?=[\p{{L}}\p{{Nd}}]|{_ANY})|(?<=[\p{{L}}\p
 _GLUED = regex.compile(rf"(?<={_ANY})[.,:/]\p{{Nd}}+")
 """Digits that a model adds to a symbol, as if it stood for a part of a number."""
 _JOINED = regex.compile(rf"(?<={_ANY})[.,:/\-](?={_ANY})")
+_PAIR = regex.compile(rf"(?=({_ANY})([:/\-–])({_ANY}))")
+"""Numbers that are joined in the source, such as those of a range, and stay so."""
 _ROW = regex.compile(rf"(?<={_ANY}) (?={_ANY})")
 """Between symbols side by side; numbers with a space between them would be read as one."""
 
@@ -58,7 +60,8 @@ def repair(translation: str, masked: Masked) -> str:
     """Return a translation with the symbols of its source once each.
 
     Of one that stands there several times the first is kept, without digits that hang on it; one
-    that is missing is put behind an equal share of the words, which is about where it belongs.
+    that is missing is put behind an equal share of the words, which is about where it belongs. Two
+    that the source joins are joined where they stand side by side.
     """
     met: set[str] = set()
 
@@ -73,7 +76,11 @@ def repair(translation: str, masked: Masked) -> str:
         if symbol not in met:
             before, after = (len(part.split()) for part in masked.line.split(symbol))
             text = insert_word(text, before / max(1, before + after), symbol)
-    return _ROW.sub(", ", text)
+    text = _ROW.sub(", ", text)
+    for first, sign, second in _PAIR.findall(masked.line):
+        for row in (f"{first}, {second}", f"{second}, {first}"):
+            text = text.replace(row, f"{first}{sign}{second}")
+    return text
 
 
 def insert_word(line: str, share: float, word: str) -> str:

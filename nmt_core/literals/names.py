@@ -54,18 +54,73 @@ class Email(Pattern):
 
 
 class Placeholder(Pattern):
-    """Fields of a program, and tags: ``{x}``, ``{{x}}``, ``%s``, ``%1$s``, ``${x}``, ``<0>``."""
+    """Fields of a program, tags, names of emoji, and code in backquotes.
+
+    They are such as ``{x}``, ``{{x}}``, ``%s``, ``%1$s``, ``${x}``, ``<0>`` and ``:smile:``.
+    """
 
     name = "placeholder"
-    guard = regex.compile(r"[{%<$\[#]")
+    guard = regex.compile(r"[{%<$\[#`:]")
     pattern = regex.compile(
-        r"\{\{[^{}\p{Cc}\p{Zl}\p{Zp}]{0,100}\}\}"
+        r"(?<![`\p{L}])`[^`\s](?:[^`\p{Cc}\p{Zl}\p{Zp}]{0,98}[^`\s])?`(?![`\p{L}])"
+        r"|(?<![\w:]):[a-z][a-z0-9_+\-]*:(?![\w:])"
+        r"|\{\{[^{}\p{Cc}\p{Zl}\p{Zp}]{0,100}\}\}"
         r"|[$#]?\{[^{}\p{Cc}\p{Zl}\p{Zp}]{0,100}\}"
         r"|%\{\w{1,50}\}"
         r"|%\([\w.]{1,50}\)[+\-#0]*\d*(?:\.\d+)?[a-zA-Z]"
         r"|(?<![\p{Nd}%])%(?:\d+\$)?[+\-#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdifgGeExXucpoq@](?![\p{L}\p{Nd}])"
         r"|</?(?:\d+|[a-zA-Z][\w:.\-]*)(?:\p{Zs}[^<>\p{Cc}\p{Zl}\p{Zp}]{0,200})?/?>"
         r"|\$[A-Z_][A-Z0-9_]+\b|\[\[[^\[\]\p{Cc}\p{Zl}\p{Zp}]{1,100}\]\]|(?<!#)#{2,6}\w{1,60}#{2,6}"
+    )
+
+
+class Path(Pattern):
+    r"""Files and folders: ``report.docx``, ``/usr/bin/env``, ``C:\Users\me``."""
+
+    name = "path"
+    guard = regex.compile(r"[/\\.]\w")
+    pattern = regex.compile(
+        r"(?<![\p{L}\p{Nd}\\])\p{Lu}:\\(?:[\w.\-]+\\)*[\w\-]+(?:\.\w+)*\\?"
+        r"|(?<![\w:/.\\])~?(?:/[\w\-]+(?:\.[\w\-]+)*){2,}/?"
+        r"|(?<![\w./\\])[\w\-]+(?:\.[\w\-]+)*\.(?:docx?|xlsx?|pptx?|pdf|odt|txt|csv|json|xml|ya?ml|html?"
+        r"|js|py|java|cpp|exe|zip|tar|gz|png|jpe?g|gif|svg|mp[34]|md|log|ini|cfg|sql|sh|bat)(?![\w/])"
+    )
+
+
+class Handle(Pattern):
+    """Names of users and topics: ``@name``, ``#topic``."""
+
+    name = "handle"
+    guard = regex.compile(r"[@#]\w")
+    pattern = regex.compile(r"(?<![\w@#&/.])[@#](?=\w*\p{L})\w+")
+
+
+class Telephone(Pattern):
+    """Telephone numbers, which begin with ``+``, 0 or a bracket."""
+
+    name = "telephone number"
+    guard = regex.compile(r"[+(0]\p{Nd}")
+    pattern = regex.compile(
+        r"(?<![\p{L}\p{Nd}.,/:\-+])(?:"
+        r"(?!\+\p{Nd}{1,3}(?:[ .]\p{Nd}{3}){1,2}(?![ .]?\p{Nd}))"  # a number in threes
+        r"\+(?=(?:[ .\-/()]*\p{Nd}){8,15}(?![ .\-/()]*\p{Nd}))"
+        r"\p{Nd}{1,3}(?:[ .\-/]?(?:\(\p{Nd}{1,5}\)|\p{Nd}{1,12})){1,7}"
+        r"|(?<!\p{Nd} )(?=(?:[ .\-/]?\p{Nd}){8,13}(?![ .\-/]?\p{Nd}))"
+        r"0\p{Nd}{1,5}(?:/\p{Nd}{5,9}|(?:[ .\-]\p{Nd}{2,9}){1,5})"
+        r"|\(\p{Nd}{2,5}\) ?\p{Nd}{2,4}[ \-]\p{Nd}{3,4}"
+        r")(?![\p{L}\p{Nd}]|[ .,/:\-]\p{Nd})"
+    )
+
+
+class JoinedNumbers(Pattern):
+    """Numbers that are one name or ratio: ``2013/14``, ``3:1``, ``978-3-16-148410-0``."""
+
+    name = "joined numbers"
+    guard = regex.compile(r"\p{Nd}[/:\-]\p{Nd}")
+    pattern = regex.compile(
+        r"(?<![\p{L}\p{Nd}.,/:\-–+])"
+        r"(?:\p{Nd}+(?:-\p{Nd}+){2,}|\p{Nd}+(?:/\p{Nd}+)+|\p{Nd}{1,3}:\p{Nd}{1,3})"
+        r"(?![\p{L}\p{Nd}]|[.,/:\-–]\p{Nd})"
     )
 
 

@@ -120,8 +120,9 @@ class Check(Body):
     """Something of the source that did not come through, or a flaw of the whole translation."""
 
     kind: str
-    """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`,
-    `sign`, `term`; `sentence` for a flaw of the whole."""
+    """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `path`, `handle`,
+    `telephone number`, `joined numbers`, `code`, `emoji`, `sign`, `term`; `sentence` for a flaw of
+    the whole."""
     text: str
     """As the source has it, or the translation alone, or the words that the translation repeats."""
     expected: str

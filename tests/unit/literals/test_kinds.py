@@ -12,7 +12,18 @@ from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
 from nmt_core.literals.masking import Masked, insert_word, mask, repair, restore
-from nmt_core.literals.names import Code, Email, LoneSign, OwnPattern, Placeholder, WebAddress
+from nmt_core.literals.names import (
+    Code,
+    Email,
+    Handle,
+    JoinedNumbers,
+    LoneSign,
+    OwnPattern,
+    Path,
+    Placeholder,
+    Telephone,
+    WebAddress,
+)
 from nmt_core.literals.number import Number, parse_as, to_ascii
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat
 from nmt_core.literals.stems import find_stem, split_words, stem_words
@@ -243,6 +254,55 @@ def test_a_sign_that_stands_alone_is_a_literal():
         assert not found(LoneSign(), line), line
 
 
+def test_what_programs_and_people_are_called_by_is_a_literal():
+    names = {
+        Path: (
+            *("C:\\Users\\me\\a.docx", "D:\\x", "/usr/bin/env", "~/a/b.c", "/a/b/"),
+            *("report.final.pdf", "Node.js", "my-file_2.tar"),
+        ),
+        Handle: ("@name", "#Topic", "@a1_b", "#2024wahl"),
+        Placeholder: ("`x = 1`", "`a`", ":smile:", ":thumbs-up:"),
+        Telephone: (
+            *("01 23 45 67 89", "+33 1 23 45 67 89", "+49 (0)30 1234567", "+34 912 345 678"),
+            *("0176/1234567", "030-1234567", "(555) 123-4567", "+4930123456", "0800 123 456"),
+        ),
+        JoinedNumbers: ("2013/14", "3:1", "2/3", "978-3-16-148410-0", "1-800-555-0199", "1/2/3/4"),
+    }
+    for kind, texts in names.items():
+        for text in texts:
+            assert found(kind(), text) == [text]
+            assert found(kind(), f"Das ist ({text}), ja") == [text]
+            assert found(kind(), f"{text} und {text}.") == [text] * 2
+
+
+def test_what_looks_like_them_is_none():
+    others = {
+        Path: ("km/h", "und/oder", "http://a/b", "A/B", "1/2", "z.B.", "a.b", "n:\\", "x.pdfx"),
+        Handle: ("a@b.de", "C#", "#1", "@", "##a##", "&#39;", "x#y"),
+        Placeholder: ("`a' und `b'", "``x``", "` x `", "l`an`x", "10:20:30", "a:b:c", "::x::"),
+        Telephone: (
+            *("+10 000 000", "1 000 300 000", "0,5", "0520/2000", "007 2006", "12 34 56 78"),
+            *("+5 %", "(2) 34", "01 23 45", "A01 23 45 67 89", "01 23 45 67 89,5"),
+        ),
+        JoinedNumbers: (
+            *("12-13", "1.5/2", "12:3456", "A4-5-6", "1/2x", "-1/2", "1/", "5/6.7", "a:1"),
+        ),
+    }
+    for kind, texts in others.items():
+        for text in texts:
+            assert not found(kind(), text), text
+
+
+def test_of_names_the_longest_and_dates_come_first():
+    line = "12:30, 3:1, 31/12/2006, 5/6, 2006/123/EG, 1083/2006, http://a.de/b/c.pdf, a.pdf, x@y.de"
+    known = [(one.kind.name, one.text) for one in find_literals(line, "de")]
+    assert known == [
+        *(("time", "12:30"), ("joined numbers", "3:1"), ("date", "31/12/2006")),
+        *(("joined numbers", "5/6"), ("code", "2006/123/EG"), ("joined numbers", "1083/2006")),
+        *(("address", "http://a.de/b/c.pdf"), ("path", "a.pdf"), ("email", "x@y.de")),
+    ]
+
+
 def unit_of(line):
     at = line.index("5")
     unit = find_unit(line, at, at + 1)
@@ -384,6 +444,10 @@ def masked_line(line):
         (f"{A}", "", f"{A}"),
         (f"{A}", "...", f"{A}..."),
         (f"a {A} b {B}", "c d", f"c {A} d {B}"),
+        (f"a {A}-{B}", f"b {A} {B}", f"b {A}-{B}"),
+        (f"a {A}:{B}", f"b {B}, {A} c", f"b {A}:{B} c"),
+        (f"a {A}/{B}/{C}", f"b {A} {B}", f"b {A}/{B}/{C}"),
+        (f"a {A}–{B} {C}", f"b {A} to {B} {C}", f"b {A} to {B}, {C}"),
     ],
 )
 def test_each_symbol_of_a_source_stands_once_in_a_repaired_translation(
