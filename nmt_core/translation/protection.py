@@ -20,6 +20,7 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.number import Number
+from nmt_core.literals.ordinals import correct_ordinals
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
@@ -251,7 +252,8 @@ class Protector:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
         written = translation.text.upper() if given.in_capitals else translation.text
         codes, capitals = self.languages.codes, given.in_capitals
-        text = restore(written, given.masked, codes, in_capitals=capitals)
+        restored = restore(written, given.masked, codes, in_capitals=capitals)
+        text = correct_ordinals(restored, codes[1])
         literals = given.masked.literals
         tokens, source_tokens = translation.tokens, translation.source_tokens
         if literals:
