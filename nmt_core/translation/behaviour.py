@@ -27,7 +27,7 @@ from nmt_core.data.modifiers import (
 )
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
-from nmt_core.translation.flaws import is_flaw
+from nmt_core.translation.protection import is_loss
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -199,7 +199,7 @@ def probe_translator(
     if plain is None:
         plain = search_best(translator, lines)
     kept = [
-        all(map(is_flaw, best.breaches))
+        not any(map(is_loss, best.breaches))
         for line, best in zip(lines, plain, strict=True)
         if find_literals(line, source)
     ]
@@ -215,7 +215,7 @@ def probe_translator(
             for number, best in after.items()
         ]
         if after:
-            kept = [all(map(is_flaw, best.breaches)) for best in after.values()]
+            kept = [not any(map(is_loss, best.breaches)) for best in after.values()]
             found[probe.name] = Behaviour(kept=ProbeShare.count(kept), same=ProbeShare.count(same))
     return found
 

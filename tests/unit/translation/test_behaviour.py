@@ -91,6 +91,14 @@ def test_what_a_change_loses_is_seen():
     assert found[lost[0]].kept.passed == 0
 
 
+def test_what_one_adds_or_repeats_is_nothing_lost():
+    for more in (" 47", " da da da da da da da da"):
+        translator = scripted_translator(lambda text, more=more: text + more)
+        assert translator.search(LINES, n_best=1)[0][0].breaches
+        found = probe_translator(translator, LINES, seed=3)
+        assert all(one.kept.passed == one.kept.total for one in found.values())
+
+
 def test_digits_are_drawn_in_their_number_and_lead_with_none():
     drawn = Redrawn().change("1 und 20 und 3000", "de", make_generator(1, "x"))
     assert [len(word) for word in drawn.split() if word.isdigit()] == [1, 2, 4]
