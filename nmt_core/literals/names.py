@@ -80,9 +80,9 @@ class Path(Pattern):
     name = "path"
     guard = regex.compile(r"[/\\.]\w")
     pattern = regex.compile(
-        r"(?<![\p{L}\p{Nd}\\])\p{Lu}:\\(?:[\w.\-]+\\)*[\w\-]+(?:\.\w+)*\\?"
+        r"(?<![\p{L}\p{Nd}\\])[A-Za-z]:\\(?:[\w.\-]+\\)*[\w\-]+(?:\.\w+)*\\?"
         r"|(?<![\w:/.\\])~?(?:/[\w\-]+(?:\.[\w\-]+)*){2,}/?"
-        r"|(?<![\w./\\])[\w\-]+(?:\.[\w\-]+)*\.(?:docx?|xlsx?|pptx?|pdf|odt|txt|csv|json|xml|ya?ml|html?"
+        r"|(?<![\w./\\\-])(?:[\w.\-]+/)*[\w\-]+(?:\.[\w\-]+)*\.(?:docx?|xlsx?|pptx?|pdf|odt|txt|csv|json|xml|ya?ml|html?"
         r"|js|py|java|cpp|exe|zip|tar|gz|png|jpe?g|gif|svg|mp[34]|md|log|ini|cfg|sql|sh|bat)(?![\w/])"
     )
 

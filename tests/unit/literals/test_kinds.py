@@ -258,7 +258,7 @@ def test_what_programs_and_people_are_called_by_is_a_literal():
     names = {
         Path: (
             *("C:\\Users\\me\\a.docx", "D:\\x", "/usr/bin/env", "~/a/b.c", "/a/b/"),
-            *("report.final.pdf", "Node.js", "my-file_2.tar"),
+            *("report.final.pdf", "Node.js", "my-file_2.tar", "c:\\a", "docs/x/a.md", "../a.md"),
         ),
         Handle: ("@name", "#Topic", "@a1_b", "#2024wahl"),
         Placeholder: ("`x = 1`", "`a`", ":smile:", ":thumbs-up:"),
@@ -277,12 +277,19 @@ def test_what_programs_and_people_are_called_by_is_a_literal():
 
 def test_what_looks_like_them_is_none():
     others = {
-        Path: ("km/h", "und/oder", "http://a/b", "A/B", "1/2", "z.B.", "a.b", "n:\\", "x.pdfx"),
-        Handle: ("a@b.de", "C#", "#1", "@", "##a##", "&#39;", "x#y"),
-        Placeholder: ("`a' und `b'", "``x``", "` x `", "l`an`x", "10:20:30", "a:b:c", "::x::"),
+        Path: (
+            *("km/h", "und/oder", "http://a/b", "A/B", "1/2", "z.B.", "a.b", "n:\\", "x.pdfx"),
+            *("ab:\\x", "1c:\\x", "/ab", "a/b/c", ".a.pdf", "\\a.pdf", "a.pdf/b"),
+        ),
+        Handle: ("a@b.de", "C#", "#1", "@", "##a##", "&#x27;", "x#y", "a.@b", "1/@b"),
+        Placeholder: (
+            *("`a' und `b'", "``x``", "` x`", "`x `", "l`an`", "`an`x", "`an``", "``an`"),
+            *("10:20:30", "1:b:", ":b:1", "::x:", ":x::", ":B:", ":1:"),
+        ),
         Telephone: (
             *("+10 000 000", "1 000 300 000", "0,5", "0520/2000", "007 2006", "12 34 56 78"),
-            *("+5 %", "(2) 34", "01 23 45", "A01 23 45 67 89", "01 23 45 67 89,5"),
+            *("+12 34 56 78 90 12 34 56 78", "+12 34 5", "(2) 345-6789", "+5 %", "(2) 34"),
+            *("01 23 45", "A01 23 45 67 89", "01 23 45 67 89,5"),
         ),
         JoinedNumbers: (
             *("12-13", "1.5/2", "12:3456", "A4-5-6", "1/2x", "-1/2", "1/", "5/6.7", "a:1"),
@@ -295,11 +302,13 @@ def test_what_looks_like_them_is_none():
 
 def test_of_names_the_longest_and_dates_come_first():
     line = "12:30, 3:1, 31/12/2006, 5/6, 2006/123/EG, 1083/2006, http://a.de/b/c.pdf, a.pdf, x@y.de"
+    line = f"{line}, 030 1234567 @me"
     known = [(one.kind.name, one.text) for one in find_literals(line, "de")]
     assert known == [
         *(("time", "12:30"), ("joined numbers", "3:1"), ("date", "31/12/2006")),
         *(("joined numbers", "5/6"), ("code", "2006/123/EG"), ("joined numbers", "1083/2006")),
         *(("address", "http://a.de/b/c.pdf"), ("path", "a.pdf"), ("email", "x@y.de")),
+        *(("telephone number", "030 1234567"), ("handle", "@me")),
     ]
 
 
@@ -446,6 +455,7 @@ def masked_line(line):
         (f"a {A} b {B}", "c d", f"c {A} d {B}"),
         (f"a {A}-{B}", f"b {A} {B}", f"b {A}-{B}"),
         (f"a {A}:{B}", f"b {B}, {A} c", f"b {A}:{B} c"),
+        (f"a {A}–{B}", f"b {A} {B}", f"b {A}–{B}"),
         (f"a {A}/{B}/{C}", f"b {A} {B}", f"b {A}/{B}/{C}"),
         (f"a {A}–{B} {C}", f"b {A} to {B} {C}", f"b {A} to {B}, {C}"),
     ],
