@@ -116,6 +116,8 @@ class JoinedNumbers(Pattern):
     """Numbers that are one name or ratio: ``2013/14``, ``3:1``, ``978-3-16-148410-0``."""
 
     name = "joined numbers"
+    symbol_class = "number"
+    is_masked_first = False
     guard = regex.compile(r"\p{Nd}[/:\-]\p{Nd}")
     pattern = regex.compile(
         r"(?<![\p{L}\p{Nd}.,/:\-–+])"
