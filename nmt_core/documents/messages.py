@@ -1,9 +1,10 @@
 """Messages of programs: plain text, text with tags, or branches of ICU's plural and select."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.accelerators import AcceleratedLabel, find_accelerator
 from nmt_core.documents.html import read_html
 from nmt_core.documents.pieces import Piece, TextDocument, Type, Written, make_parts
 from nmt_core.documents.plain_text import read_plain_text
@@ -35,11 +36,16 @@ class LeftMessage(TextDocument):
         super().__init__([text])
 
 
-def read_message(text: str) -> TextDocument:
+def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
     """Read a message.
 
     Of one that is a choice by ICU, the branches are translated; one that has a choice amid its
-    text, or quotes syntax in it, is a :class:`LeftMessage`.
+    text, or quotes syntax in it, is a :class:`LeftMessage`. One with an accelerator is an
+    :class:`AcceleratedLabel`.
+
+    Args:
+        text: the message.
+        signs: those that may be of an accelerator.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
@@ -50,7 +56,13 @@ def read_message(text: str) -> TextDocument:
         if choice is None or choice[1] < len(text):
             return LeftMessage(text)
         return TextDocument(make_parts(choice[0], _escape_branch))
-    return read_html(text) if TAG.search(text) else read_plain_text(text)
+    if TAG.search(text):
+        return read_html(text)
+    found = find_accelerator(text, signs)
+    if found is None:
+        return read_plain_text(text)
+    accelerator, label = found
+    return AcceleratedLabel(label, accelerator)
 
 
 def check_length(text: str) -> None:
