@@ -18,7 +18,7 @@ ACCELERATORS = {
     "&": regex.compile(r"(?<![&\p{Nd}])(?!(?<=\p{Lu})&\p{Lu})&(?=[\p{L}\p{Nd}])(?![\w#]+;)"),
     "_": regex.compile(r"(?<![\w_])_(?=\p{L})"),
 }
-"""What toolkits write before the letter; an ampersand may stand within a word, but not as in R&D."""
+"""What toolkits write before the letter; an ampersand may stand within a word, unlike in R&D."""
 
 _ADDRESS = regex.compile(r"=|://|_\w*_")
 _END = regex.compile(r"\s*[.:…?!]*\s*$")
