@@ -35,12 +35,12 @@ SYSTEMS = (
     (
         "orchestration/test_readme.py",
         "orchestration/test_kills.py",
-        "integration/test_flow.py",
-        "integration/test_planning.py",
     ),
     (
         "e2e/test_demo.py",
         "orchestration/test_retrain.py",
+        "integration/test_flow.py",
+        "integration/test_planning.py",
     ),
     (
         "orchestration/test_faults.py",
