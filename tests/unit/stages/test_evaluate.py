@@ -233,3 +233,32 @@ def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
         params, translator, read, [plain[0], *hypotheses[1:]], plain, language="en"
     )
     assert rescored["chrf"] == 100
+
+
+def test_confidence_is_fitted_on_validation_text_translated_with_its_tags(tagged, monkeypatch):
+    translator, inputs = tagged
+    inputs = replace(inputs, tags=("own", ""))
+    files.write_json(inputs.trained / "training.json", TRAINING)
+    monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
+    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
+    judged = []
+
+    def judge(_, validation, test, **__):
+        judged.extend((validation, test))
+        return {"missing": "too few"}, [None] * len(LINES)
+
+    monkeypatch.setattr(evaluate, "judge_confidence", judge)
+    evaluate.run(
+        EvaluateParams(
+            resamples=0, choose_length_penalty=False, behaviour=BehaviourParams(lines=0)
+        ),
+        inputs,
+        languages=Languages(source="de", target="en"),
+        reports=inputs.trained / "reports",
+    )
+    (sources, references, translations), test = judged
+    tagged_ones = [best for [best] in translator.choose_tag("own").search(LINES, n_best=1)]
+
+    assert (sources, references) == (LINES, LINES)
+    assert [one.ids for one in translations] == [one.ids for one in tagged_ones]
+    assert [one.ids for one in translations] != [one.ids for one in test[2]]
