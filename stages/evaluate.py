@@ -22,7 +22,7 @@ from nmt_core.evaluation.slices import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
-from nmt_core.translation.behaviour import PROBES, probe_translator
+from nmt_core.translation.behaviour import PROBES, probe_translator, search_best
 from nmt_core.translation.length_penalty import (
     LengthPenaltyTrial,
     set_length_penalty,
@@ -123,12 +123,10 @@ def run(
     draw_training(reports / "learning_curve.png", record)
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
-    held_out = translator.search(
-        tag_lines(translator.source, validation[0], validation[2]), n_best=1, probabilities=False
-    )
+    held_out = tag_lines(translator.source, validation[0], validation[2])
     confidence, confidences = judge_confidence(
         params,
-        (*validation[:2], [best for [best] in held_out]),
+        (*validation[:2], search_best(translator, held_out)),
         (sources, references, translations),
         language=language,
     )

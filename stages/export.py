@@ -25,6 +25,7 @@ from nmt_core.engines.conversion import explain_inexpressible
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
 from nmt_core.text.languages import Languages
+from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import count_cores
@@ -127,10 +128,10 @@ def judge_engine(
     assert translator.languages is not None
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
     test = [[*files.read_lines(inputs.corpus / f"test.{side}")] for side in paths.SIDES]
-    texts = []
-    for sources, references, *_ in (validation, test):
-        found = translator.search(sources, n_best=1, probabilities=False)
-        texts.append((sources, references, [best for [best] in found]))
+    texts = [
+        (sources, references, search_best(translator, sources))
+        for sources, references, *_ in (validation, test)
+    ]
     judged, _ = judge_confidence(params, *texts, language=translator.languages.target)
     return judged
 

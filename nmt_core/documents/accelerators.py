@@ -72,7 +72,8 @@ def mark_accelerator(label: str, accelerator: Accelerator) -> str:
     free = [at for at, one in enumerate(label) if one.isalnum() and at not in taken]
     if _LATIN.match(letter) and not any(_LATIN.match(label[at]) for at in free):
         end = _END.search(label)
-        at = end.start() if end else len(label)
+        assert end  # at the latest where the label ends
+        at = end.start()
         return f"{label[:at]}({sign}{letter.upper()}){label[at:]}"
     same = [at for at in free if label[at].casefold() == letter.casefold()]
     begins = [at for at in same if not label[at - 1 : at].isalnum()]

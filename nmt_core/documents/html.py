@@ -47,6 +47,9 @@ READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 LANGUAGE = frozenset({"lang", "xml:lang"})
 """Attributes that say in which language an element is."""
 
+CHANGED = READ | LANGUAGE
+"""Attributes that do not stay as they are."""
+
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
 
@@ -277,7 +280,7 @@ def _split_tag(tag: _Tag, codes: LanguageCodes | None) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
     named = TAG_NAME.match(tag.raw)
     start, attributes = 0, []
-    if named and any(name in READ | LANGUAGE and value for name, value in tag.attributes):
+    if named and any(name in CHANGED and value for name, value in tag.attributes):
         end = named.end()
         while attribute := ATTRIBUTE.match(tag.raw, end):
             attributes.append(attribute)

@@ -27,6 +27,7 @@ from nmt_core.data.modifiers import (
 )
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
+from nmt_core.text.side import Tokenized
 from nmt_core.translation.protection import is_loss
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -220,7 +221,7 @@ def probe_translator(
     return found
 
 
-def search_best(translator: Translator, lines: Sequence[str]) -> list[Translation]:
+def search_best(translator: Translator, lines: Sequence[str | Tokenized]) -> list[Translation]:
     """Return the best translation of each line."""
     return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
 
