@@ -38,7 +38,6 @@ def replace_with_predictions(
         return batch
     tokens = batch.target_input
     own = (torch.rand(tokens.shape, device=tokens.device) < probability) & (tokens != PAD)
-    own[:, 0] = False
     with _evaluation(model), torch.no_grad():
         read = list(tokens.unbind(dim=1))
         memory = model.encode(batch.source, batch.source_padding)

@@ -35,7 +35,7 @@ def draw_dates(
     """
     first = date(first_year, 1, 1).toordinal()
     days = date(last_year, 12, 31).toordinal() - first + 1
-    drawn = iter(make_generator(seed, "dates").permutation(days)[: sum(counts.values())].tolist())
+    drawn = iter(make_generator(seed, "dates").permutation(days).tolist())
     pairs: dict[Split, list[Pair]] = {}
     for split, count in counts.items():
         own = (date.fromordinal(first + day) for day in islice(drawn, count))

@@ -222,7 +222,9 @@ def test_the_registry_by_hand(three, project):
     assert [line.split()[1] for line in shown.splitlines()[2:]] == ["withdrawn", "–", "champion"]
     assert "version 3 was withdrawn: it is not" in shown
     [model] = three._mlflow.search_registered_models(f"name = '{NAME}'")
-    assert re.match(r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d", model.description)
+    assert re.match(
+        r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d-\d\d \d\d:\d\d UTC", model.description
+    )
     assert model.description.endswith("withdrew version 3: it is not")
     refused = invoke("serve", "--name", "nmt-fr-en").exception
     assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
@@ -367,6 +369,8 @@ def test_an_export_is_registered_once_and_comes_back_as_it_was(
     version = registry.version_holding(exported)
 
     assert version == registry.version_holding(exported)
+    told = registry._mlflow.get_model_version(NAME, str(version.number)).description
+    assert told.startswith("# ")  # the model card, without what programs read in it
     assert [*registry.versions()] == [version.number] == [1]
     assert version.tags == exported.tags
     back = registry.fetch(version, project / "fetched")

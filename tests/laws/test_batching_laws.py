@@ -35,6 +35,8 @@ def test_an_epoch_is_a_partition(lengths, config, seed, epoch):
     batches = batches_of_epoch(lengths, config, seed=seed, epoch=epoch)
 
     assert list(range(len(lengths))) == sorted(int(n) for batch in batches for n in batch)
+    first = batches_of_epoch(lengths, config, seed=seed, epoch=epoch, group=0)
+    assert [batch.tolist() for batch in batches] == [batch.tolist() for batch in first]
 
 
 @given(lengths, token_configs, seeds)

@@ -3,6 +3,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,8 @@ import pytest
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
-from nmt_core.cli.records import UNKNOWN, warn_of_lines
+from nmt_core.cli.records import UNKNOWN, translate_lines, warn_of_lines
+from nmt_core.cli.translate_options import Beginnings
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
@@ -72,6 +74,22 @@ def test_lines_that_are_hardly_good_are_named(doubting):
     assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the")
     assert run("translate", "--model", bundle, doubtful).stderr.startswith("line 1: the trans")
     assert run("translate", "--model", bundle, good, "").stderr == ""
+
+
+def test_progress_counts_each_line_that_is_translated(monkeypatch):
+    counted = []
+    monkeypatch.setattr("nmt_core.cli.records.show_progress", lambda: nullcontext(counted.append))
+    portions = [["a", "b"], ["c"]]
+    translate_lines(
+        portions,
+        lambda lines, _: [[EMPTY_TRANSLATION]] * len(lines),
+        Beginnings(None, None),
+        lambda *_: (),
+        0.0,
+        lambda *_: None,
+    )
+
+    assert counted == [2, 1]
 
 
 @pytest.mark.parametrize(("below", "named"), [(0, False), (0.01, True), (1, True)])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from lxml import etree
 
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
@@ -53,6 +54,9 @@ def test_units_that_are_not_approved_are_not_exported(memory, tmp_path):
     nmt_memory(memory, "import", path, "--unapproved")
     assert "1.00\tMaus\tmouse\n" == nmt_memory(memory, "search", "Maus").stdout
     assert "exported: 2\n" == nmt_memory(memory, "export", tmp_path / "o.tsv").stdout
+    nmt_memory(memory, "export", tmp_path / "o.tmx")
+    [header] = etree.parse(tmp_path / "o.tmx").iter("header")
+    assert {"srclang": "de", "segtype": "sentence"}.items() <= dict(header.attrib).items()
 
 
 def test_a_memory_that_is_not_there_is_told(tmp_path, bundle):

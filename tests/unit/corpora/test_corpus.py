@@ -230,6 +230,12 @@ def test_one_side_alone_is_no_text(values, expected):
     assert str(caught.value).startswith(f"train: {expected}")
 
 
+def test_validation_and_test_are_given_where_they_have_files(text):
+    files = text(b"ja\n", b"yes\n")
+
+    assert FilesCorpus(kind="files", train=files, validation=files).list_given() == {"validation"}
+
+
 def lines_of(path):
     """What a file must hold so that each of its lines says where it stands."""
     return f"{path.name} 1\n{path.name} 2\n"

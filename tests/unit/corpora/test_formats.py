@@ -394,6 +394,11 @@ def test_rows_that_are_only_claimed_are_not_read(refusal, monkeypatch):
     assert refusal("a.xlsx", content).startswith("a.xlsx has a row 1,001, more than a sheet")
 
 
+def test_a_sheet_may_have_as_many_rows_as_are_read(read, monkeypatch):
+    monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_ROWS", 1 + len(PAIRS))
+    assert read("a.xlsx", xlsx(PAIRS)) == PAIRS
+
+
 @pytest.mark.parametrize("suffix", [*WRITERS])
 @pytest.mark.parametrize("cut", [0.3, 0.9])
 def test_a_truncated_archive_is_damaged(refusal, suffix, cut):

@@ -21,6 +21,7 @@ def test_a_byte_order_mark_stays():
     for kind, before, after in (
         ("text", "Ä b\r\n", "Ä B\r\n"),
         ("markdown", "---\nkey: a\n---\nb", "---\nkey: a\n---\nB"),
+        ("json", '{"key": "a"}', '{"key": "A"}'),
     ):
         done = translate_document(f"\ufeff{before}".encode(), kind, SHOUT)
         assert done.data.decode() == f"\ufeff{after}"

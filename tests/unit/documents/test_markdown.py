@@ -134,6 +134,7 @@ def test_markup_that_its_block_writes_otherwise_stays_as_it_was_written(text, tr
         ("# a b {#name}\n", ["a b"]),
         ("a $x_1 \\{y\\}$ b $$z$$ c $5 and $6 d\n", ["a *b *c $5 and $6 d"]),
         ("a `$` b $x `$` c\n", ["a *b $x *c"]),
+        ("# a | b\n", ["a | b"]),
     ],
 )
 def test_what_other_programs_add_to_markdown_is_no_text(text, passages):

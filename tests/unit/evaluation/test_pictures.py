@@ -204,6 +204,7 @@ def test_words_stand_at_their_points_in_the_fonts_that_have_them(monkeypatch):
         ]
         assert [[*line.get_xydata()[0]] for line in one.lines] == expected.tolist()
         assert all(text.get_fontfamily() == more["fonts"] for text in one.texts)
+        assert not any(one.spines[edge].get_visible() for edge in ("top", "right"))
 
 
 def test_many_systems_have_a_colour_each_and_few_keep_theirs():

@@ -179,6 +179,8 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
     monkeypatch.setattr(clone.compose, "pin_all", str)
     monkeypatch.setattr(clone.compose, "render_params", lambda text: f"{text}more: 1\n")
 
+    with pytest.raises(NmtError, match=r"params\.yaml was changed in"):
+        clone.prepare_clone("origin/HEAD", [], renew=False, say=pytest.fail)
     ordered = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
 
     assert ordered == Order(head_commit(), "seed: 4\nmore: 1\n")

@@ -353,9 +353,10 @@ def test_a_job_is_waited_for_and_nothing_is_left_of_it(kubectl):
     """Nor of one that an earlier command left when it was killed."""
     said = []
     waiting = {"conditions": [{"type": "Complete", "status": "False"}]}
-    kubectl({}, {"ready": 2}, {"ready": 2}, waiting, end("Complete"), say=said.append)
+    other = end("SuccessCriteriaMet")
+    kubectl({}, {"ready": 2}, {"ready": 2}, waiting, other, end("Complete"), say=said.append)
 
-    assert read_kubectl() == ["delete", "create", *["get"] * 5, "delete"]
+    assert read_kubectl() == ["delete", "create", *["get"] * 6, "delete"]
     assert "--cascade foreground" in Path("kubectl").read_text()  # or its pods would write on
     assert said[0].endswith("of Kubernetes is to train on 2 nodes")
     assert said[1:] == ["2 of 2 nodes are at work", "0 of 2 nodes are at work"]
@@ -371,6 +372,8 @@ def test_a_job_that_fails_says_why_and_what_its_nodes_said(kubectl):
 
     assert said[-1].strip() == LOGS
     assert read_kubectl()[-3:] == ["get", "logs", "delete"]
+    asked = next(line for line in Path("kubectl").read_text().splitlines() if "logs" in line)
+    assert asked.startswith("logs --namespace nmt --selector batch.kubernetes.io/job-name=")
 
 
 @pytest.mark.parametrize("failed", [True, False])

@@ -47,8 +47,8 @@ def noted(monkeypatch):
     for module, replaced in {
         pipeline.clone: {
             "hold_clone": hold_clone,
-            "prepare_clone": lambda *_, renew, **__: note(
-                "prepare", *["renew"] * renew, returns=order
+            "prepare_clone": lambda revision, settings, *, renew, say: note(
+                "prepare", *settings, *["renew"] * renew, returns=order
             ),
             "check_shared": lambda: note("check"),
             "write_settings": lambda given: note("write", given.revision),
@@ -115,6 +115,7 @@ def test_what_needs_no_other_pool_is_collected_from_none(noted):
     [
         ({}, []),
         ({"settings": []}, ["prepare"]),
+        ({"settings": ["a=1"]}, ["prepare a=1"]),
         ({"revision": "old"}, ["prepare"]),
         ({"renew": True}, ["prepare renew"]),
     ],

@@ -114,3 +114,8 @@ def test_only_linux_gives_orphans_to_it(entrypoint, monkeypatch):
 
     monkeypatch.setattr(entrypoint.os, "wait", wait)
     assert entrypoint.run(["a"]) == 0
+    told = []
+    monkeypatch.setattr(entrypoint.os, "kill", lambda *to: told.append(to))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.getsignal(number)(number, None)
+    assert told == [(process.pid, signal.SIGTERM)] * 2

@@ -1,6 +1,7 @@
 """The journal of corrections loses nothing that was answered, and keeps nothing deleted."""
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -50,6 +51,7 @@ def test_what_was_suggested_is_read_again(journal):
     [read] = journal.read()
 
     assert (given, made, "suggested", 1) == (read.suggestion, read.id, read.status, read.times)
+    assert re.fullmatch("[0-9a-f]{16}", made)  # as links and lists of users have it
     assert json.loads(journal.path.read_text().splitlines()[0]) == {"format": "nmt corrections 1"}
     assert journal.path.stat().st_mode & 0o777 == 0o600
 

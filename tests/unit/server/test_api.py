@@ -33,11 +33,14 @@ async def test_json_form_and_address_are_understood(request_):
 async def test_text_in_the_target_language_is_left_as_it_is():
     text = "This is a sentence about the houses of the town."
     detected = (await ask(json={"q": [text], "source": "auto", "target": "en"})).json()
-    same = (await ask(json={"q": text, "source": "en", "target": "en"})).json()
+    question = {"q": text, "source": "en", "target": "en"}
+    same = (await ask(json=question)).json()
+    more = (await ask(json=question | {"alternatives": 2, "checks": True})).json()
 
     assert detected["translatedText"] == [text]
     assert detected["detectedLanguage"][0]["language"] == "en"
     assert same == {"translatedText": text}
+    assert more == {"translatedText": text, "alternatives": [], "checks": []}
 
 
 @in_a_loop
@@ -215,6 +218,9 @@ async def test_the_api_is_described_without_an_outside_address():
     assert {"q", "source", "target", "format", "alternatives"} <= set(
         sent["application/json"]["schema"]["properties"]
     )
+    form = described["paths"]["/translate_file"]["post"]["requestBody"]["content"]
+    [file_schema] = [kind["schema"] for kind in form.values()]
+    assert file_schema["properties"]["file"]["format"] == "binary"  # or no tool sends a file
     assert len(described["paths"]) > 9
     for path, operations in described["paths"].items():
         for method, operation in operations.items():

@@ -38,3 +38,4 @@ def test_the_oldest_go_where_there_are_too_many(monkeypatch, sizes, left):
     keys = [files.keep("a", "b", bytes(size)) for size in sizes]
 
     assert keys[-left:] == [*files._kept]
+    assert len(files.fetch(keys[-left]).content) == sizes[-left]  # full, but nothing new comes

@@ -207,6 +207,14 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
 
 
 @in_a_loop
+async def test_a_long_text_is_recognised_as_one():
+    """Not as so many texts as it has characters."""
+    found = await ask("/detect", json={"q": "Das ist ein deutscher Satz. " * 20})
+
+    assert found.json()[0]["language"] == "de"
+
+
+@in_a_loop
 async def test_languages_say_into_which_they_are_translated():
     given = (await ask("/languages", method="GET")).json()
 

@@ -103,6 +103,7 @@ def test_it_says_where_it_is_and_warns_of_strangers(
 
     said = [record.getMessage() for record in caplog.records]
     assert said[0].startswith(f"translating de-en at http://{host}:")
+    assert caplog.records[0].models == "de-en"
     assert (UNGUARDED in said) == warned
 
 

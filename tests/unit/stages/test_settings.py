@@ -7,6 +7,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import InverseSquareRoot, WarmupDecay
@@ -40,6 +42,21 @@ LEAST_AND_MOST = {
         "examples": (0, 10_000),
         "pictures": (0, 10_000),
         "seed": (0, None),
+    },
+    EncoderConfig: {
+        "layers": (1, 1000),
+        "width": (1, 65_536),
+        "heads": (1, 1024),
+        "feed_forward_width": (1, 1_000_000),
+        "context": (4, 1_000_000),
+    },
+    TrainedVectors: {
+        "dimensions": (1, 10_000),
+        "epochs": (1, 10_000),
+        "min_count": (1, None),
+        "min_n": (0, 100),
+        "max_n": (0, 100),
+        "buckets": (1, 100_000_000),
     },
     ExportParams: {"golden_sentences": (1, 10_000), "engine_sentences": (1, 1_000_000)},
 }

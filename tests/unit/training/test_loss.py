@@ -46,6 +46,8 @@ def test_weights_are_shares():
     assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(
         compute_token_weights(batch, "sentence").tolist()
     )
+    for per in ("token", "sentence"):
+        assert compute_token_weights(batch, per, torch.float64).dtype == torch.float64
 
 
 def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model):

@@ -236,6 +236,12 @@ def test_without_attention_nothing_is_copied_or_left_unknown():
     assert UNK not in best.ids
 
 
+def test_without_attention_none_is_told_where_it_is_asked_for():
+    [[best]] = toy_translator(model=Blind()).search(["Haus 2014"], attention=True)
+
+    assert best.attention is None
+
+
 def test_every_architecture_leaves_no_word_unknown(model):
     """It copies with attention, and forbids the unknown word without."""
     vocabulary = Vocabulary([*SPECIALS, *"abcde"])

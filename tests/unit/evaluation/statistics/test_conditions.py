@@ -38,7 +38,7 @@ def test_a_challenger_that_loses_numbers_is_refused_by_name():
     literals, case = verdict.conditions
     assert (literals.sentences, literals.champion, literals.challenger) == (100, 100.0, 91.0)
     assert literals.worse == 2**-9
-    assert case.sentences == 0
+    assert (case.sentences, literals.lost, case.lost) == (0, 0, 0)  # which slices alone have
     assert type(verdict).model_validate_json(verdict.model_dump_json()) == verdict
 
 

@@ -1,6 +1,7 @@
 """What seeds do to intervals and p-values: by simulation, and by textbook formulas."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,6 +109,13 @@ def test_an_interval_of_many_sentences_alone_is_the_normal_distributions():
 
     assert found == pytest.approx((30 - 1.96 * 0.5, 30 + 1.96 * 0.5), abs=1e-3)
     assert compute_t_p_value(0.98, [VarianceSource(0.25, 1e6)]) == pytest.approx(0.05, abs=1e-3)
+
+
+def test_seeds_that_never_vary_leave_students_test_of_sentences():
+    test = SimpleNamespace(drawn=np.array([1.0, 3.0]), seen=2.0)
+    found = judge_over_seeds(test, [[4.0, 4.0], [2.0, 2.0]], sentences=3)
+
+    assert found == pytest.approx(2 * stats.t.sf(2.0, 2))
 
 
 def test_what_never_varies_is_certain():

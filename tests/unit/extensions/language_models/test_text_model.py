@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from nmt_core.decoding.score import LogLikelihood
-from nmt_core.extensions.language_models import NGram, NGramConfig
+from nmt_core.extensions.language_models import (
+    NGram,
+    NGramConfig,
+    RecurrentConfig,
+    build_language_model,
+)
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
@@ -62,6 +67,14 @@ def test_perplexity_is_that_of_a_token():
     assert LogLikelihood().plus(score) == score
     assert score.perplexity == pytest.approx(math.exp(-score.log_likelihood / 3))
     assert score.perplexity == pytest.approx(7, rel=0.2)
+
+
+def test_nothing_is_dropped_while_it_scores():
+    units = learn_units(WordUnit(min_count=1), "one\ntwo")
+    config = RecurrentConfig(layers=1, embedding_width=8, width=8, dropout=0.5)
+    model = TextModel(build_language_model(config, len(units.vocabulary)), units)
+
+    assert model.score(["one two"]) == model.score(["one two"])
 
 
 @pytest.mark.parametrize("nats", [math.inf, 1e6])

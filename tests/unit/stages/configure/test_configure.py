@@ -114,6 +114,9 @@ def test_two_corpora_of_one_name_are_refused():
     two = ["download.corpora.a=opus:a/v1", "+download.corpora.a={kind: dates}"]
     with pytest.raises(ConfigError, match=r"download\.corpora\.a is set twice; .*another name"):
         compose.apply_changes({}, two)
+    assert list(compose.apply_changes({}, ["download.corpora.a=1", "download.corpora.b=2"])) == [
+        "download"
+    ]
     assert compose.apply_changes({}, ["a.b=1", "a.b=2"]) == {"a": {"b": 2}}
 
 

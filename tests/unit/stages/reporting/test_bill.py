@@ -4,6 +4,7 @@ import ast
 import functools
 import json
 import sys
+from email.message import Message
 from importlib.metadata import distribution
 
 from cyclonedx.schema import SchemaVersion
@@ -89,6 +90,16 @@ def test_what_a_package_needs_is_on_the_bill_too():
 
     assert {"torch", "jinja2", "markupsafe", "sympy", "mpmath"} <= names
     assert not {"pytest", "spacy", "nmt"} & names
+
+
+def test_packages_that_need_each_other_are_listed_once(monkeypatch):
+    def find(name):
+        found = Message()
+        found["Requires-Dist"] = {"a": "b", "b": "a"}[name]
+        return found
+
+    monkeypatch.setattr("stages.reporting.bill.metadata", find)
+    assert [package.name for package in resolve_requirements(["a"])] == ["a", "b"]
 
 
 def test_what_an_extra_brings_is_on_the_bill_too():

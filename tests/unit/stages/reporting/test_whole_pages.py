@@ -38,6 +38,7 @@ def parse(page):
 def facts(node):
     """Return what a list of facts says, by name."""
     terms = [one.text() for one in node.css("dl dt")]
+    assert node.css("dl dd + dt") == []  # a term stands before what it means
     return dict(zip(terms, [one.text() for one in node.css("dl dd")], strict=True))
 
 
@@ -127,6 +128,7 @@ def test_a_verdict_has_its_colour_and_its_remarks(ready, remarks):
         assert node.text() == f"{remark.what} {remark.advice}"
         assert (node.css_first("strong") is not None) is remark.blocks
     assert ("Nothing speaks against it." in section.text()) is not remarks
+    assert "Bold: for this it is not ready." in section.css_first("p.soft").text()
 
 
 NOVEL = {"sentences": 1300} | {
@@ -646,7 +648,7 @@ def test_a_corpus_is_looked_at_as_the_download_would_read_it(tmp_path, monkeypat
     texts = {s: SimpleNamespace(drop=f"drop {s}") for s in ("train", "validation", "test")}
     corpus = SimpleNamespace(
         choose_filter=lambda _: SimpleNamespace(screen=wanted if screen else None),
-        obtain=lambda languages, *, fetch, scratch: texts if scratch.is_dir() else {},
+        obtain=lambda languages, *, fetch, scratch: texts if scratch.parent == folder else {},
         list_languages=lambda languages: ("de", "en"),
     )
     monkeypatch.setattr(clean_report, "ScreenConfig", lambda: SimpleNamespace(sample_pairs=55))
