@@ -62,10 +62,11 @@ def main() -> None:
 def pin(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) -> None:
     """Write a budget of tokens in the place of one of seconds.
 
-    What the same settings came to before holds: whoever is stopped goes on with that training.
+    What the same settings up to training came to before holds: whoever is stopped goes on with that
+    training, and whoever changes what comes after it keeps its model.
     """
     known = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
-    key = digest_settings(settings, STAGES[-1])
+    key = digest_settings(settings, "train")
     if key not in known:
         known[key] = pin_budget(measure(settings, train, workers), train)
         files.write_json(paths.PINNED, known)

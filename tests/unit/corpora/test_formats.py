@@ -395,8 +395,12 @@ def test_rows_that_are_only_claimed_are_not_read(refusal, monkeypatch):
 
 
 def test_a_sheet_may_have_as_many_rows_as_are_read(read, monkeypatch):
-    monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_ROWS", 1 + len(PAIRS))
+    name = "nmt_core.corpora.formats.spreadsheets.MOST_ROWS"
+    monkeypatch.setattr(name, 1 + len(PAIRS))
     assert read("a.xlsx", xlsx(PAIRS)) == PAIRS
+    monkeypatch.setattr(name, len(PAIRS))
+    with pytest.raises(CorpusError, match="a row 3, more than"):
+        read("a.xlsx", xlsx(PAIRS))
 
 
 @pytest.mark.parametrize("suffix", [*WRITERS])

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.models.settings import EncoderConfig
@@ -93,6 +95,27 @@ def test_shares_of_settings_have_bounds(place, values):
     inside, outside = values
     assert [fits(*place, value) for value in inside] == [True] * len(inside)
     assert [fits(*place, value) for value in outside] == [False] * len(outside)
+
+
+def list_defaults(kind, written, place):
+    """Yield the place of each plain setting with a default, the default, and what is written."""
+    for name, field in kind.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        said = written.get(name, default)
+        if isinstance(default, Config) and isinstance(said, dict):
+            yield from list_defaults(type(default), said, f"{place}.{name}")
+        elif not field.is_required() and not isinstance(default, Config) and type(said) is not dict:
+            yield f"{place}.{name}", list(default) if isinstance(default, tuple) else default, said
+
+
+def test_what_nobody_changes_is_what_the_classes_say():
+    """Else a params.yaml of an earlier version means something else than one made today."""
+    written = yaml.safe_load((PROJECT / "conf/config.yaml").read_text())
+    pairs = [
+        pair for name, kind in SECTIONS.items() for pair in list_defaults(kind, written[name], name)
+    ]
+    assert len(pairs) > 80
+    assert [place for place, default, said in pairs if default != said] == []
 
 
 def test_lists_of_settings_are_not_empty():

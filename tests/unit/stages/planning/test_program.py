@@ -85,5 +85,7 @@ def test_a_time_becomes_tokens_once_so_that_a_training_goes_on(run, monkeypatch,
     monkeypatch.setattr(program, "calibrate", lambda *_: replace(CALIBRATION, training=faster))
     run("pin", **HOUR)
     assert (project / "params.yaml").read_text() == first
+    run("pin", **HOUR, **{"evaluate.seed": 2})
+    assert yaml.safe_load((project / "params.yaml").read_text())["train"]["budget"] == budget
     run("pin", **HOUR, **{"train.seed": 2})
     assert yaml.safe_load((project / "params.yaml").read_text())["train"]["budget"] != budget
