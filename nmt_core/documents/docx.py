@@ -153,17 +153,17 @@ class _Block:
 
     def _mark_formats(self, pieces: Iterable[_Xml]) -> Iterator[_Xml]:
         """Yield the pieces, with a pair around texts whose format differs from most."""
-        current = ""
+        current = self.usual
         for piece in pieces:
             wanted = _identify(piece.format) if piece.is_text else self.usual
-            if current and wanted != current:
-                yield _Xml(Type.CLOSE, "", name=FORMAT + current)
-                current = ""
-            if wanted not in {current, self.usual}:
+            if wanted != current:
+                if current != self.usual:
+                    yield _Xml(Type.CLOSE, "", name=FORMAT + current)
+                if wanted != self.usual:
+                    yield _Xml(Type.OPEN, "", name=FORMAT + wanted, format=piece.format)
                 current = wanted
-                yield _Xml(Type.OPEN, "", name=FORMAT + current, format=piece.format)
             yield piece
-        if current:
+        if current != self.usual:
             yield _Xml(Type.CLOSE, "", name=FORMAT + current)
 
     def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:

@@ -112,6 +112,21 @@ def test_text_is_translated_where_it_stands(letter):
     }
 
 
+def test_plain_text_stays_plain_where_most_is_bold():
+    document = docx.Document()
+    paragraph = document.add_paragraph()
+    paragraph.add_run("An important note: ").bold = True
+    paragraph.add_run("read it.")
+
+    written = docx.Document(io.BytesIO(shout(WordDocument(to_bytes(document)))))
+
+    [paragraph] = written.paragraphs
+    assert [(run.text, run.bold) for run in paragraph.runs] == [
+        ("AN IMPORTANT NOTE: ", True),
+        ("READ IT.", None),
+    ]
+
+
 def test_what_is_translated_to_itself_stays_as_it_was(letter):
     assert unzipped(keep(WordDocument(letter))) == unzipped(letter)
 
