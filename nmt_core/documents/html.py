@@ -16,7 +16,15 @@ from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.formats import TextFile, read_text_file
-from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, Written, make_parts
+from nmt_core.documents.pieces import (
+    Escape,
+    Part,
+    Piece,
+    TextDocument,
+    Type,
+    Written,
+    make_parts,
+)
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 COMMENT = "!--"
@@ -68,6 +76,9 @@ MOST_TAGS = 1_000_000
 LONGEST_NOTE = 8
 """Tags and texts in a ``<sup>`` that may be a reference to a note."""
 
+NUMBERED = re.compile(r"</?(?P<name>\d+)(?=\s*/?>)")
+"""A tag that stands for a component of a program, in a message alone: ``<0>here</0>``."""
+
 TAG_NAME = re.compile(r"<[a-zA-Z][^\s/>]*")
 ATTRIBUTE = re.compile(
     r"""[\s/]*(?P<name>[^\s/>][^\s/>=]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>][^\s>]*)|(?!\s*=))"""
@@ -114,8 +125,27 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
-    pieces = _merge_empty(_merge_kept(list(_scan(text)), codes))
-    return TextDocument(make_parts(pieces, _escape))
+    return TextDocument(make_parts(_read(_Scanner(text).tags, text, codes), _escape))
+
+
+def read_components(text: str, escape: Escape) -> TextDocument:
+    """Read a message of a program: HTML, in which tags may be numbers, and end as in XML.
+
+    Args:
+        text: the message.
+        escape: writes what is translated outside of tags.
+
+    Raises:
+        DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
+    """
+    named = NUMBERED.sub(lambda tag: tag[0].replace(tag["name"], "x" * len(tag["name"])), text)
+    return TextDocument(make_parts(_read(_Scanner(named, is_xml=True).tags, text, None), escape))
+
+
+def _read(
+    tags: Sequence[tuple[int, "_Tag"]], text: str, codes: LanguageCodes | None
+) -> "list[_Tag]":
+    return _merge_empty(_merge_kept(list(_cut(tags, text)), codes))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
@@ -125,9 +155,9 @@ def _escape(_: str, written: Sequence[Written]) -> list[str]:
 class _Scanner(HTMLParser):
     """Notes where each piece of HTML begins."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_xml: bool = False) -> None:
         super().__init__(convert_charrefs=True)
-        self._is_xml = XHTML.match(text) is not None
+        self._is_xml = is_xml or XHTML.match(text) is not None
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.tags: list[tuple[int, _Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
@@ -185,13 +215,14 @@ class _Scanner(HTMLParser):
         return end + 1 if end >= 0 else -1
 
 
-def _scan(text: str) -> Iterator[_Tag]:
-    """Split a text into pieces that together are the text."""
-    tags = _Scanner(text).tags
+def _cut(tags: Sequence[tuple[int, _Tag]], text: str) -> Iterator[_Tag]:
+    """Split a text where tags begin, into pieces that together are the text."""
     yield _Tag(Type.WALL, text[: tags[0][0]])  # such as </>, of which the parser says nothing
     ends = [*(start for start, _ in tags[1:]), len(text)]
     for (start, tag), end in zip(tags, ends, strict=True):
         tag.raw = text[start:end]
+        if number := NUMBERED.match(tag.raw):
+            tag.name = number["name"]
         if tag.type is not Type.TEXT:
             yield tag
             continue
@@ -215,7 +246,7 @@ def _merge_kept(tags: Sequence[_Tag], codes: LanguageCodes | None) -> Iterator[_
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
-        is_inline = tag.is_text or tag.name in INLINE
+        is_inline = tag.is_text or tag.name in INLINE or tag.name.isdecimal()
         if tag.type is Type.OPEN and (tag.is_kept or _is_note(tags, number)):
             end = _find_end(tags, number)
             yield _Tag(

@@ -1,15 +1,27 @@
 """Messages of programs: plain text, text with tags, or branches of ICU's plural and select."""
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.accelerators import AcceleratedLabel, find_accelerator
-from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Piece, TextDocument, Type, Written, make_parts
-from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.html import read_components
+from nmt_core.documents.pieces import (
+    Piece,
+    TextDocument,
+    Type,
+    Written,
+    make_parts,
+    write_plainly,
+)
+from nmt_core.documents.plain_text import parse_plain_text
 
-TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?/?>")
+TAG = re.compile(r"</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
+REFERENCE = re.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
+QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
+"""What messages have in common with HTML: tags, and characters by their names or numbers."""
+
 BRANCHING = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 HEAD = re.compile(rf"\s*{BRANCHING.pattern}(?:\s*offset:\d+)?")
 BRANCH = re.compile(r"\s*(?:=\d+|\w+)\s*\{")
@@ -57,12 +69,32 @@ def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
             return LeftMessage(text)
         return TextDocument(make_parts(choice[0], _escape_branch))
     if TAG.search(text):
-        return read_html(text)
+        return read_components(text, _escape_as_source)
+    pieces = [*parse_plain_text(text)]
+    if _unescape(text) != text:
+        for piece in pieces:
+            piece.text = _unescape(piece.text)
+        return TextDocument(make_parts(pieces, _escape_as_source))
     found = find_accelerator(text, signs)
     if found is None:
-        return read_plain_text(text)
+        return TextDocument(make_parts(pieces, write_plainly))
     accelerator, label = found
     return AcceleratedLabel(label, accelerator)
+
+
+def _unescape(raw: str) -> str:
+    return REFERENCE.sub(lambda reference: html.unescape(reference[0]), raw)
+
+
+def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation as its source is: with characters by their names, or without."""
+    names, quotes = REFERENCE.search(raw), bool(QUOTE.search(raw))
+    return [
+        html.escape(part.text, quote=quotes)
+        if not part.mark and (names or TAG.search(part.text))
+        else part.text
+        for part in written
+    ]
 
 
 def check_length(text: str) -> None:

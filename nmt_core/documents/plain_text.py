@@ -42,10 +42,11 @@ def read_plain_text(text: str) -> TextDocument:
 
 def split_plain_text(text: str) -> Iterator[Part]:
     """Yield the parts of plain text, what is kept and what is translated."""
-    return make_parts(list(_parse(text)), write_plainly)
+    return make_parts(list(parse_plain_text(text)), write_plainly)
 
 
-def _parse(text: str) -> Iterator[Piece]:
+def parse_plain_text(text: str) -> Iterator[Piece]:
+    """Yield the pieces of plain text."""
     block: list[Line] = []
     for line in _split_lines(text):
         if block and not _continues(block, line):

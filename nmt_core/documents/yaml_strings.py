@@ -11,10 +11,9 @@ from yaml.reader import Reader
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import decode_utf8
-from nmt_core.documents.messages import check_length, read_message
+from nmt_core.documents.messages import TAG, check_length, read_message
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
-from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
@@ -121,7 +120,8 @@ def _read_string(event: Any, raw: str) -> Unit:
     if event.style in BLOCKS:
         check_length(raw)
         head, end, body = re.split(r"(\r\n|\r|\n|\Z)", raw, maxsplit=1)
-        text = read_plain_text(body) if event.style == "|" else _read_folded(body)
+        is_folded = event.style == ">" and not TAG.search(body)
+        text = _read_folded(body) if is_folded else read_message(body)
         return Unit(raw, [text], lambda translation: head + end + _drop(translation.texts[0]))
     return Unit(raw, [read_message(event.value)], partial(_write, style=event.style))
 

@@ -63,6 +63,29 @@ def test_tags_are_markup_and_lines_are_lines():
     assert shout(read_message("- a\n- b < c")) == "- A\n- B < C"
 
 
+def test_tags_that_are_numbers_are_markup():
+    assert show_passages(read_message("See <0/> <12>this <1>it</1></12>")) == ["See *<this <it>>"]
+    for text in ("<1>a</1> <0/> b", "a <1> b", "a </2> b", "a <3 and b> 4 c"):
+        assert keep(read_message(text)) == text
+    assert shout(read_message("a <1>b</1> <0/> c")) == "A <1>B</1> <0/> C"
+
+
+@pytest.mark.parametrize(
+    ("text", "shouted"),
+    [
+        ("a &amp; b&nbsp;c", "A &amp; B C"),
+        ("fl&uuml;ssig", "FLÜSSIG"),
+        ("don&#39;t <b>go</b>", "DON&#x27;T <b>GO</b>"),
+        ("R&D <b>x & y</b> a < b", "R&D <b>X & Y</b> A < B"),
+        ("a &amp; b\n- c?x=1&amp;y", "A &amp; B\n- C?X=1&amp;Y"),
+        ("&product; &copy=1", "&PRODUCT; &COPY=1"),
+    ],
+)
+def test_characters_are_written_by_their_names_where_the_source_does_so(text, shouted):
+    assert shout(read_message(text)) == shouted
+    assert keep(read_message(text)) == text
+
+
 def count_placeholders(items):
     return sorted(
         place.text for item in items if isinstance(item, str) for place in find_placeholders(item)

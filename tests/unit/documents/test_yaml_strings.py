@@ -70,6 +70,17 @@ def test_strings_are_translated_where_they_stand(loader, monkeypatch):
     ]
 
 
+def test_tags_in_a_block_go_around_their_words():
+    file = "a: |\n  <p>See <b>this\n  word</b></p>\n  R&D\nb: >\n  See <1>it</1>\n\n  here.\n"
+
+    assert show_passages(read_yaml_strings(file.encode(), None)) == [
+        *("See <this\n  word>", "\n  R&D\n", "  See <it>\n\n  here.\n"),
+    ]
+    assert shout(read_yaml_strings(file.encode(), None)).decode() == (
+        "a: |\n  <p>SEE <b>THIS WORD</b></p>\n  R&D\nb: >\n  SEE <1>IT</1> HERE.\n"
+    )
+
+
 def dump(value, style, flow, width):
     return yaml.dump(
         value,
