@@ -325,16 +325,21 @@ def _make_segment(members: Sequence[tuple[Piece, int]], escape: Escape) -> Segme
     kinds = {Type.OPEN: Kind.OPEN, Type.CLOSE: Kind.CLOSE, Type.POINT: Kind.POINT}
     items: list[Item] = []
     marks: dict[Mark, Piece] = {}
+    breaks = any(piece.type is Type.LINE_END for piece in pieces)
     for is_text, group in groupby(members, lambda member: member[0].is_text):
         if is_text:
-            items.append("".join(piece.text for piece, _ in group))
+            items.append("".join(_read_piece(piece, breaks=breaks) for piece, _ in group))
             continue
         for piece, number in group:
             mark = Mark(kinds[piece.type], number)
             marks[mark] = piece
             items.append(mark)
-    breaks = any(piece.type is Type.LINE_END for piece in pieces)
     return Segment(pieces, marks, Passage(tuple(items), breaks=breaks), escape)
+
+
+def _read_piece(piece: Piece, *, breaks: bool) -> str:
+    """Return the text of a piece; where line ends count, one that is a text is a space."""
+    return piece.text.replace(BREAK, " ") if breaks and piece.type is Type.TEXT else piece.text
 
 
 def _fold_space(

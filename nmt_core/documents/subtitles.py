@@ -20,10 +20,13 @@ from nmt_core.documents.pieces import (
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
-SPEAKER = re.compile(r"((?:<[^<>\n]*>|\{[^{}\n]*\})*)([-–—]\s*)")
-"""The dash before what another person says, and tags before it."""
+NOTES = "♩♪♫♬"
+SPEAKER = re.compile(rf"((?:<[^<>\n]*>|\{{[^{{}}\n]*\}})*)([-–—]\s*|[{NOTES}]+\s*)")
+"""The dash before what another person says, or notes before what is sung, and tags before it."""
 
-MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}|[♩♪♫♬]+")
+MARKUP = re.compile(
+    rf"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{{\\?[a-zA-Z][^{{}}\n]*\}}|[{NOTES}]+"
+)
 """Tags, times of single words, commands of SubStation Alpha, and notes around what is sung."""
 
 WEBVTT = "WEBVTT"

@@ -121,8 +121,23 @@ def test_a_number_begins_a_subtitle_without_a_blank_line_before():
 def test_notes_around_a_song_are_markup():
     text = f"1\n{TIMES}\n♪ one\ntwo ♪♪\n"
 
-    assert show_passages(read_subtitles(text)) == ["*one\ntwo*"]
+    assert show_passages(read_subtitles(text)) == ["one\ntwo*"]
     assert answer(read_subtitles(text), "x y") == f"1\n{TIMES}\n♪ x\ny ♪♪\n"
+
+
+def test_each_line_of_a_song_keeps_the_notes_around_it():
+    text = f"1\n{TIMES}\n♪ one two ♪\n<i>♪ three four ♪</i>\n"
+
+    assert shout(read_subtitles(text)) == text.replace("one two", "ONE TWO").replace(
+        "three four", "THREE FOUR"
+    )
+    assert answer(read_subtitles(text), "x").count("♪ x ♪") == 2
+
+
+def test_a_line_end_that_is_written_as_a_character_is_a_space():
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\none&#10;two\nthree four\n"
+
+    assert shout(read_subtitles(text)).endswith("ONE TWO\nTHREE FOUR\n")
 
 
 def test_signs_of_webvtt_are_read_and_written_as_in_html():
