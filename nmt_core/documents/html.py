@@ -125,7 +125,12 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
-    return TextDocument(make_parts(_read(_Scanner(text).tags, text, codes), _escape))
+    return TextDocument(split_html(text, codes))
+
+
+def split_html(text: str, codes: LanguageCodes | None = None) -> Iterator[Part]:
+    """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
+    return make_parts(_read(_Scanner(text).tags, text, codes), _escape)
 
 
 def read_components(text: str, escape: Escape) -> TextDocument:

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from nmt_core.documents.html import COMMENT, INLINE, VOID
+from nmt_core.documents.html import COMMENT, INLINE, VOID, split_html
 from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
@@ -50,6 +50,20 @@ of other programs, and no part of a sentence."""
 FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])")
 """A formula of LaTeX; *$5 and $6* is none."""
 
+TEMPLATE = re.compile(
+    r"(?s:\{%-? *(highlight|comment)\b.*?\{%-? *end\1 *-?%\})|"
+    r"\{%[^\n]*?%\}|\{\{[<%][^\n]*?[>%]\}\}|(?<=\]\()\{\{[^{}\n]*\}\}"
+    r"|\{\{(?=[^{}\n]*[\\`*\[\]<~|&])[^{}\n]*\}\}"
+)
+"""A command of a program that makes pages (Jekyll, Hugo), with a sign that Markdown would read or
+where no space may be, and code or a comment between two. Others are placeholders, which a model
+reads."""
+
+HIDDEN = "\ue000"
+"""The parser reads this for each character of a command."""
+
+COMMANDS = re.compile(f"{HIDDEN}+")
+
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
 
@@ -69,6 +83,7 @@ class _Block(NamedTuple):
 
     content: str
     places: Sequence[Span]
+    is_html: bool = False
 
     def raw(self, text: str, start: int, end: int) -> str:
         """Return a part of the content as it is written in a text."""
@@ -93,7 +108,8 @@ class _Document:
         matter = FRONT_MATTER.match(text)
         self.start = matter.end() if matter else 0
         self.text = text
-        self._plain = text.replace("\0", "\ufffd")  # as the parser reads it
+        seen = text.replace("\0", "\ufffd")
+        self._plain = TEMPLATE.sub(lambda found: re.sub(r"[^\r\n]", HIDDEN, found[0]), seen)
         ends = [match.span() for match in LINE_END.finditer(text, self.start)]
         starts = [self.start, *(end for _, end in ends)]
         self.lines = [
@@ -108,13 +124,21 @@ class _Document:
         """Yield the parts that are kept and those that are translated."""
         at = 0
         for block in self._find_blocks():
-            yield self.text[at : block.places[0].start]
-            at = block.places[0].start
-            parts = list(make_parts(list(self._find_pieces(block)), self._escape))
-            end = block.places[-1].end
-            yield Guarded(self.text[at:end], parts, partial(self._holds, block.content))
+            start, end = block.places[0].start, block.places[-1].end
+            yield self.text[at:start]
+            raw = self.text[start:end]
+            if block.is_html:
+                parts, holds = list(split_html(raw)), self._is_html
+            else:
+                parts = list(make_parts(list(self._find_pieces(block)), self._escape))
+                holds = partial(self._holds, block.content)
+            yield Guarded(raw, parts, holds)
             at = end
         yield self.text[at:]
+
+    def _is_html(self, text: str) -> bool:
+        """Tell whether a text is a block of HTML and nothing else."""
+        return [token.type for token in self.checker.parse(text)] == ["html_block"]
 
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
         """Write a translation so that it has the markup of the source; None if that cannot be."""
@@ -130,9 +154,16 @@ class _Document:
         return wanted == got
 
     def _find_blocks(self) -> Iterator[_Block]:
-        tokens = self.parser.parse(self.text[self.start :], self.links)
+        tokens = self.parser.parse(self._plain[self.start :], self.links)
         cell, row = 0, -1
-        for before, token in pairwise(tokens):
+        for before, token in pairwise([*tokens[:1], *tokens]):
+            if token.type == "html_block" and token.map:
+                lines = self.lines[slice(*token.map)]
+                whole = Span(lines[0].start, lines[-1].end)
+                plain = self._plain[slice(*whole)]
+                if plain.split() == token.content.split() and HIDDEN not in plain:
+                    yield _Block(token.content, [whole], is_html=True)
+                continue
             if token.type != "inline" or token.map is None or not token.content.strip():
                 continue
             first = token.map[0]
@@ -192,7 +223,10 @@ class _Document:
         marks: list[tuple[int, int, Piece]] = []
         for match in self.matches:
             marks += self._read(block, match)
-        for type_, pattern in ((Type.WALL, BESIDE), (Type.POINT, FORMULA)):
+        for type_, pattern in (
+            *((Type.WALL, BESIDE), (Type.POINT, FORMULA)),
+            (Type.POINT, COMMANDS),
+        ):
             spans = (found.span() for found in pattern.finditer(block.content))
             marks += [(*span, self._piece(type_, block, *span)) for span in spans]
         at = 0
@@ -246,11 +280,9 @@ class _Document:
             piece = self._piece(Type.POINT, block, start, end)
             if described := SIMPLE.match(piece.raw):
                 alt = Piece(Type.TEXT, described[1], described[1])
-                piece.parts = [
-                    "![",
-                    *make_parts([alt], escape_plainly),
-                    piece.raw[described.end(1) :],
-                ]
+                rest = described.end(1)
+                after = Varied(piece.raw[rest:], block.content[start:end][rest:])
+                piece.parts = ["![", *make_parts([alt], escape_plainly), after]
             yield start, end, piece
 
     def _read_tag(self, block: _Block, start: int, end: int) -> Piece:

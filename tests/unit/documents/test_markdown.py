@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 
 import pytest
@@ -13,8 +14,9 @@ BITS = [
     *SIGNS.split(),
     *["](http://a.b)", '](u "t")', "[^1]", "[r]", "<http://a.b>", "<!-- c -->", "1", "!"],
     *["\n", "\n\n", "\n", " ", "  \n", "\r\n", "    ", "```\n", "|-|-|\n", "\n[r]: /x\n", "\0"],
-    *["a b c. D e", "more words"],
+    *["a b c. D e", "more words", "<div>\n", "</p>", "{{< a >}}", "{% b %}", "]({{ c }})"],
 ]
+TRANSLATED_WITHIN = {"inline", "image", "html_block"}
 documents = st.lists(st.sampled_from(BITS), max_size=20).map("".join)
 
 PAGE = """\
@@ -52,7 +54,7 @@ kept = 1
 
 ![alt text](img.png) and <b>html</b> here<br>there
 
-<div>kept</div>
+<div translate="no">kept</div>
 
 - [ ] to do
 
@@ -61,7 +63,8 @@ kept = 1
 """
 
 KEPT = """title: kept as it is|code x|http://a.b/c "T"|[ref]: http://x.y "Kept"|][ref]|
-http://auto.link|python|kept = 1|    kept|img.png|<b>|</b>|<br>|<div>kept</div>"""
+http://auto.link|python|kept = 1|    kept|img.png|<b>|</b>|<br>|
+<div translate="no">kept</div>"""
 TRANSLATED = PAGE.upper().replace("&AMP;", "&").replace("[REF],", "[REF][ref],")
 for kept in KEPT.replace("\n", "").split("|"):
     TRANSLATED = TRANSLATED.replace(kept.upper(), kept)
@@ -76,7 +79,7 @@ def outline(text):
             if token.nesting < 0:
                 inside.pop()
             elif token.type not in {"text", "softbreak"}:
-                content = "" if token.type in {"inline", "image"} else token.content
+                content = "" if token.type in TRANSLATED_WITHIN else token.content
                 inside.append((token.type, token.tag, str(token.attrs), content))
                 counts[tuple(inside)] += 1
                 walk(token.children if token.type == "inline" else [])
@@ -142,6 +145,47 @@ def test_what_other_programs_add_to_markdown_is_no_text(text, passages):
 
     assert show_passages(document) == passages
     assert keep(document) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shouted"),
+    [
+        ("<p align='x'>\n<b>a</b> b\n</p>\n\nc", "<p align='x'>\n<b>A</b> B\n</p>\n\nC"),
+        ("- a\n\n  <div>b\n  c</div>\n", "- A\n\n  <div>B C</div>\n"),
+        ("<!-- a -->\n\n<script>\na\n</script>", "<!-- a -->\n\n<script>\na\n</script>"),
+        ("<div>\na {{< b >}}\n</div>", "<div>\na {{< b >}}\n</div>"),
+        ("> <div>a</div>", "> <div>a</div>"),
+    ],
+)
+def test_blocks_of_html_are_html(text, shouted):
+    assert shout(read_markdown(text)) == shouted
+
+
+def test_a_block_of_html_stays_one_whatever_is_answered():
+    text = "<i>\na b\n</i>\n"
+
+    assert answer(read_markdown(text), "<x>\n\n# y").endswith("\n</i>\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shouted"),
+    [
+        ('a {{< ref "b_*" >}} c', 'A {{< ref "b_*" >}} C'),
+        ("a {% b *c* %} d", "A {% b *c* %} D"),
+        ("a {{ b | c }} d", "A {{ b | c }} D"),
+        ("[a]({{ b }}/c) ![e]({% f g %}/h)", "[A]({{ b }}/c) ![E]({% f g %}/h)"),
+        ("{% highlight b %}\nc\n\nd\n{% endhighlight %}\n\ne", None),
+        ("| a | b |\n|---|---|\n| {{ c | d }} | `e` f |\n", None),
+    ],
+)
+def test_commands_of_programs_that_make_pages_stay(text, shouted):
+    for end in ("\n", "\r\n"):
+        written = shout(read_markdown(text.replace("\n", end)))
+        if shouted:
+            assert written == shouted
+        for kept in re.findall(r"(?s)\{% hi.*light %\}|\{\{.*?\}\}|`e`", text):
+            assert kept.replace("\n", end) in written
+        assert keep(read_markdown(text)) == text
 
 
 def test_windows_line_ends_stay():
