@@ -64,10 +64,8 @@ def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
     """
     check_length(text)
     if BRANCHING.search(text):
-        choice = _read_choice(text, 0, 1)
-        if choice is None or choice[1] < len(text):
-            return LeftMessage(text)
-        return TextDocument(make_parts(choice[0], _escape_branch))
+        choice = read_choice(text)
+        return TextDocument(make_parts(choice, escape_branch)) if choice else LeftMessage(text)
     if TAG.search(text):
         return read_components(text, _escape_as_source)
     pieces = [*parse_plain_text(text)]
@@ -110,7 +108,14 @@ def check_length(text: str) -> None:
         )
 
 
-def _escape_branch(_: str, written: Sequence[Written]) -> list[str]:
+def read_choice(text: str) -> list[Piece] | None:
+    """Return the pieces of a message that is a choice by ICU; None if it is not read."""
+    choice = _read_choice(text, 0, 1)
+    return choice[0] if choice and choice[1] == len(text) else None
+
+
+def escape_branch(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation so that none of its apostrophes quotes what follows."""
     return [QUOTING.sub("\N{RIGHT SINGLE QUOTATION MARK}", part.text) for part in written]
 
 

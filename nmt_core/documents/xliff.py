@@ -4,13 +4,20 @@ The formats: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
 https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.messages import check_length
-from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts
+from nmt_core.documents.messages import (
+    BRANCHING,
+    LeftMessage,
+    check_length,
+    escape_branch,
+    read_choice,
+)
+from nmt_core.documents.pieces import Piece, TextDocument, Type, Written, make_parts
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.documents.xml_pieces import (
     COMMENT,
@@ -23,6 +30,7 @@ from nmt_core.documents.xml_pieces import (
     scan_xml,
     set_attribute,
     split_text,
+    write_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
 
@@ -67,6 +75,12 @@ APPROVED = ("final", "signed-off", "reviewed")
 
 DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of what a person must look at."""
+
+ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
+"""What Angular writes for a tag as the id of an ``x``."""
+
+CODE = "\uffff"
+"""Stands for inline markup, as XML has no such character."""
 
 
 def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
@@ -153,7 +167,8 @@ class _Segment:
         state = self.pieces[first].attributes.get("state") or given.get("state")
         if given.get("approved") == "yes" or state in APPROVED:
             return False
-        is_empty = not join_raw(self.pieces[first + 1 : last - 1]).strip()
+        inner = self.pieces[first + 1 : last - 1]  # or nothing but marks of segments
+        is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
     def make(self, version: _Version) -> Unit:
@@ -165,8 +180,7 @@ class _Segment:
         first, last = self.source
         raw = join_raw(self.pieces)
         check_length(raw)
-        inline = [*_read_inline(self.pieces[first + 1 : last - 1], version)]
-        source = TextDocument(make_parts(inline, escape_xml))
+        source = _read_source(self.pieces[first + 1 : last - 1], version)
 
         def write(translation: UnitTranslation) -> str:
             [text] = translation.texts
@@ -200,6 +214,32 @@ class _Segment:
         return f"{head}{kept[0]}{space}{tag}{text}</{name}>{kept[1]}"
 
 
+def _read_source(pieces: Sequence[XmlPiece], version: _Version) -> TextDocument:
+    """Read a source; of a choice by ICU, which may hold inline markup, the branches."""
+    inline = [*_read_inline(pieces, version)]
+    text = "".join(piece.text if piece.is_text else CODE for piece in inline)
+    if not BRANCHING.search(text):
+        return TextDocument(make_parts(inline, escape_xml))
+    choice = read_choice(text)
+    if choice is None:
+        return LeftMessage(join_raw(pieces))
+    codes = iter(piece for piece in inline if not piece.is_text)
+    parts = [
+        next(codes) if part == CODE else Piece(piece.type, write_xml(part), part)
+        for piece in choice
+        for part in re.split(f"({CODE})", piece.raw)
+    ]
+    return TextDocument(make_parts(parts, _escape_branch))
+
+
+def _escape_branch(raw: str, written: Sequence[Written]) -> list[str]:
+    texts = escape_branch(raw, written)
+    return [
+        part.text if part.mark else write_xml(text)
+        for part, text in zip(written, texts, strict=True)
+    ]
+
+
 def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piece]:
     """Yield the pieces of a source: text, pairs around text, and what stands for code."""
     at = 0
@@ -219,6 +259,9 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
             number = given.get("startRef") or given.get("rid") or given.get("id") or ""
             type_ = Type.OPEN if piece.name in version.begins else Type.POINT
             type_ = Type.CLOSE if piece.name in version.ends else type_
+            if piece.name == "x" and (tag := ANGULAR.fullmatch(number)):
+                number = tag["name"]
+                type_ = Type.OPEN if tag["end"] == "START" else Type.CLOSE
             yield Piece(type_, join_raw(pieces[at:end]), name=f"code {number}")
         at = end
 

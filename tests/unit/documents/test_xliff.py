@@ -135,6 +135,47 @@ def test_states_say_what_a_person_must_look_at(file, answer):
     assert keep(read_xliff_file(written.encode(), CODES)).decode() == written
 
 
+def compose_old(source):
+    return (OLD % ("", f"<trans-unit><source>{source}</source></trans-unit>")).encode()
+
+
+def test_tags_of_angular_are_pairs():
+    source = (
+        'a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/><x id="CLOSE_TAG_B"/>'
+        ' d<x id="LINE_BREAK"/> e <x id="START_X"/>'
+    )
+
+    assert show_passages(read_xliff_file(compose_old(source), CODES)) == ["a <b <c>> d* e "]
+
+
+def test_of_a_choice_the_branches_are_translated_with_their_markup():
+    source = (
+        '{VAR_PLURAL, plural, =0 {no &amp; none} other {<x id="I"/> <g id="1">of</g> it} }',
+        '{VAR_PLURAL, plural, =0 {NO &amp; NONE} other {<x id="I"/> <g id="1">OF</g> IT} }',
+    )
+    data = compose_old(source[0])
+
+    assert show_passages(read_xliff_file(data, CODES)) == ["no & none", "*<of> it"]
+    assert (
+        f'<target state="translated">{source[1]}</target>'
+        in shout(read_xliff_file(data, CODES)).decode()
+    )
+    for left in ("a {n, plural, other {b}}", '{n, plural, other {b}<x id="1"/>}'):
+        document = read_xliff_file(compose_old(left), CODES)
+        assert (document.left, keep(document)) == (
+            1,
+            compose_old(left).replace(b'original="a"', b'original="a" target-language="de"'),
+        )
+
+
+def test_a_target_of_empty_segments_is_none():
+    cut = '<mrk mtype="seg" mid="1">%s</mrk> <mrk mtype="seg" mid="2">%s</mrk>'
+    unit = f"<source>A. B.</source><seg-source>{cut % ('A.', 'B.')}</seg-source>"
+    for target, wanted in (("", ["A.", "B."]), ("<x/>", []), ("b", [])):
+        data = f"<trans-unit>{unit}<target>{cut % ('', target)}</target></trans-unit>"
+        assert show_passages(read_xliff_file((OLD % ("", data)).encode(), CODES)) == wanted
+
+
 def test_segments_are_translated_apart():
     cut = (
         '<mrk mtype="seg" mid="1">One a.</mrk> <mrk mtype="seg" mid="2">Two <g id="1">b</g>.</mrk>'
