@@ -23,7 +23,10 @@ from nmt_core.documents.xml_pieces import (
 )
 
 STRINGS = ("string", "item")
-SPACE = re.compile(r"(\\[nt]|\A\s*\"|\"\s*\Z)")
+KEPT = ("style", "integer-array", "declare-styleable")
+"""Elements whose items are no strings."""
+
+SPACE = re.compile(r"((?<!\\)\\[nt]|\A\s*\"|(?<!\\)\"\s*\Z)")
 """Space that is written, and quotes around all of a string, which keep the space in it."""
 
 ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|(\")", re.DOTALL)
@@ -50,7 +53,7 @@ def _read_units(pieces: Sequence[XmlPiece]) -> Iterator[str | Unit]:
     at = 0
     while at < len(pieces):
         piece, end = pieces[at], at + 1
-        if piece.type is Type.OPEN and piece.attributes.get("translatable") == "false":
+        if piece.type is Type.OPEN and _is_kept(piece):
             end = find_end(pieces, at)
         elif piece.type is Type.OPEN and piece.name in STRINGS:
             end = find_end(pieces, at)
@@ -61,6 +64,13 @@ def _read_units(pieces: Sequence[XmlPiece]) -> Iterator[str | Unit]:
             continue
         yield join_raw(pieces[at:end])
         at = end
+
+
+def _is_kept(piece: XmlPiece) -> bool:
+    """Tell whether an element holds nothing to translate."""
+    given = piece.attributes
+    is_string = given.get("type", "string") == "string"
+    return piece.name in KEPT or given.get("translatable") == "false" or not is_string
 
 
 def _make_unit(pieces: Sequence[XmlPiece]) -> Unit:

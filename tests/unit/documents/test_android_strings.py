@@ -78,6 +78,22 @@ def test_strings_are_translated_where_they_stand():
     )
 
 
+def test_a_sign_that_is_escaped_ends_nothing():
+    for text in (r"say \"hi\"", r"\"hi\" you", r"in C:\\new"):
+        data = f'<resources><string name="a">{text}</string></resources>'.encode()
+        assert shout(read_android_strings(data)).decode() == data.decode().replace(
+            text, text.upper()
+        )
+
+
+def test_items_that_are_no_strings_stay():
+    data = b"""<resources><style name="a"><item name="android:textStyle">bold</item></style>
+    <item name="b" type="drawable">a/b</item><item name="c" type="string">c</item>
+    <integer-array name="d"><item>0x1f</item></integer-array></resources>"""
+
+    assert shout(read_android_strings(data)) == data.replace(b">c<", b">C<")
+
+
 @pytest.mark.parametrize(
     ("answered", "written"),
     [("l'a", r"l\'a"), ('"a" \\ n', r"\"a\" \\ n"), ("@a", r"\@a"), ("a < b", "a &lt; b")],
