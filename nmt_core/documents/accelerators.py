@@ -15,10 +15,11 @@ LONGEST_LABEL = 80
 """Characters; a longer text is no entry of a menu."""
 
 ACCELERATORS = {
-    "&": regex.compile(r"(?<![&\p{Nd}])(?!(?<=\p{Lu})&\p{Lu})&(?=[\p{L}\p{Nd}])(?![\w#]+;)"),
-    "_": regex.compile(r"(?<![\w_])_(?=\p{L})"),
+    "&": regex.compile(r"(?<![&\p{Nd}])(?!(?<=\p{L})&\p{Lu})&(?=[\p{L}\p{Nd}])(?![\w#]+;)"),
+    "_": regex.compile(r"(?<![\w_$])_(?=\p{L})"),
 }
-"""What toolkits write before the letter; an ampersand may stand within a word, unlike in R&D."""
+"""What toolkits write before the letter; an ampersand may stand within a word, unlike in R&D and
+Drag&Drop."""
 
 _ADDRESS = regex.compile(r"=|://|_\w*_")
 _END = regex.compile(r"\s*[.:…?!]*\s*$")

@@ -21,7 +21,6 @@ LABELS = {
     "&Datei": ("&", "D", "Datei"),
     "Ein&fügen": ("&", "f", "Einfügen"),
     "Ö&ffnen": ("&", "f", "Öffnen"),
-    "ein&Fügen": ("&", "F", "einFügen"),
     "Speichern &unter...": ("&", "u", "Speichern unter..."),
     "Suchen && &ersetzen": ("&", "e", "Suchen && ersetzen"),
     "&1 Fenster": ("&", "1", "1 Fenster"),
@@ -32,7 +31,7 @@ LABELS = {
 NONE = [
     *("R&D", "Q&A und mehr", "Tom & Jerry", "Tom &amp; Jerry", "&#39;x", "&&Datei", "Datei&"),
     *("&Datei &Bild", "&Datei _Bild", "a=b&c", "http://x.de?a&b", "1&b", "x_y", "_a_", "__a", "_1"),
-    "&" + "a" * LONGEST_LABEL,
+    *("Drag&Drop", "Suchen&Ersetzen im Text", "$_GET", "&" + "a" * LONGEST_LABEL),
 ]
 
 
