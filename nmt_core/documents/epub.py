@@ -3,13 +3,19 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.html import read_html
 from nmt_core.documents.pieces import Part, TextDocument, Type, make_parts
-from nmt_core.documents.xml_pieces import XmlPiece, escape_xml, read_elements, scan_xml
+from nmt_core.documents.xml_pieces import (
+    XmlPiece,
+    escape_xml,
+    read_elements,
+    scan_xml,
+    split_text,
+)
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 BOOK = ArchiveKind(
@@ -53,4 +59,5 @@ def _read_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocu
 
 
 def _read_title(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-    yield from make_parts(pieces, escape_xml)
+    split = [split_text(piece) if piece.is_text else [piece] for piece in pieces]
+    yield from make_parts([*chain.from_iterable(split)], escape_xml)

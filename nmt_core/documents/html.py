@@ -44,10 +44,11 @@ VOID = _names("area base br col embed hr img input link meta param source track 
 """Elements that hold nothing and have no end tag."""
 
 KEPT = _names(
-    "audio canvas code iframe kbd math noembed noframes object plaintext pre samp script style svg "
-    "template textarea var video xmp"
+    "audio canvas code docauthor iframe kbd math noembed noframes object plaintext pre samp script "
+    "style svg template textarea var video xmp"
 )
-"""Elements that are not translated: programs with their input and output, formulas, pictures."""
+"""Elements that are not translated: programs with their input and output, formulas, pictures, and
+of a book's table of contents the author."""
 
 READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 """Attributes that people read."""

@@ -231,6 +231,12 @@ def test_a_book_names_its_new_language():
         .replace("four&#160;five", "FOUR FIVE")
         .replace('"en"', '"de"')
     )
+    described = package.replace("one", "Two").replace("title", "description")
+    files["a_opf"] = described.replace("Two", "&lt;p>a &lt;b&gt;b&lt;/b>&lt;/p>")
+    files["a_ncx"] = contents.replace("text", "docAuthor")
+    book = read_book(pack(**files), ("en", "de"))
+    assert show_passages(book)[:1] == ["a <b>"]
+    assert unpack(shout(book))["a.ncx"] == files["a_ncx"]
     files["META-INF__encryption_xml"] = '<CipherReference URI="a.xhtml"/>'
     with pytest.raises(DocumentError, match="this book is encrypted"):
         read_book(pack(**files), ("en", "de"))
