@@ -27,6 +27,9 @@ from nmt_core.documents.sentences import Span, space_sentences
 BREAK = "\n"
 """The character for a line end that must be kept in the text of a passage."""
 
+HARD_BREAK = "\f"
+"""The character for a line end that ends a sentence, too."""
+
 
 class Kind(Enum):
     """The role of a mark."""

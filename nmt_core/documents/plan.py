@@ -3,10 +3,19 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol, TypeVar, runtime_checkable
 
 from nmt_core.documents.alignment import Translated
-from nmt_core.documents.passage import Item, Mark, Passage, Sentence, flatten, place_marks
+from nmt_core.documents.passage import (
+    HARD_BREAK,
+    Item,
+    Mark,
+    Passage,
+    Sentence,
+    flatten,
+    place_marks,
+)
 from nmt_core.documents.sentences import Span, split_sentences
 
 TOKEN_CHARACTERS = 20
@@ -70,8 +79,13 @@ class Segmenter:
 
     def find_sentences(self, text: str) -> list[Span]:
         """Return the spans of sentences; a span without letters is kept, not translated."""
-        spans = split_sentences(text, self.language, self.fits)
-        return [span for span in spans if any(map(str.isalpha, text[span.start : span.end]))]
+        starts = accumulate((len(line) + 1 for line in text.split(HARD_BREAK)), initial=0)
+        return [
+            Span(start + span.start, start + span.end)
+            for start, line in zip(starts, text.split(HARD_BREAK), strict=False)
+            for span in split_sentences(line, self.language, self.fits)
+            if any(map(str.isalpha, line[span.start : span.end]))
+        ]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from nmt_core.documents.passage import BREAK, Kind
+from nmt_core.documents.passage import BREAK, HARD_BREAK, Kind
 from nmt_core.documents.pieces import Part, Piece, Type, Written, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
@@ -25,6 +25,9 @@ INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId")
 """Attributes of properties that do not change looks; a translation is in another language."""
 
 CLOSED = "</>"
+LINE_END = re.compile(r"((?:_x000D_)?(?:\r\n|\r|\n))")
+"""That of a file of Windows which Excel has read is written so."""
+
 SPACED = ' xml:space="preserve"'
 
 
@@ -68,7 +71,7 @@ def read_runs(pieces: Sequence[XmlPiece], style: RunStyle) -> Iterator[Part]:
     if any(piece.name == style.run for piece in pieces):
         style = style._replace(bare=False)
     write = partial(_write_runs, style=style, usual=usual, prefix=prefix)
-    yield from make_parts([*_mark_runs(runs, usual)], write)
+    yield from make_parts([*_mark_runs(runs, usual, spaced=style.spaced)], write)
 
 
 def _find_runs(pieces: Sequence[XmlPiece], style: RunStyle) -> Iterator[_Run | Piece]:
@@ -112,7 +115,7 @@ def _clean(properties: str) -> str:
     return "" if not re.search(r"\s", tag.strip()) and end == "/>" else tag + end + inner
 
 
-def _mark_runs(runs: Sequence[_Run | Piece], usual: str) -> Iterator[Piece]:
+def _mark_runs(runs: Sequence[_Run | Piece], usual: str, *, spaced: bool) -> Iterator[Piece]:
     """Yield the pieces of a paragraph, with a pair around texts that look unlike most."""
     number = 0
     while number < len(runs):
@@ -129,31 +132,44 @@ def _mark_runs(runs: Sequence[_Run | Piece], usual: str) -> Iterator[Piece]:
             alike.append(following)
             number += 1
         if run.properties == usual:
-            yield from _read_texts(alike, outside=True)
+            yield from _read_texts(alike, outside=True, spaced=spaced)
         else:
             shown = run.properties or CLOSED
             name = f"run {run.properties}"
             yield Piece(Type.OPEN, alike[0].before, name=name, rewritten=shown)
-            yield from _read_texts(alike, outside=False)
+            yield from _read_texts(alike, outside=False, spaced=spaced)
             yield Piece(Type.CLOSE, alike[-1].after, name=name, rewritten=CLOSED)
 
 
-def _read_texts(runs: Sequence[_Run], *, outside: bool) -> Iterator[Piece]:
-    """Yield the texts of runs that look alike, with their tags, or without the outer ones."""
+def _read_texts(runs: Sequence[_Run], *, outside: bool, spaced: bool) -> Iterator[Piece]:
+    """Yield the texts of runs that look alike, with their tags, or without the outer ones.
+
+    Where space is kept, somebody has typed each line end; a sentence goes on in the next line if
+    that begins with a small letter.
+    """
     for number, run in enumerate(runs):
         before = run.before if outside or number else ""
         after = run.after if outside or number + 1 < len(runs) else ""
-        lines = re.split(r"(\r\n|\r|\n)", run.text.raw)
-        values = run.text.text.split("\n")
-        if len(values) != (len(lines) + 1) // 2:
-            yield Piece(Type.TEXT, before + run.text.raw + after, run.text.text)
+        lines = LINE_END.split(run.text.raw)
+        values = LINE_END.split(run.text.text)
+        full = [at for at, value in enumerate(values) if at % 2 == 0 and value.strip()]
+        if len(values) != len(lines) or not full:
+            text = run.text.text.replace(BREAK, HARD_BREAK)
+            yield Piece(Type.TEXT, before + run.text.raw + after, text)
             continue
-        for at, line in enumerate(lines):
-            if at % 2:
-                yield Piece(Type.LINE_END, line, BREAK)
+        for at in range(full[0], full[-1] + 1):
+            if at % 2 == 0:  # blank lines before and after all text are part of it, with the tags
+                start = 0 if at == full[0] else at
+                end = len(lines) if at == full[-1] else at + 1
+                raw = (
+                    before * (start == 0) + "".join(lines[start:end]) + after * (end == len(lines))
+                )
+                text = "".join(HARD_BREAK if n % 2 else values[n] for n in range(start, end))
+                yield Piece(Type.TEXT, raw, text)
+            elif spaced and not values[at + 1].lstrip()[:1].islower():
+                yield Piece(Type.TEXT, lines[at], HARD_BREAK)
             else:
-                raw = before * (at == 0) + line + after * (at == len(lines) - 1)
-                yield Piece(Type.TEXT, raw, values[at // 2])
+                yield Piece(Type.LINE_END, lines[at], BREAK)
 
 
 def _write_runs(
@@ -177,7 +193,8 @@ def _write_runs(
 
 def _write_run(text: str, properties: str, style: RunStyle, prefix: str) -> str:
     space = SPACED if style.spaced else ""
-    inner = f"<{prefix}t{space}>{write_xml(text)}</{prefix}t>"
+    written = "&#10;".join(map(write_xml, text.split(HARD_BREAK)))
+    inner = f"<{prefix}t{space}>{written}</{prefix}t>"
     if style.bare:
         return inner
     return f"<{prefix}{style.run}>{properties}{inner}</{prefix}{style.run}>"

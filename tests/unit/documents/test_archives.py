@@ -14,7 +14,7 @@ from nmt_core.documents.epub import read_book
 from nmt_core.documents.odt import read_open_document
 from nmt_core.documents.pptx import read_presentation
 from nmt_core.documents.xlsx import read_workbook
-from tests.support.echoes import garble, keep, shout, show_passages
+from tests.support.echoes import Echo, garble, keep, shout, show_passages
 from tests.support.formats import unzipped, zipped
 
 
@@ -71,7 +71,11 @@ KINDS = {
         [
             *("<r><t>Hello </t></r>", "<r><rPr><b/></rPr><t>you &amp; me</t></r>"),
             *('<r><rPr><i/></rPr><t xml:space="preserve"> now</t></r>', "<rPh><t>x</t></rPh>"),
-            "<r><t>two\nlines</t></r>",
+            *(
+                "<r><t>two\nlines\n</t></r>",
+                "<r><t>a&#10;b</t></r>",
+                "<r><t>\n \ntwo\nLines\n </t></r>",
+            ),
         ],
     ),
     "pptx": (
@@ -172,6 +176,21 @@ def test_texts_of_cells_are_translated_and_nothing_else(tmp_path):
         ["AN APPLE\nAND A PEAR", 3],
         ["AN APPLE\nAND A PEAR", "=B2+1"],
     ]
+
+
+def test_lines_of_a_cell_are_translated_apart_unless_a_sentence_goes_on():
+    text = "One thing\nAnother_x000D_\n- a\n  unit\nprice.\n"
+    data = workbook(f"<si><t>{text}</t></si><si><r><t>A\n</t></r><r><t>B c</t></r></si>")
+    echo = Echo(str.upper)
+
+    written = unpack(echo.translate(read_workbook(data)))["xl/sharedStrings.xml"]
+    written = written.replace("&#10;", "\n")
+
+    assert [line for lines, _ in echo.calls for line in lines] == [
+        *("One thing", "Another", "- a unit price.", "A", "B c")
+    ]
+    assert "ONE THING\nANOTHER\n- A\nUNIT\nPRICE.\n<" in written
+    assert "A\nB C" in re.sub("<[^>]*>", "", written)
 
 
 def test_rich_text_keeps_its_looks():
