@@ -24,6 +24,10 @@ WALLS = ("line-break", "tab")
 KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
 """Elements whose paragraphs are not translated: what was deleted, and remarks."""
 
+RANGE = re.compile(r"(?P<kind>bookmark|change|[a-z-]+-mark)-(?P<side>start|end)")
+NAMES = ("text:name", "text:id", "text:change-id")
+"""What a range in a text is, as a bookmark or a change, and what its two ends have in common."""
+
 PREFIX = "text:"
 
 DEEPEST_NOTE = 3
@@ -54,7 +58,30 @@ def _is_paragraph(piece: XmlPiece) -> bool:
 
 
 def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
-    yield from make_parts([*_read_inline(pieces, depth)], escape_xml)
+    yield from make_parts(_pair_ranges([*_read_inline(pieces, depth)]), escape_xml)
+
+
+def _pair_ranges(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Make pairs of the ends of those ranges in which all else is nested; return all pieces."""
+    opened: list[Piece] = []
+    for piece in pieces:
+        if piece.type is Type.WALL:
+            opened.clear()
+        elif piece.type is Type.CLOSE:
+            while opened and opened.pop().type is not Type.OPEN:
+                pass
+        elif piece.type is Type.OPEN or (piece.name and piece.raw.split()[0].endswith("-start")):
+            opened.append(piece)
+        elif piece.name and opened and opened[-1].name == piece.name:
+            opened.pop().type, piece.type = Type.OPEN, Type.CLOSE
+    return pieces
+
+
+def _name_range(piece: XmlPiece) -> str:
+    """Return the same for both ends of a range, and nothing for all else."""
+    found = RANGE.fullmatch(piece.name) if piece.prefix == PREFIX else None
+    names = [piece.attributes.get(name, "") for name in NAMES]
+    return " ".join([found["kind"], *names]) if found else ""
 
 
 def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
@@ -72,5 +99,5 @@ def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
             inner = pieces[at:end]
             is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, inner))
             parts = [*_read_paragraphs(inner, depth + 1)] if is_read else []
-            yield Piece(Type.POINT, join_raw(inner), parts=parts)
+            yield Piece(Type.POINT, join_raw(inner), name=_name_range(piece), parts=parts)
         at = end

@@ -226,6 +226,24 @@ def test_notes_and_frames_are_translated_apart():
     assert deleted in written
 
 
+@pytest.mark.parametrize(
+    ("content", "passages"),
+    [
+        ("a {b-}b c{-b} d", ["a <b c> d"]),
+        ("a {b-}b {c-}c{-b} d{-c} e", ["a *b <c* d> e"]),
+        ("a {b-}b <text:span>c{-b} d</text:span> e", ["a *b <c* d> e"]),
+        ("a <text:span>b {b-}c</text:span> d{-b} e", ["a <b *c> d* e"]),
+        ("a {b-}b<text:line-break/>c{-b} {-d}d {d-}e", ["a *b", "c* *d *e"]),
+    ],
+)
+def test_a_range_in_which_all_is_nested_is_a_pair(content, passages):
+    for kind, name in (("bookmark", "name"), ("change", "change-id"), ("toc-mark", "id")):
+        text = re.sub(r"{(\w)-}", rf'<text:{kind}-start text:{name}="\1-start"/>', content)
+        text = re.sub(r"{-(\w)}", rf'<text:{kind}-end text:{name}="\1-start"/>', text)
+        document = read_open_document(letter(f"<text:p>{text}</text:p>"))
+        assert show_passages(document) == passages
+
+
 def test_notes_within_notes_end():
     data = letter("<text:p>a<text:note>" * 2000 + "</text:note></text:p>" * 2000)
 
