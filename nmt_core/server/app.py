@@ -54,7 +54,11 @@ def build_app(
     app.add_exception_handler(HTTPException, answer_unknown)
     if config.origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=config.origins, allow_headers=["*"], max_age=86400
+            CORSMiddleware,
+            allow_origins=config.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            max_age=86400,
         )
     app.add_middleware(Guard, config=config, metrics=service.metrics)
     return app

@@ -123,6 +123,22 @@ async def test_pages_of_the_server_and_of_friends_are_let_in():
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
+@in_a_loop
+async def test_a_page_of_a_friend_may_send_json():
+    """Before a browser sends JSON from another site, it asks whether it may."""
+    app = serve_stand_in(origins=("https://friend.org",))
+    asking = {"Access-Control-Request-Method": "POST"}
+    asking["Access-Control-Request-Headers"] = "authorization,content-type"
+    friend, stranger = [
+        await ask(app=app, method="OPTIONS", headers=asking | {"Origin": origin})
+        for origin in ("https://friend.org", "https://evil.example")
+    ]
+
+    assert (friend.status_code, stranger.status_code) == (200, 400)
+    assert friend.headers["Access-Control-Allow-Origin"] == "https://friend.org"
+    assert "authorization" in friend.headers["Access-Control-Allow-Headers"]
+
+
 ASKED_FOR_KEY = "Please contact the server operator to get an API key"
 
 
