@@ -163,6 +163,18 @@ async def test_a_route_answers_its_methods_alone(path, allowed):
                 assert ["error"] == list(given.json())
 
 
+@pytest.mark.parametrize("path", [*(path for path, allowed in METHODS if "GET" in allowed), "/"])
+@in_a_loop
+async def test_what_can_be_fetched_can_be_asked_for_by_its_head_alone(path):
+    """As programs ask that watch whether a server is up."""
+    async with client_of(serve_stand_in()) as client:
+        head, whole = await client.head(path), await client.get(path)
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == whole.headers["Content-Length"]
+    assert head.headers["Content-Type"] == whole.headers["Content-Type"]
+
+
 @in_a_loop
 async def test_an_address_is_one_by_its_every_sign():
     given = [await ask(path, json=TEXT) for path in ("/translate/", "/translat")]
