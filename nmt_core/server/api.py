@@ -169,7 +169,7 @@ async def post_file(request: Request) -> Response:
     file = take_file(fields, "file")
     asked = read_fields(FileRequest, fields)
     user, service = admit(request, asked.api_key), service_of(request)
-    done = await unless_gone(request, service.translate_file(user, asked, *file))
+    done = await unless_gone(request, service.translate_file(user, asked, file.name, file.content))
     address = str(request.url_for("download", key=done.key))
     return render_json(
         FileAnswer(translatedFileUrl=address, memory=done.memory, left=done.left or None)

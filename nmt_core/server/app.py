@@ -1,9 +1,11 @@
 """The server as an ASGI application."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from threading import Event, Thread
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -11,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
+from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.server.api import router
@@ -87,22 +90,30 @@ def watch_models(service: Service, stopped: Event) -> None:
         service.metrics.swaps.inc(len(service.models.renew()))
 
 
-def answer_refused(_: Request, error: Exception) -> JSONResponse:
+class Refusal(JSONResponse):
+    """Says why there is no answer; what it quotes may hold half a character, which is escaped."""
+
+    @override
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content).encode()
+
+
+def answer_refused(_: Request, error: Exception) -> Refusal:
     """Answer a request that is refused with the reason."""
     assert isinstance(error, RequestError)
-    return JSONResponse({"error": error.message}, error.status, error.headers)
+    return Refusal({"error": error.message}, error.status, error.headers)
 
 
-def answer_unreadable(_: Request, error: Exception) -> JSONResponse:
+def answer_unreadable(_: Request, error: Exception) -> Refusal:
     """Answer that a document cannot be read, and why."""
-    return JSONResponse({"error": str(error)}, 400)
+    return Refusal({"error": str(error)}, 400)
 
 
-def answer_unknown(request: Request, error: Exception) -> JSONResponse:
+def answer_unknown(request: Request, error: Exception) -> Refusal:
     """Answer a request for an unknown address."""
     assert isinstance(error, HTTPException)
     body = {
         404: "there is nothing at this address; /docs says what is",
         405: f"{request.method} is not possible here; /docs says what is",
     }.get(error.status_code, str(error.detail))
-    return JSONResponse({"error": body}, error.status_code, error.headers)
+    return Refusal({"error": body}, error.status_code, error.headers)

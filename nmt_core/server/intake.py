@@ -1,7 +1,10 @@
 """Read the fields of a request from JSON, a form or the address, within bounds."""
 
 import json
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import UploadFile
@@ -14,7 +17,8 @@ MOST_FIELDS = 2000
 """Of a form."""
 
 
-class SentFile(NamedTuple):
+@dataclass(frozen=True)
+class SentFile:
     """A file of a form."""
 
     name: str
@@ -45,7 +49,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
         RequestError: if it is none.
     """
     try:
-        fields = json.loads(body.decode("utf-8"))
+        fields = json.loads(body.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RequestError(
             400, f"the body is not UTF-8 (byte {error.start}); send JSON in UTF-8"
@@ -81,18 +85,25 @@ def parse_fields(text: bytes, name: str) -> dict[str, Any]:
         raise RequestError(
             400, f"{name} has more than {MOST_FIELDS} fields; send JSON instead"
         ) from None
-    return {key: values[0] if len(values) == 1 else values for key, values in fields.items()}
+    return unwrap(fields)
+
+
+def unwrap(fields: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Return the value of each field, and the list of those of a field that comes several times."""
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
 
 
 async def read_form(request: Request) -> dict[str, Any]:
-    """Return the fields of a form of several parts, such as one with a file.
+    """Return the fields of a form of several parts, such as one with a file; see ``unwrap``.
 
     Raises:
         RequestError: if it cannot be read.
     """
+    fields: defaultdict[str, list[SentFile | str]] = defaultdict(list)
     try:
-        async with request.form(max_files=1, max_fields=20) as form:
-            return {name: await _read_part(part) for name, part in form.items()}
+        async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
+            for name, part in form.multi_items():
+                fields[name].append(await _read_part(part))
     except HTTPException as error:
         raise RequestError(400, f"the form cannot be read ({error.detail}); send it anew") from None
     except (UnicodeError, LookupError):
@@ -101,6 +112,7 @@ async def read_form(request: Request) -> dict[str, Any]:
         raise RequestError(
             507, f"the server has no room for the file ({error.strerror}); try again later"
         ) from None
+    return unwrap(fields)
 
 
 async def _read_part(part: UploadFile | str) -> SentFile | str:

@@ -10,6 +10,7 @@ from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
+BOM = "\ufeff".encode()  # which programs of Windows write before UTF-8
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,10 @@ HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
         {"json": HALLO | {"format": None, "alternatives": None}},
         {"data": HALLO | {"alternatives": "", "details": ""}},
         {"params": {"q": "of the address"}, "json": HALLO},
+        {
+            "headers": {"Content-Type": "application/json"},
+            "content": BOM + json.dumps(HALLO).encode(),
+        },
     ],
 )
 @in_a_loop
@@ -27,6 +32,19 @@ async def test_json_form_and_address_are_understood(request_):
     answer = await ask(**request_)
 
     assert (200, {"translatedText": "HALLO WELT"}) == (answer.status_code, answer.json())
+
+
+@pytest.mark.parametrize("form", ["data", "files", "params"])
+@in_a_loop
+async def test_a_field_that_comes_several_times_is_a_list(form):
+    texts = [f"text {number}" for number in range(30)]
+    fields = {"source": "de", "target": "en", "q": texts}
+    if form == "files":  # a form of several parts
+        fields = [("q", (None, text)) for text in texts]
+        fields += [("source", (None, "de")), ("target", (None, "en"))]
+    answer = await ask(**{form: fields})
+
+    assert answer.json() == {"translatedText": [text.upper() for text in texts]}
 
 
 @in_a_loop
@@ -74,6 +92,7 @@ JSON = {"headers": {"Content-Type": "application/json"}}
 FORM = {"headers": {"Content-Type": "application/x-www-form-urlencoded"}}
 PARTS = {"headers": {"Content-Type": "multipart/form-data"}}
 HALF = json.dumps(HALLO | {"q": "half \ud83d"}).encode()
+HALF_A_FORMAT = json.dumps(HALLO | {"format": "\ud83d"}).encode()
 REFUSED = [
     ({"json": HALLO | {"q": 7}}, 400, "q must be text or a list of texts, got 7"),
     ({"json": HALLO | {"q": ["a", None]}}, 400, "q must be text or a list of texts"),
@@ -87,6 +106,12 @@ REFUSED = [
     (JSON | {"content": b"[" * 20_000}, 400, "nested too deeply"),
     (JSON | {"content": b'{"q": "\\ud83d"}'}, 400, "missing source parameter"),
     (JSON | {"content": HALF}, 400, "half a character"),
+    (JSON | {"content": HALF_A_FORMAT}, 400, "format is not supported"),
+    (
+        {"data": {"source": "de", "target": "en"}, "files": {"q": ("a.txt", b"ja")}},
+        400,
+        "q must be",
+    ),
     (FORM | {"content": b"q=%ff&source=de&target=en"}, 400, "is not UTF-8"),
     ({"content": b"a=1&" * 3000}, 400, "more than 2000 fields"),
     (PARTS | {"content": b"--x"}, 400, "the form cannot be read"),
