@@ -1,6 +1,7 @@
 """API keys and rate limits."""
 
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ MOST_USERS = 10_000
 
 SHORTEST_KEY = 8
 """Characters of an API key: a shorter one is guessed."""
+
+
+COMMENT = re.compile(r"(?:^|\s)#")
+"""Begins a remark; within a word the sign belongs to a key."""
 
 
 class User(NamedTuple):
@@ -56,24 +61,29 @@ def read_keys(path: Path) -> Keys:
         ConfigError: naming the line that is wrong, but not the key.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ConfigError(f"{path} cannot be read ({reason}); name a file of API keys") from None
     rates: dict[str, int | None] = {}
     for number, line in enumerate(lines, start=1):
-        key, *rest = line.split("#")[0].split() or [""]
+        key, *rest = COMMENT.split(line)[0].split() or [""]
         if not key:
             continue
-        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(part.isdigit() for part in rest):
+        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(map(is_rate, rest)):
             raise ConfigError(
                 f"{path}, line {number}: a line is an API key of at least {SHORTEST_KEY} "
-                f"characters and, if wanted, a number of texts a minute after a space"
+                f"characters and, if wanted, a number of texts a minute after a space, 1 or more"
             )
         rates[hashlib.sha256(key.encode()).hexdigest()] = int(rest[0]) if rest else None
     if not rates:
         raise ConfigError(f"{path} holds no API key; write one a line, or leave --api-keys out")
     return Keys(rates)
+
+
+def is_rate(text: str) -> bool:
+    """Tell whether a text is a number of at least 1."""
+    return text.isdecimal() and int(text) > 0
 
 
 class RateLimit:

@@ -44,11 +44,11 @@ def test_a_request_of_more_texts_than_a_minute_holds_is_taken_once(clock):
 
 def test_keys_are_found_with_their_rates(tmp_path):
     path = tmp_path / "keys"
-    path.write_text("# of friends\neightkey\nsecret-key-2 120 # a 9\n\n secret-key-3\t0 \n")
+    path.write_text("\ufeffeightkey\n# of friends\nsecret-key-2 120 # a 9\n\n key#3-long\t1 \n")
     keys = read_keys(path)
-    users = [keys.find(key, 7) for key in ("eightkey", "secret-key-2", "secret-key-3")]
+    users = [keys.find(key, 7) for key in ("eightkey", "secret-key-2", "key#3-long")]
 
-    assert [7, 120, 0] == [user.rate for user in users]
+    assert [7, 120, 1] == [user.rate for user in users]
     assert [f"key {user.key}" for user in users] == [user.name for user in users]
     assert len({user.key for user in users}) == 3
     assert "eightkey" not in users[0].name
@@ -66,11 +66,14 @@ def test_keys_are_found_with_their_rates(tmp_path):
         ("short\n", "line 1: a line is an API key of at least 8 characters"),
         ("# good\nsecret-key-1 many\n", "line 2"),
         ("secret-key-1 1 2\n", "line 1"),
+        ("secret-key-1 0\n", "line 1"),
+        ("secret-key-1 \xb2\n".encode(), "line 1"),
         ("secret-key-\xe9\n", r"cannot be read (it is not UTF-8)"),
     ],
 )
 def test_a_wrong_file_of_keys_is_told_without_the_keys(tmp_path, text, reason):
-    (path := tmp_path / "keys").write_text(text, encoding="latin-1")
+    data = text if isinstance(text, bytes) else text.encode("latin-1")
+    (path := tmp_path / "keys").write_bytes(data)
     with pytest.raises(ConfigError) as told:
         read_keys(path)
     with pytest.raises(ConfigError, match="cannot be read"):
