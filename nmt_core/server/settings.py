@@ -1,12 +1,38 @@
 """Settings of the server."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
 from nmt_core.documents.formats import REVIEW_BELOW
+
+NAME = re.compile(r"[^\s:/?#@]+")
+SITE = re.compile(r"\*|null|[\w.+-]+://[^\s/?#@]+")
+
+
+def read_name(name: str) -> str:
+    """Return a name of the server as browsers send it.
+
+    Raises:
+        ValueError: if it is more than a name, or none.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name alone; write it as in mt.example.org")
+    return name.lower()
+
+
+def read_site(site: str) -> str:
+    """Return a site as browsers name it in ``Origin``.
+
+    Raises:
+        ValueError: if it is no scheme and name alone.
+    """
+    if not SITE.fullmatch(site.removesuffix("/")):
+        raise ValueError(f"{site!r} is no site; write it as in https://example.org")
+    return site.removesuffix("/").lower()
 
 
 class ServerConfig(Config):
@@ -18,12 +44,12 @@ class ServerConfig(Config):
     port: int = Field(5001, ge=0, le=65535)
     """The TCP port; 0 takes a free one."""
 
-    hosts: tuple[str, ...] = ()
+    hosts: tuple[Annotated[str, AfterValidator(read_name)], ...] = ()
     """Names by which browsers may call the server, beside its address and localhost. Requests for
     other names are refused, since a page of another site could ask by a name of its own (DNS
     rebinding); ``*`` allows all of them, behind a proxy that checks."""
 
-    origins: tuple[str, ...] = ()
+    origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
 
     max_characters: int = Field(100_000, ge=1, le=10_000_000)

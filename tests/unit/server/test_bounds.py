@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.server import guard, limits, service
 from nmt_core.server.errors import RequestError, too_many
 from nmt_core.server.guard import (
@@ -218,6 +220,7 @@ def test_errors_say_what_is_wrong():
         ("example.org", (), False),
         ("example.org", ("example.org",), True),
         ("Example.org:80", ("example.org",), True),
+        ("example.org", ("Example.ORG",), True),
         ("sub.example.org", ("example.org",), False),
         ("example.org", ("*",), True),
         ("1.2.3", (), False),
@@ -249,6 +252,8 @@ def test_a_server_answers_to_its_names_and_to_addresses(host, hosts, allowed):
         ("POST", "http://own.lan", (), False),
         ("POST", "https://x.org", (), False),
         ("POST", "https://x.org", ("https://x.org",), True),
+        ("POST", "https://x.org:8443", ("https://X.org:8443/",), True),
+        ("POST", "null", ("null",), True),
         ("POST", "https://x.org", ("https://y.org",), False),
         ("POST", "https://x.org", ("*",), True),
         ("PUT", "https://x.org", (), False),
@@ -266,6 +271,25 @@ def test_a_page_of_another_site_may_not_write(method, origin, origins, allowed):
     with pytest.raises(RequestError, match="pages of other sites may not") as refused:
         check_origin(method, headers, config)
     assert refused.value.status == 403
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hosts", "https://x.org"),
+        ("hosts", "x.org:80"),
+        ("hosts", "x.org/"),
+        ("hosts", ""),
+        ("origins", "x.org"),
+        ("origins", "https://x.org/page"),
+        ("origins", "https://"),
+        ("origins", "https://x.org?page"),
+        ("origins", ""),
+    ],
+)
+def test_a_name_or_site_that_no_browser_sends_is_refused_at_the_start(name, value):
+    with pytest.raises(ConfigError, match=rf"serve\.{name}\.0: '.*' is no .*; write it as in"):
+        build(ServerConfig, {name: [value]}, at="serve")
 
 
 def find_refusal(do, *arguments):
