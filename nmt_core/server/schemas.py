@@ -213,7 +213,7 @@ class TranslateAnswer(Body):
 
     translatedText: str | list[str]
     detectedLanguage: Detected | list[Detected] | Absent = None
-    """Where `source` was `auto`."""
+    """Where `source` was `auto`; a text of a list that hardly tells its own has the list's."""
     alternatives: list[str] | list[list[str]] | Absent = None
     """Where some were wanted."""
     checks: list[Check] | list[list[Check]] | Absent = None

@@ -53,6 +53,9 @@ WRONG_KEYS = 60
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
 
+SURE = 50
+"""Confidence below which a text of a list is taken to be in the language of the list."""
+
 ResultT = TypeVar("ResultT")
 
 
@@ -148,7 +151,10 @@ class Service:
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.check(texts, asked.alternatives)
         self.rates.spend(user, len(texts))
-        works = [self._translate(user, asked, text) for text in texts]
+        whole = Manuscript(asked.format or "text", "\n".join(texts)[:SHORT_CHARACTERS])
+        several = asked.source == AUTO and len(texts) > 1
+        guess = await self._detect(user, whole, asked.target) if several else None
+        works = [self._translate(user, asked, text, guess) for text in texts]
         done = await self._in_time(all_or_none(works))
         return gather_answer(asked, done, remembers=self.memory.is_there)
 
@@ -169,9 +175,13 @@ class Service:
                 503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
             ) from None
 
-    async def _translate(self, user: User, asked: TranslateRequest, text: str) -> TranslatedText:
+    async def _translate(
+        self, user: User, asked: TranslateRequest, text: str, of_all: LanguageGuess | None
+    ) -> TranslatedText:
         sheet = Manuscript(asked.format or "text", text)
         guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
+        if guess and of_all and guess.confidence < SURE:
+            guess = of_all
         source = guess.language if guess else asked.source
         if source == asked.target and self.models.knows(source):
             return TranslatedText(text, guess, [], list_details([], after=""), [])

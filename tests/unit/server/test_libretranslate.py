@@ -219,11 +219,24 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
 
 
 @in_a_loop
+<<<<<<< HEAD
 async def test_a_long_text_is_recognised_as_one():
     """Not as so many texts as it has characters."""
     found = await ask("/detect", json={"q": "Das ist ein deutscher Satz. " * 20})
 
     assert found.json()[0]["language"] == "de"
+=======
+async def test_a_word_of_a_list_has_the_language_of_the_list():
+    """Programs send lists such as the labels of a menu; "Start" alone is taken for English."""
+    texts = ["Das ist ein deutscher Satz.", "Start", "This is a sentence about houses.", ""]
+    question = {"q": texts, "source": "auto", "target": "en"}
+    given = (await ask(json=question)).json()
+    alone = (await ask(json=question | {"q": "Start"})).json()
+
+    assert given["translatedText"] == [texts[0].upper(), "START", *texts[2:]]
+    assert [one["language"] for one in given["detectedLanguage"]] == ["de", "de", "en", "de"]
+    assert alone["detectedLanguage"]["language"] == "en"
+>>>>>>> 8f717c2b (server: Detect the language of short texts by their list)
 
 
 @in_a_loop
