@@ -58,6 +58,8 @@ def translate_documents(
         left[name] = files.translate_file(path, out, documents, kind)
         typer.echo(out, err=True)
     if not arguments:
+        if output:
+            files.refuse_unwritable(output)
         stream = open_standard_input()
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)

@@ -1,5 +1,6 @@
 """Translate files of documents, and name the translations."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,6 +75,18 @@ def refuse_present(path: Path) -> None:
         raise DocumentError(f"{path} is there already; remove it, or give another name by --output")
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that cannot be written, before what is to stand there has taken its time.
+
+    Raises:
+        DocumentError: if it is there, or its folder takes no files.
+    """
+    refuse_present(path)
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise DocumentError(f"{path} cannot be written; name another by --output")
+
+
 def translate_file(
     path: Path, out: Path, translator: DocumentTranslator, kind: str | None = None
 ) -> int:
@@ -89,10 +102,10 @@ def translate_file(
         kind: name of their format; None if their names say it.
 
     Raises:
-        DocumentError: if the file cannot be read, or ``out`` is there already.
+        DocumentError: if the file cannot be read, or ``out`` is there already or cannot be written.
     """
     kind = kind or find_format(path.name)
-    refuse_present(out)
+    refuse_unwritable(out)
     if not path.is_file():
         raise DocumentError(f"{path} is no file; give the name of one that is there")
     try:

@@ -87,6 +87,14 @@ def test_an_output_may_be_named(bundle, tmp_path):
         assert out.read_text().endswith("\n")
 
 
+def test_an_output_that_is_there_is_refused_before_anything_is_read(bundle, tmp_path):
+    (tmp_path / "a.html").write_text("mine")
+
+    told = refuse(bundle, "--format", "html", "--output", tmp_path / "a.html", data=b"\xff")
+
+    assert "is there already" in told
+
+
 def test_a_line_is_no_file(bundle):
     """Not even if it ends like one, as long as it has several words."""
     assert run(bundle, "Wo ist letter.docx").stdout.count("\n") == 1

@@ -88,6 +88,20 @@ def test_nothing_is_written_over(tmp_path):
     assert (tmp_path / "a.txt").read_text() == "b"
 
 
+def test_a_folder_that_takes_no_file_is_found_out_before_anything_is_translated(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "a.txt").write_text("b")
+    echo = Echo(str.upper)
+    monkeypatch.setattr("os.access", lambda folder, _: folder != tmp_path)
+
+    for out in ("b.txt", "new/b.txt", "a.txt/b.txt"):
+        with pytest.raises(DocumentError, match="cannot be written; name another by --output"):
+            translate_file(tmp_path / "a.txt", tmp_path / out, echo.translator)
+    assert echo.calls == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_what_fails_leaves_nothing(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xff")
 
