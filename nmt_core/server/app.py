@@ -55,15 +55,16 @@ def build_app(
     app.add_exception_handler(RequestError, answer_refused)
     app.add_exception_handler(DocumentError, answer_unreadable)
     app.add_exception_handler(HTTPException, answer_unknown)
-    if config.origins:
+    app.add_middleware(Guard, config=config, metrics=service.metrics)
+    if config.origins:  # around the guard, so that pages of friends can read its refusals, too
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.origins,
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
+            expose_headers=["Retry-After"],
             max_age=86400,
         )
-    app.add_middleware(Guard, config=config, metrics=service.metrics)
     return app
 
 

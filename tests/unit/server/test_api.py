@@ -164,6 +164,22 @@ async def test_a_page_of_a_friend_may_send_json():
     assert "authorization" in friend.headers["Access-Control-Allow-Headers"]
 
 
+@in_a_loop
+async def test_a_page_of_a_friend_can_read_why_it_is_refused():
+    """Or its browser says no more than that the request failed."""
+    friend = {"Origin": "https://friend.org"}
+    app = serve_stand_in(origins=(friend["Origin"],), max_characters=10, max_texts=1)
+    refused = [
+        await ask(app=app, json=HALLO | {"q": "a" * length}, headers=friend)
+        for length in (11, 30_000)
+    ]
+
+    assert [400, 413] == [answer.status_code for answer in refused]
+    for answer in refused:
+        assert answer.headers["Access-Control-Allow-Origin"] == "https://friend.org"
+        assert answer.headers["Access-Control-Expose-Headers"] == "Retry-After"
+
+
 ASKED_FOR_KEY = "Please contact the server operator to get an API key"
 
 
