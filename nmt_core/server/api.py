@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.answers import AUTO
 from nmt_core.server.card import summarize_card
-from nmt_core.server.detect import MOST, load, rank_languages
+from nmt_core.server.detect import MOST, load, rank_known
 from nmt_core.server.docs import STYLE, render_docs
 from nmt_core.server.errors import RequestError
 from nmt_core.server.intake import read_request, take_file
@@ -194,13 +194,14 @@ async def download(request: Request, key: str) -> Response:
     openapi_extra=body_of(DetectRequest),
 )
 async def detect(request: Request) -> list[Detected]:
-    """Recognise the language of a text; the likeliest comes first."""
+    """Recognise which served language a text is in; the likeliest comes first."""
     asked = read_fields(DetectRequest, await read_request(request))
     service, user = service_of(request), admit(request, asked.api_key)
     texts = asked.q if isinstance(asked.q, list) else [asked.q]
     service.check(texts)
     service.rates.spend(user, len(texts))
-    ranked = await asyncio.to_thread(rank_languages, "\n".join(texts))
+    codes = service.models.list_codes()
+    ranked = await asyncio.to_thread(rank_known, "\n".join(texts), codes)
     return [Detected(**guess._asdict()) for guess in ranked[:MOST]]
 
 

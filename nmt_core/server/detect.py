@@ -48,9 +48,10 @@ def rank_languages(text: str) -> list[LanguageGuess]:
     return [LanguageGuess(language, round(100 * share, 1)) for language, share in ranked]
 
 
-def detect_language(text: str, among: Collection[str]) -> LanguageGuess:
-    """Return the likeliest of some languages; the confidence is that among all languages."""
-    ranked = rank_languages(text)
-    return next(
-        (guess for guess in ranked if guess.language in among), LanguageGuess(min(among), 0.0)
-    )
+def rank_known(text: str, among: Collection[str]) -> list[LanguageGuess]:
+    """Return some languages, the likeliest first; confidence is that among all languages.
+
+    If the classifier knows none of them, the first is returned, with no confidence.
+    """
+    known = [guess for guess in rank_languages(text) if guess.language in among]
+    return known or [LanguageGuess(min(among), 0.0)]

@@ -18,7 +18,7 @@ from nmt_core.server.answers import (
     list_details,
 )
 from nmt_core.server.asked import find_kind, find_tag, read_glossary
-from nmt_core.server.detect import LanguageGuess, detect_language
+from nmt_core.server.detect import LanguageGuess, rank_known
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
@@ -347,7 +347,7 @@ class Service:
             self.models.find(target, target)
         among = self.models.sources(target) or self.models.list_codes()
         sample = await self._do(user, sheet, take_sample, sheet)
-        return await asyncio.to_thread(detect_language, sample, {*among, target})
+        return (await asyncio.to_thread(rank_known, sample, {*among, target}))[0]
 
     async def _do(
         self, user: User, sheet: Manuscript, do: Callable[..., ResultT], *arguments: Any

@@ -7,7 +7,6 @@ differ on purpose, docs/operations.md says so.
 
 import pytest
 
-from nmt_core.server.detect import MOST
 from nmt_core.server.languages import name_language
 from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
 
@@ -214,8 +213,17 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
     assert two["detectedLanguage"] == [one["detectedLanguage"]] * 2
     assert {"language", "confidence"} == set(ranked[0])
     assert ranked == sorted(ranked, key=lambda found: -found["confidence"])
-    assert len(ranked) == MOST
     assert of_both[0]["language"] == "de"
+
+
+@pytest.mark.parametrize("text", ["Hallo", "Die Sëtzung ass op Lëtzebuergesch.", "42"])
+@in_a_loop
+async def test_a_language_found_is_one_that_may_be_asked_for(text):
+    """Programs ask for the language of a text, and then for its translation from there."""
+    found = (await ask("/detect", json={"q": text})).json()
+
+    assert {"de", "en"} == {one["language"] for one in found}
+    assert (await ask(json=TEXT | {"source": found[0]["language"]})).status_code == 200
 
 
 @in_a_loop

@@ -22,7 +22,7 @@ from nmt_core.server.answers import (
     list_details,
 )
 from nmt_core.server.asked import find_kind, read_glossary
-from nmt_core.server.detect import LanguageGuess, detect_language
+from nmt_core.server.detect import LanguageGuess, rank_known
 from nmt_core.server.docs import name_type, render_fields, render_text
 from nmt_core.server.errors import RequestError
 from nmt_core.server.models import LanguagePair
@@ -177,17 +177,15 @@ def test_a_file_is_of_a_kind_by_its_name():
 
 
 @pytest.mark.parametrize(
-    ("ranked", "among", "guess"),
+    ("ranked", "guesses"),
     [
-        ([("fr", 60.0), ("de", 30.0), ("en", 10.0)], {"en", "de"}, ("de", 30.0)),
-        ([("fr", 60.0)], {"en", "de"}, ("de", 0.0)),
+        ([("fr", 60.0), ("de", 30.0), ("en", 10.0)], [("de", 30.0), ("en", 10.0)]),
+        ([("fr", 60.0)], [("de", 0.0)]),
     ],
 )
-def test_the_likeliest_of_the_languages_that_are_known_is_detected(
-    monkeypatch, ranked, among, guess
-):
+def test_the_likeliest_of_the_languages_that_are_known_is_detected(monkeypatch, ranked, guesses):
     monkeypatch.setattr(detect, "rank_languages", lambda _: [LanguageGuess(*one) for one in ranked])
-    assert detect_language("x", among) == guess
+    assert rank_known("x", {"en", "de"}) == guesses
 
 
 def test_languages_are_ranked_by_the_beginning_of_a_text(monkeypatch):
