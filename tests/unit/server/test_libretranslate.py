@@ -227,13 +227,14 @@ async def test_a_language_found_is_one_that_may_be_asked_for(text):
 
 
 @in_a_loop
-<<<<<<< HEAD
 async def test_a_long_text_is_recognised_as_one():
     """Not as so many texts as it has characters."""
     found = await ask("/detect", json={"q": "Das ist ein deutscher Satz. " * 20})
 
     assert found.json()[0]["language"] == "de"
-=======
+
+
+@in_a_loop
 async def test_a_word_of_a_list_has_the_language_of_the_list():
     """Programs send lists such as the labels of a menu; "Start" alone is taken for English."""
     texts = ["Das ist ein deutscher Satz.", "Start", "This is a sentence about houses.", ""]
@@ -244,7 +245,6 @@ async def test_a_word_of_a_list_has_the_language_of_the_list():
     assert given["translatedText"] == [texts[0].upper(), "START", *texts[2:]]
     assert [one["language"] for one in given["detectedLanguage"]] == ["de", "de", "en", "de"]
     assert alone["detectedLanguage"]["language"] == "en"
->>>>>>> 8f717c2b (server: Detect the language of short texts by their list)
 
 
 @in_a_loop
