@@ -2,6 +2,9 @@
 
 from nmt_core.base.errors import CorpusError, NmtError
 
+BYTE_ORDER_MARK = "\ufeff"
+"""Windows' editors write it before a text, of which it is no part."""
+
 UTF16 = "is not UTF-8, but looks like UTF-16; convert it by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 """Said of a file."""
 

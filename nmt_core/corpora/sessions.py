@@ -9,6 +9,7 @@ import numpy.typing as npt
 from nmt_core.base import config
 from nmt_core.base.errors import CorpusError, suggest
 from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.splitting import SessionSplit, Split
 from nmt_core.corpora.text_files import require_pinned
 
@@ -30,8 +31,8 @@ def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
             held-out session.
     """
     require_pinned(sessions)
-    names = [(line or b"").split(b"\t", 1)[0].decode(errors="replace").strip("\ufeff").strip()
-             for line in read_raw_lines(sessions.file)]  # fmt: skip
+    columns = ((line or b"").partition(b"\t")[0] for line in read_raw_lines(sessions.file))
+    names = [name.decode(errors="replace").strip(BYTE_ORDER_MARK).strip() for name in columns]
     if len(names) != lines:
         raise CorpusError(
             f"{sessions.file} has {len(names)} lines but the corpus {lines}; "

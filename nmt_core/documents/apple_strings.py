@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.messages import read_message
 from nmt_core.documents.pieces import TextDocument
 from nmt_core.documents.placeholders import BRACES, find_placeholders, has_words
@@ -17,7 +17,6 @@ from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.documents.xml_pieces import UTF16
 
 COMPILED = b"bplist"
-MARK = "\ufeff"
 
 _GAP = r"(?>\s|//[^\r\n]*+|/\*.*?\*/)*+"
 _WORD = r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[A-Za-z0-9_$/:.\-]+"""
@@ -64,7 +63,7 @@ def _read_parts(text: str) -> Iterator[str | Unit]:
     Raises:
         DocumentError: naming the line that is none of such a file.
     """
-    last = at = len(MARK) if text.startswith(MARK) else 0
+    last = at = int(text.startswith(BYTE_ORDER_MARK))
     yield text[:at]
     while entry := ENTRY.match(text, at):
         at = entry.end()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 
 if TYPE_CHECKING:
     from nmt_core.documents.passage import Item, Passage
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 REVIEW_BELOW = 0.5
 """The confidence below which a person must look at a unit, unless another one is set."""
-
-
-BYTE_ORDER_MARK = "\ufeff"
-"""Windows' editors write it before a text, of which it is no part."""
 
 
 class Format(NamedTuple):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.accelerators import ACCELERATORS
 from nmt_core.documents.messages import read_message
 from nmt_core.documents.placeholders import BRACES
@@ -173,7 +173,7 @@ def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, _Lines]]:
     """
     number = 0
     while number < len(lines):
-        first, line = number, lines[number].removeprefix("\ufeff")
+        first, line = number, lines[number].removeprefix(BYTE_ORDER_MARK)
         number += 1
         if keyword := KEYWORD.match(line):
             strings = [keyword["string"]]

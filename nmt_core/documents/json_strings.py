@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.messages import read_message
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.text.language_codes import LanguageCodes
@@ -54,7 +54,7 @@ def _read(data: bytes, read: Callable[[list[str], str], str | Unit]) -> UnitFile
     """Read a file by a function of the keys of a string, outermost first, and of the string."""
     text = decode_utf8(data, "this document", error=DocumentError)
     try:
-        json.loads(text.removeprefix("\ufeff"))
+        json.loads(text.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
         told = getattr(error, "msg", "nested too deeply or a number too long")
         line = getattr(error, "lineno", 1)

@@ -243,16 +243,15 @@ def _escape_branch(raw: str, written: Sequence[Written]) -> list[str]:
 def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piece]:
     """Yield the pieces of a source: text, pairs around text, and what stands for code."""
     at = 0
-    walls: list[bool] = []  # of the pairs that are open
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.type is Type.TEXT:
             yield from split_text(piece)
         elif piece.type is Type.CLOSE:
-            yield Piece(Type.WALL if walls.pop() else Type.CLOSE, piece.raw, name=piece.name)
+            yield Piece(Type.CLOSE, piece.raw, name=piece.name)
         elif piece.type is Type.OPEN and piece.name in version.pairs and not _is_kept(piece):
-            walls.append(piece.attributes.get("mtype") == "seg")
-            yield Piece(Type.WALL if walls[-1] else Type.OPEN, piece.raw, name=piece.name)
+            type_ = Type.WALL if piece.attributes.get("mtype") == "seg" else Type.OPEN
+            yield Piece(type_, piece.raw, name=piece.name)
         else:
             end = find_end(pieces, at)
             given = piece.attributes

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.documents.html import INLINE, MOST_TAGS, VOID
 from nmt_core.documents.pieces import Part, Piece, Type, Written
 
@@ -149,7 +150,7 @@ def scan_xml(text: str) -> list[XmlPiece]:
         DocumentError: if it is not well-formed, has a document type, or more pieces than
             :data:`MOST_TAGS`.
     """
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    mark = text[: text.startswith(BYTE_ORDER_MARK)]
     data = text.removeprefix(mark).encode()
     noted = _Scanner(data).pieces
     ends = [*(start for start, _ in noted[1:]), len(data)]

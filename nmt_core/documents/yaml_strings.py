@@ -10,7 +10,7 @@ import yaml
 from yaml.reader import Reader
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.messages import TAG, check_length, read_message
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
@@ -46,7 +46,7 @@ def read_yaml_strings(data: bytes, codes: LanguageCodes | None) -> UnitFile:
         DocumentError: if it is no YAML, or has too long a string.
     """
     text = decode_utf8(data, "this document", error=DocumentError)
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    mark = text[: text.startswith(BYTE_ORDER_MARK)]
     text = text.removeprefix(mark)
     parts: list[str | Unit] = [mark]
     last = 0

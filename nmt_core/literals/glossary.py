@@ -13,7 +13,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.raw_lines import explain_damage, require_regular_file
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.names import OwnPattern
@@ -50,7 +50,7 @@ class Glossary:
                 text = decode_utf8(require_regular_file(path).read_bytes(), path)
         except CorpusError as error:
             raise ConfigError(f"the glossary cannot be read: {error}") from None
-        lines = text.removeprefix("\ufeff").splitlines()  # a byte order mark
+        lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
         return cls.parse(lines, languages, name=str(path))
 
     @classmethod

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import read_raw_lines
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 
 
 def read_every_line(texts: Sequence[Path]) -> Iterator[str]:
@@ -17,7 +17,7 @@ def read_every_line(texts: Sequence[Path]) -> Iterator[str]:
     for path in texts:
         for number, raw in enumerate(read_raw_lines(path), start=1):
             line = decode_utf8((raw or b"").removesuffix(b"\r"), path, line=number)
-            yield line.removeprefix("\ufeff") if number == 1 else line
+            yield line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 
 def read_texts(texts: Sequence[Path]) -> Iterator[str]:

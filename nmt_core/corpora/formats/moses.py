@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from nmt_core.base.compression import list_members, open_member
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines, explain_damage
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace
 from nmt_core.text.languages import Languages
@@ -78,4 +79,4 @@ def _read_ids(path: Path, name: str) -> Iterator[Metadata]:
 def _decode(line: bytes, number: int) -> str:
     """Return a line without what is taken off any: the CR of CRLF, and a byte order mark."""
     text = line.removesuffix(b"\r").decode(errors="surrogateescape")
-    return text.removeprefix("\ufeff") if number == 1 else text
+    return text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text

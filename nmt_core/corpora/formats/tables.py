@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
-from nmt_core.base.utf8 import UTF16, looks_like_utf16
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, UTF16, looks_like_utf16
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
@@ -81,7 +81,7 @@ def read_table(
 
 def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int] | None:
     """Return the columns of source and target that a header names, or None if it is none."""
-    cells = [cell.strip("\ufeff \r\n\"'").casefold() for cell in header]
+    cells = [cell.strip(f"{BYTE_ORDER_MARK} \r\n\"'").casefold() for cell in header]
     found = [
         _find_column(cells, code, roles) for code, roles in zip(languages.codes, ROLES, strict=True)
     ]
@@ -158,7 +158,7 @@ def _read_lines(path: Path) -> Iterator[str]:
             if number == 1 and looks_like_utf16(line):
                 raise CorpusError(f"{path} {UTF16}")
             text = line.decode(errors="surrogateescape")
-            yield (text.removeprefix("\ufeff") if number == 1 else text) + "\n"
+            yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
 
 
 def _parse(path: Path, delimiter: str) -> Iterator[list[str]]:

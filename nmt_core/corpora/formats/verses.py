@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 
 
@@ -45,7 +46,7 @@ def _read(path: Path) -> Iterator[tuple[str, str]]:
         if line is None:
             raise CorpusError(f"{path} line {number} is too long for a verse; split it")
         name, tab, text = line.decode(errors="surrogateescape").partition("\t")
-        name = name.removeprefix("\ufeff").strip()
+        name = name.removeprefix(BYTE_ORDER_MARK).strip()
         if not name and not text.strip():
             continue
         if not tab or not name:

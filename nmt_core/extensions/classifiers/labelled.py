@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 
 COLUMNS = ("label", "text")
 """Of a line; a first line that holds these names says where they stand among others."""
@@ -44,7 +44,7 @@ def read_labelled(path: Path) -> LabelledTexts:
             number of fields or no label.
     """
     try:
-        content = decode_utf8(path.read_bytes(), path).removeprefix("\ufeff")  # a byte order mark
+        content = decode_utf8(path.read_bytes(), path).removeprefix(BYTE_ORDER_MARK)
     except OSError as error:
         raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
     lines = [line.removesuffix("\r").split("\t") for line in content.split("\n")]
