@@ -79,6 +79,7 @@ def test_it_is_told_where_runs_are_listed(database, monkeypatch):
     told = CliRunner().invoke(program, ["ui", "--port", port]).output
 
     assert (taken.exit_code, len(started)) == (1, 1)
+    assert started[0][1][:4] == [started[0][0], "-m", "mlflow", "ui"]
     number = database.get_experiment_by_name(paths.EXPERIMENT).experiment_id
     assert told.endswith(
         f" are at http://127.0.0.1:{port}/#/experiments/{number}/runs"

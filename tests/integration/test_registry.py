@@ -226,8 +226,9 @@ def test_the_registry_by_hand(three, project):
         r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d-\d\d \d\d:\d\d UTC", model.description
     )
     assert model.description.endswith("withdrew version 3: it is not")
-    refused = invoke("serve", "--name", "nmt-fr-en").exception
-    assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
+    for by in ((), ("--mlflow",)):
+        refused = invoke("serve", "--name", "nmt-fr-en", *by).exception
+        assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
     for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
         assert "python -m stages.tracking sync" in " ".join(said.split())
     three._mlflow.delete_registered_model_alias(NAME, "champion")

@@ -138,6 +138,13 @@ def test_a_note_is_no_markup():
     assert said(display) == "checkpoints/[a]b[/] is damaged\n"
 
 
+def test_a_note_is_one_line_however_narrow_the_output():
+    display = TrainingDisplay(Budget(steps=1).done, console())
+    display.note("word " * 100)
+
+    assert said(display).count("\n") == 1
+
+
 def test_a_terminal_shows_a_bar_and_no_lines(seconds):
     with TrainingDisplay(
         Budget(steps=1000).done, console(force_terminal=True, _environ={})

@@ -39,10 +39,11 @@ def test_messages_that_stay_as_they_are_are_counted():
     choice = "{n, plural, one {a file} other {files}}"
     po = f'#, fuzzy\nmsgid "x {choice}"\nmsgid_plural "a {choice}"\nmsgstr[0] ""\n\n'
     po += f'msgid "b {choice}"\nmsgstr "done"\n'
+    po += f'\nmsgid "x"\nmsgid_plural "b {choice}"\nmsgstr[0] ""\n'
     for kind, data, left in (
         ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
         ("json", f'["{choice}", ["{choice} d", "{{n}}"], "{choice}\'{{"]', 2),
-        ("po", po, 1),
+        ("po", po, 2),
         ("yaml", f"en:\n  a: '{choice} d'\n", 1),
         ("strings", f'a = "{choice}";\nb = "b {choice}";', 1),
         ("text", f"a {choice}", 0),

@@ -352,7 +352,7 @@ def read_kubectl():
 def test_a_job_is_waited_for_and_nothing_is_left_of_it(kubectl):
     """Nor of one that an earlier command left when it was killed."""
     said = []
-    waiting = {"conditions": [{"type": "Complete", "status": "False"}]}
+    waiting = {"conditions": [{"type": t, "status": "False"} for t in ("Complete", "Failed")]}
     other = end("SuccessCriteriaMet")
     kubectl({}, {"ready": 2}, {"ready": 2}, waiting, other, end("Complete"), say=said.append)
 

@@ -215,6 +215,17 @@ def test_published_layers_keep_the_variance(hidden):
     assert 0.5 < (keys.std() / words.std()).item() < 2
 
 
+@pytest.mark.parametrize("block", ["published", "article"])
+def test_no_position_is_shifted_at_first(block):
+    """Section 3.5: biases begin at zero."""
+    config = ConvS2SConfig(width=8, encoder_layers=2, decoder_layers=2, block=block)
+    model = build_model(config, source_size=9, target_size=9)
+    biases = [value for name, value in model.named_parameters() if name.endswith("bias")]
+
+    assert len(biases) > 3
+    assert not any(bias.any() for bias in biases)
+
+
 def padded(batch, columns):
     """The same batch with more padding on both sides."""
     return [F.pad(tokens, (0, columns), value=PAD) for tokens in batch]

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from nmt_core.server.app import build_app
 from nmt_core.server.models import Models, Watched
@@ -237,10 +238,12 @@ async def test_the_server_tells_about_itself_and_a_problem_of_the_watch():
     async with client_of(app) as client:
         status = (await client.get("/status")).json()
         await client.post("/translate", json=HALLO)
-        metrics = (await client.get("/metrics")).text
+        answer = await client.get("/metrics")
+        metrics = answer.text
         app.state.service.models.watched[0].problem = "MLflow is away"
         later = (await client.get("/status")).json()
 
+    assert answer.headers["content-type"] == CONTENT_TYPE_LATEST  # or Prometheus reads nothing
     assert status["models"][0]["engine"] == "stand-in"
     assert [status["models"][0]["problem"], later["models"][0]["problem"]] == ["", "MLflow is away"]
     assert 'nmt_requests_total{route="/translate",status="200"} 1.0' in metrics

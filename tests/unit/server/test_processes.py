@@ -38,7 +38,9 @@ async def processes_of(count=1, most_bytes=2**29):
 async def test_tasks_are_done_by_one_process_that_lasts():
     async with processes_of() as processes:
         done = {await processes.run("me", tell_process) for _ in range(3)}
+        threads = await processes.run("me", os.getenv, "OMP_NUM_THREADS")
 
+    assert threads == "1"  # or each would take all cores from those that translate
     assert len(done) == 1
     assert os.getpid() not in done
     assert not psutil.pid_exists(done.pop())
@@ -210,6 +212,17 @@ async def test_work_without_end_is_given_up_and_leaves_nothing_behind(path):
             "this took longer than the 0.2 seconds that it may; send less at once",
         )
         assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
+
+
+@in_a_loop
+async def test_what_gives_up_by_itself_was_not_asked_too_much():
+    """Whoever sent little is not to send less."""
+
+    async def give_up():
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        await serve_stand_in().state.service._in_time(give_up())
 
 
 def ask_for(path, text):

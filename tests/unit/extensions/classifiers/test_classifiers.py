@@ -351,6 +351,16 @@ def test_logits_are_those_of_equations(pool):
     torch.testing.assert_close(logits, classifier.model.output(pooled), atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("layers", [1, 3])
+def test_features_are_dropped_once_before_each_layer_and_the_output(layers):
+    changes = {"layers": layers, "embedding_dropout": 0.25, "dropout": 0.5}
+    model, dropped = untrained(**changes).model, []
+    model._drop = lambda x, probability: dropped.append(probability) or x
+    model(torch.tensor([[4, 5]]))
+
+    assert dropped == [0.25, *[0.5] * layers]
+
+
 def test_the_most_probable_label_is_the_answer():
     classifier = untrained()
     for judged in classifier.classify(["good", "bad film", "x y z"]):

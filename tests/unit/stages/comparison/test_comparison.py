@@ -5,6 +5,7 @@ import io
 import re
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -348,3 +349,13 @@ def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
     assert once.startswith("# Results\n\nBefore.\n")
     assert once.endswith(f"{find_markers(report.PART)[1]}\n\nAfter.\n")
     assert (tmp_path / "comparison.png").exists()
+
+
+def test_results_that_dvc_has_no_more_are_told_with_what_to_do(monkeypatch):
+    def refuse(*_):
+        raise FileNotFoundError
+
+    away = SimpleNamespace(read_text=refuse)
+    monkeypatch.setattr(results, "DVCFileSystem", lambda *_, rev: away)
+    with pytest.raises(ComparisonError, match=r"experiment e1 .* dvc exp remove e1, and compare"):
+        results.read_outcome("rnn", 1, "e1", "c0ffee")

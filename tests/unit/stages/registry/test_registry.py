@@ -323,7 +323,9 @@ def test_mlflows_own_server_is_asked_for_the_champion_on_this_machine_alone(monk
     asked = []
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(os, "execvp", lambda program, command: asked.append((program, command)))
-    program.serve_by_mlflow(opened()[0], 5001)
+    registry, _ = opened()
+    promote(registry, 1, None)
+    program.serve_by_mlflow(registry, 5001)
     [(python, command)] = asked
     options = dict(pairwise(command))
 

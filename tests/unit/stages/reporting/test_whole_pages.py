@@ -298,7 +298,7 @@ def test_words_are_shown_up_to_a_number(count):
 
 
 def test_a_contest_shows_what_was_measured_and_both_ways():
-    lost, won = sentence(1, gain=-5.0), sentence(2, gain=5.0)
+    lost, won = sentence(1, gain=-0.5), sentence(2, gain=0.5)
     told = {"outcome": "hold", "reason": "so", "lines": ["one", "two"]}
     tree = parse(render_contest_page(told, [lost, won], LANGUAGES))
     sections = {one.css_first("h2").text(): one for one in tree.css("section")}
