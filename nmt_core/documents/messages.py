@@ -16,9 +16,9 @@ from nmt_core.documents.pieces import (
     write_plainly,
 )
 from nmt_core.documents.plain_text import parse_plain_text
+from nmt_core.literals.references import REFERENCE, resolve_references
 
 TAG = re.compile(r"</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
-REFERENCE = re.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
 QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
 """What messages have in common with HTML: tags, and characters by their names or numbers."""
 
@@ -69,19 +69,15 @@ def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
     if TAG.search(text):
         return read_components(text, _escape_as_source)
     pieces = [*parse_plain_text(text)]
-    if _unescape(text) != text:
+    if resolve_references(text) != text:
         for piece in pieces:
-            piece.text = _unescape(piece.text)
+            piece.text = resolve_references(piece.text)
         return TextDocument(make_parts(pieces, _escape_as_source))
     found = find_accelerator(text, signs)
     if found is None:
         return TextDocument(make_parts(pieces, write_plainly))
     accelerator, label = found
     return AcceleratedLabel(label, accelerator)
-
-
-def _unescape(raw: str) -> str:
-    return REFERENCE.sub(lambda reference: html.unescape(reference[0]), raw)
 
 
 def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:

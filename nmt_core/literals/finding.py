@@ -20,6 +20,7 @@ from nmt_core.literals.names import (
     WebAddress,
 )
 from nmt_core.literals.number import Number
+from nmt_core.literals.references import REFERENCE
 
 KINDS: tuple[LiteralKind, ...] = (
     Placeholder(),
@@ -46,6 +47,8 @@ _ORDINARY = regex.compile(r"(?:[\p{L}\p{M} ,;!?'\"()\-–—„“”‚‘’«
 def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS) -> list[Literal]:
     """Return the literals of a line from left to right; none overlap.
 
+    The number of a character, as in ``&#39;``, is none.
+
     Args:
         line: a line of text, normalised or not.
         language: code of its language, whose format its numbers have.
@@ -59,9 +62,11 @@ def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS
             free = _keep_free(places, [place for place, _ in found])
             found += [(place, kind) for place in free]
     found.sort(key=lambda entry: entry[0].start)
+    characters = [match.span() for match in REFERENCE.finditer(line)] if found else []
     return [
         Literal(kind, place.start, place.end, line[place.start : place.end], place.unit)
         for place, kind in found
+        if not any(start < place.start and place.end < end for start, end in characters)
     ]
 
 

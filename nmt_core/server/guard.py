@@ -110,7 +110,7 @@ class Visit:
     def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send) -> None:
         self._app, self._config, self._metrics = guard.app, guard.config, guard.metrics
         # what serves it leaves the body out; routes answer a HEAD as they do a GET
-        self._scope = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope
+        self._scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         self._receive, self._send = receive, send
         self._began = time.monotonic()
         self._until = math.inf

@@ -7,7 +7,8 @@ start; numbers and the terms of a glossary are only where they did not come thro
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from html import escape
 from itertools import chain
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.number import Number
 from nmt_core.literals.ordinals import correct_ordinals
+from nmt_core.literals.references import NAMES, resolve_references
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
@@ -43,7 +45,7 @@ class ProtectedLine(NamedTuple):
     """A line as a model reads it, and what is needed to write its translation."""
 
     line: str
-    """The line as it was given."""
+    """The line as it was given, but with characters in the place of their names and numbers."""
     literals: Sequence[Literal]
     """What has to come through."""
     text: Tokenized
@@ -52,6 +54,9 @@ class ProtectedLine(NamedTuple):
     in_capitals: bool
     restored: Restored
     """The line with symbols as it was meant."""
+    is_escaped: bool = False
+    """Whether the line was given with characters by their names, which HTML would take for its
+    own."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,15 @@ class Protector:
             warn_of_loss()
         if wanting and most:
             self._try_again({n: given[n] for n in wanting}, translate, n_best, most, known)
-        return [
+        kept = [
             put_first(choose_kept(candidates), several)
             for candidates, several in zip(known, found, strict=True)
+        ]
+        return [
+            [each._replace(text=escape(each.text, quote=False)) for each in several]
+            if line.is_escaped
+            else several
+            for line, several in zip(given, kept, strict=True)
         ]
 
     def _try_again(
@@ -200,7 +211,7 @@ class Protector:
         lost = {breach.text for breach in breaches if breach.kind == Number.name}
         kinds = [*(one for one in self.kinds if one.name != Number.name), Amount(lost), Number()]
         literals = find_literals(plain.line, self.languages.source, kinds)
-        found = self._protect(plain.line, literals, symbols_for_all=True)
+        found = self._protect(plain.line, plain.line, literals, symbols_for_all=True)
         return found._replace(literals=plain.literals, text=replace(found.text, tag=plain.text.tag))
 
     def _finish(
@@ -213,12 +224,21 @@ class Protector:
 
     def protect(self, line: str | Tokenized) -> ProtectedLine:
         """Return a line as the model should read it."""
-        text = line.line if isinstance(line, Tokenized) else line
-        return self._protect(line, find_literals(text, self.languages.source, self.kinds))
+        written = line.line if isinstance(line, Tokenized) else line
+        text = written if self._has_read_references else resolve_references(written)
+        literals = find_literals(text, self.languages.source, self.kinds)
+        escaped = text != written and escape(text, quote=False) != text
+        return self._protect(line, text, literals)._replace(is_escaped=escaped)
+
+    @cached_property
+    def _has_read_references(self) -> bool:
+        """Tell whether the training text had names in the place of characters."""
+        return self.restorer is not None and not NAMES.isdisjoint(self.restorer.spelling.words)
 
     def _protect(
         self,
         line: str | Tokenized,
+        text: str,
         literals: Sequence[Literal],
         *,
         symbols_for_all: bool = False,
@@ -227,10 +247,10 @@ class Protector:
 
         Args:
             line: the line.
+            text: the line, with characters in the place of their names and numbers.
             literals: all that are found in it.
             symbols_for_all: put symbols in the place of numbers and translated terms, too.
         """
-        text = line.line if isinstance(line, Tokenized) else line
         replaced = literals if self.symbols else []
         plain = mask(text, [one for one in replaced if one.kind.is_masked_first])
         masked = mask(text, replaced) if symbols_for_all else plain
@@ -242,7 +262,7 @@ class Protector:
             restored = restorer.restore(masked.line, keep, case=odd is not None)
         if not isinstance(line, Tokenized):
             tokenized = self.source.tokenize(restored.line)
-        elif restored.line == text:
+        elif restored.line == line.line:
             tokenized = line
         else:
             tokenized = replace(self.source.tokenize(restored.line), tag=line.tag)

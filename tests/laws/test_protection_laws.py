@@ -1,6 +1,7 @@
 """Laws of protection: literals come through whatever the engine, or the translation says so."""
 
 from dataclasses import replace
+from html import escape
 
 import pytest
 from hypothesis import given
@@ -355,3 +356,42 @@ def test_a_term_that_is_swapped_leaves_other_losses_to_a_further_search():
     [[best]] = own.search(["das Haus, 94"])
     assert (best.text, best.breaches) == ("das mansion, 94", ())
     assert [len(asked) for asked in own.engine.asked] == [1, 1, 1]
+
+
+CHARACTERS = {
+    "&#39;": "'",
+    "&#x27;": "'",
+    "&quot;": '"',
+    "&nbsp;": "\N{NO-BREAK SPACE}",
+    "&auml;": "ä",
+    "&amp;": "&",
+    "&lt;": "<",
+    "&unheard;": "&unheard;",
+}
+
+
+@given(st.lists(st.sampled_from([*WORDS, *CHARACTERS, "{x}", "5", "39"]), min_size=1, max_size=6))
+def test_a_character_is_read_alike_whether_it_stands_there_or_its_name(written):
+    """In the translation, too, those have names that stand for something else in HTML."""
+    meant = " ".join(CHARACTERS.get(word, word) for word in written)
+    [[named]], [[plain]] = (
+        scripted_translator().search([line]) for line in (" ".join(written), meant)
+    )
+    assert named.breaches == plain.breaches == ()
+    has_names = any(CHARACTERS.get(word, word) != word for word in written)
+    assert named.text == (escape(plain.text, quote=False) if has_names else plain.text)
+    assert named._replace(text=plain.text) == plain
+
+
+def test_a_tokenized_line_is_read_with_its_characters_too():
+    own = scripted_translator()
+    line = own.source.tokenize("d&#39;Haus")
+    assert own.search([line]) == own.search(["d'Haus"])
+
+
+def test_names_are_read_as_they_are_by_a_model_that_has_read_them():
+    for known, read in (("quot", "&quot;Haus&quot;"), ("haus", '"Haus"')):
+        restorer = Restorer({}, {}, SpellingCorrector([known], 1))
+        own = scripted_translator(restorer=restorer)
+        own.search(["&quot;Haus&quot;"])
+        assert own.engine.asked[0] == [read]

@@ -28,6 +28,8 @@ FOUND = {
     ),
     "ja 😀 👨‍👩‍👧 🇩🇪": {"😀": "emoji", "👨‍👩‍👧": "emoji", "🇩🇪": "emoji"},
     "\ue001 hier": {"\ue001": "private use"},
+    "c&#39;est 5 &#x27; &amp;2 R&D;": {"5": "number", "2": "number"},
+    "https://x.org/?a=1&amp;b=2 &#39": {"https://x.org/?a=1&amp;b=2": "address", "39": "number"},
 }
 NOTHING = [
     "Der Punkt ist klar: so ist es, oder?",
