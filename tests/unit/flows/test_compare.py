@@ -1,6 +1,7 @@
 """What is planned before anything is trained."""
 
 import hashlib
+import shutil
 import subprocess
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -483,6 +484,13 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
 
     with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
         dvc_program.check_git()
+    shutil.rmtree("stages")
+    for part in ("conf", "nmt_core"):
+        Path(part).mkdir()
+        Path(f"{part}/new").touch()
+        with pytest.raises(NmtError, match=f"git does not know {part}/new"):
+            dvc_program.check_git()
+        shutil.rmtree(part)
     assert dvc_program.list_experiments() == {}
     subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

@@ -61,6 +61,8 @@ def test_the_folder_of_the_one_that_may_be_at_work_stays(source, registry, tmp_p
     poll(source, registry, 3)
 
     assert ["1", "3"] == sorted(folder.name for folder in tmp_path.iterdir())
+    poll(source, registry, 2)
+    assert [1, 2, 3, 2] == registry.fetched  # its folder was removed
 
 
 def test_a_broken_version_is_not_fetched_again(source, registry, tmp_path):
