@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import regex
 
@@ -12,20 +13,39 @@ from nmt_core.literals.kind import Literal
 from nmt_core.literals.names import Pattern, Placeholder
 
 
+class _NamedPlaceholder(Pattern):
+    """Fields of messages alone that have a name or number, and which no model knows.
+
+    They are Qt's ``%1``, Boost's ``%1%``, Symfony's ``%name%``, Laravel's ``:name``, Chrome's
+    ``$NAME$``, Vue's ``@:key``, i18next's ``$t(key)``, ``{{{name}}}`` and ``<%= name %>``.
+    """
+
+    guard = regex.compile("[%:$@{]")
+    pattern = regex.compile(
+        r"(?<![\w%])%(?:\d{1,2}|[a-zA-Z_][\w.\-]{1,50})%(?![\w%])"
+        r"|(?<![\w%])%(?:L?[1-9]|n)(?![\w%$]|[.,]\d)"
+        r"|(?<![\w:/@]):[a-z]\w{1,50}(?![\w:])|\$[a-zA-Z]\w{0,50}\$|\$t\([^()\p{Cc}]{0,100}\)"
+        r"|(?<![\w@])@(?:\.\w{1,50})?:(?:\([\w.]{1,100}\)|\w[\w.]{0,100}(?<!\.))"
+        r"|\{\{\{[^{}\p{Cc}]{0,100}\}\}\}|<%[^%<>\p{Cc}]{1,100}%>"
+    )
+
+
 class _OtherPlaceholder(Pattern):
     """Fields of messages alone.
 
-    ``$t(key)``, ``%%``, ``%,d``, ``%#@days@``, ``%s`` or ``%lu`` before a letter, and ``#``.
+    They are ``%%``, ``%,d``, ``%#@days@``, ``%s`` or ``%lu`` before a letter, and ``#``.
     """
 
-    guard = regex.compile("[$%#]")
+    guard = regex.compile("[%#]")
     pattern = regex.compile(
-        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?(?:[s@]|l{0,2}d|l{1,2}u)"
+        r"%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?(?:[s@]|l{0,2}d|l{1,2}u)"
         r"|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
     )
 
 
-KINDS = (Placeholder(), _OtherPlaceholder())
+KINDS = (_NamedPlaceholder(), Placeholder(), _OtherPlaceholder())
+SHIELDED = regex.compile(rf"\[\[({_NamedPlaceholder.pattern.pattern})\]\]")
+"""A placeholder as a model knows it, that holds one which it does not."""
 
 UNNUMBERED = regex.compile(r"%[^%({\d][^$]*|%\d+[^$\d]?")
 """Placeholders that a program fills in their order."""
@@ -37,6 +57,22 @@ SPACES = regex.compile(r"\s")
 def find_placeholders(text: str) -> list[Literal]:
     """Return the placeholders of a text, in order; none overlap."""
     return find_literals(text, "", KINDS)
+
+
+def shield_placeholders(passage: Passage) -> Passage:
+    """Return a passage for a model, in which it knows all placeholders that have a name."""
+    items = (_shield(item) if isinstance(item, str) else item for item in passage.items)
+    return replace(passage, items=tuple(items))
+
+
+def _shield(text: str) -> str:
+    named = _NamedPlaceholder.pattern
+    return named.sub(r"[[\g<0>]]", text) if _NamedPlaceholder.guard.search(text) else text
+
+
+def unshield_placeholders(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Return the translation of such a passage with its placeholders as they are."""
+    return tuple(SHIELDED.sub(r"\1", item) if isinstance(item, str) else item for item in items)
 
 
 def has_words(text: str) -> bool:
@@ -73,7 +109,7 @@ def keep_placeholders(
             left[text] -= 1
             missing.append((text, share))
     kept = _insert(kept, missing) if missing else kept
-    return tuple(_put_in_order(kept, [text for text, _ in wanted if UNNUMBERED.fullmatch(text)]))
+    return tuple(_put_in_order(kept, [text for text, _ in wanted if _is_unnumbered(text)]))
 
 
 def _list_placeholders(items: Sequence[Item]) -> Iterator[tuple[str, float]]:
@@ -188,6 +224,10 @@ def _find_gaps(text: str) -> list[int]:
     return gaps
 
 
+def _is_unnumbered(text: str) -> bool:
+    return bool(UNNUMBERED.fullmatch(text) and not _NamedPlaceholder.pattern.fullmatch(text))
+
+
 def _put_in_order(items: Sequence[Item], wanted: Sequence[str]) -> Iterator[Item]:
     """Yield items with unnumbered placeholders in the order of the source."""
     following = iter(wanted)
@@ -197,6 +237,6 @@ def _put_in_order(items: Sequence[Item], wanted: Sequence[str]) -> Iterator[Item
             continue
         pieces = _cut(item)
         pieces[1::2] = [
-            next(following) if UNNUMBERED.fullmatch(piece) else piece for piece in pieces[1::2]
+            next(following) if _is_unnumbered(piece) else piece for piece in pieces[1::2]
         ]
         yield "".join(pieces)

@@ -8,7 +8,12 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.messages import LeftMessage
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
-from nmt_core.documents.placeholders import BRACES, keep_placeholders
+from nmt_core.documents.placeholders import (
+    BRACES,
+    keep_placeholders,
+    shield_placeholders,
+    unshield_placeholders,
+)
 
 
 class UnitTranslation(NamedTuple):
@@ -56,7 +61,7 @@ class UnitFile:
     @property
     def passages(self) -> list[Passage]:
         """The passages to translate."""
-        return [passage for passages in self._passages for passage in passages]
+        return [shield_placeholders(passage) for passages in self._passages for passage in passages]
 
     @property
     def left(self) -> int:
@@ -90,7 +95,7 @@ class UnitFile:
         for unit, passages in zip(self._units, self._passages, strict=True):
             numbers = range(first, first + len(passages))
             first = numbers.stop
-            given = [translations[number] for number in numbers]
+            given = [unshield_placeholders(translations[number]) for number in numbers]
             kept = [
                 keep_placeholders(passage, items, unit.signs)
                 for passage, items in zip(passages, given, strict=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.json_strings import read_arb, read_json_strings
-from tests.support.echoes import garble, keep, shout, show_passages
+from tests.support.echoes import Echo, garble, keep, shout, show_passages
 
 FIELD = re.compile(r"\{\{n\}\}|\{n\}|\$t\(key\)|</?b>|%s")
 CODES = ("en", "de")
@@ -78,6 +78,13 @@ ARB = """{
   "files": "{n, plural, =0{no files} other{{N} files}}"
 }
 """
+
+
+def test_a_model_is_given_placeholders_that_it_knows():
+    echo = Echo(lambda line: f"of {line.partition(' ')[0]}")
+
+    assert echo.translate(read_json_strings(b'["%1 a", ":by c"]', None)) == b'["of %1", "of :by"]'
+    assert echo.calls == [(["[[%1]] a", "[[:by]] c"], False)]
 
 
 def test_metadata_stay_and_the_locale_is_that_of_the_translation():

@@ -4,7 +4,13 @@ from hypothesis import strategies as st
 
 from nmt_core.documents.messages import DEEPEST_CHOICE, read_message
 from nmt_core.documents.passage import Kind, Mark, Passage
-from nmt_core.documents.placeholders import find_placeholders, keep_placeholders
+from nmt_core.documents.placeholders import (
+    find_placeholders,
+    keep_placeholders,
+    shield_placeholders,
+    unshield_placeholders,
+)
+from nmt_core.literals.finding import find_literals
 from tests.support.echoes import answer, keep, shout, show_passages
 
 CHOICE = (
@@ -123,6 +129,38 @@ def test_what_has_all_placeholders_stays(text):
 )
 def test_placeholders_are_put_right(source, translated, kept):
     assert keep_placeholders(Passage((source,)), (translated,)) == (kept,)
+
+
+NAMED = "%1 %L2 %n %1% %name% :name $NAME$ @:key.a @.lower:(key) {{{a}}} $t(key,{x:1}) <%=@a%>"
+
+
+@pytest.mark.parametrize("name", NAMED.split())
+def test_a_model_gets_names_as_it_knows_them(name):
+    text = f"a [[{name}]] b {name}, c"
+    shielded = shield_placeholders(Passage((text, Mark(Kind.POINT, 1), name)))
+    line = f"a [[{name}]] b"
+
+    assert [place.text for place in find_placeholders(name)] == [name]
+    assert [place.text for place in find_literals(line, "de")] == [f"[[{name}]]"]
+    assert shielded.items[0].endswith(f" b [[{name}]], c")
+    assert unshield_placeholders(shielded.items) == (text, Mark(Kind.POINT, 1), name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: b", "12:30", "a::b", "it is :)", "http://a.b", "5 %", "10%", "100%1", "%12", "%1.5"),
+        *("a:hover", "$5 $", "a@b.c", "%s%%", "{{a}}", ":smile:", "<b>", "Nutzer:innen", "50 %."),
+    ],
+)
+def test_other_signs_are_no_names(text):
+    assert shield_placeholders(Passage((text,))).items == (text,)
+
+
+def test_named_placeholders_may_change_places():
+    passage = Passage(("%1 of %2 for %name%",))
+
+    assert keep_placeholders(passage, ("%name%: %2 von %1",)) == ("%name%: %2 von %1",)
 
 
 def test_marks_leave_placeholders():
