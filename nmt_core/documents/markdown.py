@@ -51,9 +51,9 @@ FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(
 """A formula of LaTeX; *$5 and $6* is none."""
 
 TEMPLATE = re.compile(
-    r"(?s:\{%-? *(highlight|comment)\b.*?\{%-? *end\1 *-?%\})|"
-    r"\{%[^\n]*?%\}|\{\{[<%][^\n]*?[>%]\}\}|(?<=\]\()\{\{[^{}\n]*\}\}"
-    r"|\{\{(?=[^{}\n]*[\\`*\[\]<~|&])[^{}\n]*\}\}"
+    r"(?s:\{%-? *(highlight|comment)\b(?:(?!\{%-? *\1\b).)*?\{%-? *end\1 *-?%\})"
+    r"|\{%(?:(?!\{%)[^\n])*?%\}|\{\{[<%](?:(?!\{\{)[^\n])*?[>%]\}\}"
+    r"|(?<=\]\()\{\{[^{}\n]*\}\}|\{\{(?=[^{}\n]*[\\`*\[\]<~|&])[^{}\n]*\}\}"
 )
 """A command of a program that makes pages (Jekyll, Hugo), with a sign that Markdown would read or
 where no space may be, and code or a comment between two. Others are placeholders, which a model
