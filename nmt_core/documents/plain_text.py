@@ -14,8 +14,8 @@ from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, make_part
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """As ``str.splitlines`` has them."""
 
-CELL_END = re.compile(r"\t+|[ ]{3,}")
-"""The space between cells, which is kept."""
+CELL_END = re.compile(r"\t+|[ ]*(?<!\|)\|(?!\||[^][{}]{0,100}[]}])[ ]*|[ ]{3,}")
+"""The space or line between cells, which is kept; programs write forms of a plural so, too."""
 
 MARKER = re.compile(
     r"\s*(?:>[>\s]*)?(?:(?:[-*+•‣◦▪·–—]|\[[ xX]\]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)*\s*"

@@ -81,6 +81,14 @@ def test_lines_that_were_not_wrapped_are_translated_by_themselves():
     assert len(echo.calls[0][0]) == 7
 
 
+def test_what_a_line_parts_is_translated_apart():
+    echo = Echo(str.upper)
+
+    echo.translate(read_plain_text("| a b | c |\none|two d || e\nf {{ g | h }} [[i|j]] k\n"))
+
+    assert echo.calls == [(["a b", "c", "one", "two d || e", "f {{ g | h }} [[i|j]] k"], False)]
+
+
 def test_nothing_is_asked_where_there_is_nothing():
     echo = Echo(str.upper)
 
