@@ -73,6 +73,8 @@ def evaluate(
         metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
+    if out is not None and out.resolve() in (source.resolve(), reference.resolve()):
+        raise ConfigError(f"--out {out} holds the test set; name another file")
     sources, references = read_parallel(source, reference)
     translators = {
         name: open_translator(folder, device, threads, engine=engine, tag=tag)

@@ -118,6 +118,17 @@ def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
         assert expected in said
 
 
+@pytest.mark.parametrize("name", ["test.de", "test.en"])
+def test_a_test_set_is_not_written_over(models, texts, tmp_path, name):
+    before = (tmp_path / name).read_text()
+    (tmp_path / "link").symlink_to(tmp_path / name)
+    for out in (tmp_path / name, tmp_path / "link"):
+        code, _, told = run("--model", models / "one", *texts, "--out", out)
+
+        assert (code, "holds the test set; name another file" in told) == (1, True)
+    assert (tmp_path / name).read_text() == before
+
+
 def test_a_model_that_does_not_tell_its_language_needs_to_be_told(texts, tmp_path):
     silent = export(tmp_path / "silent")
 
