@@ -1,6 +1,6 @@
 // The server's interface, LibreTranslate's. Whatever fails is told in one sentence.
 
-const PATIENCE = 120_000; // milliseconds
+const PATIENCE = 310_000; // milliseconds; the server says after 300 seconds that it takes too long
 
 /** How likely another translation must be, as a share of the best one's likelihood, to be shown. */
 const WORTH_SHOWING = 1 / 3;

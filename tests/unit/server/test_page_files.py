@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from nmt_core.server.settings import ServerConfig
 from tests.support.projects import PROJECT
 
 PAGE = PROJECT / "nmt_core" / "server" / "page"
@@ -52,3 +53,10 @@ def test_what_scripts_look_for_is_there_once():
     assert len(ids) == len(set(ids))
     assert wanted <= set(ids)
     assert set(re.findall(r'(?:\sfor|aria-\w+by)="([\w-]+)"', INDEX)) <= set(ids)
+
+
+def test_the_page_waits_as_long_as_the_server_works():
+    """Or it gives up a file that is nearly done, however often it is sent."""
+    [milliseconds] = re.findall(r"const PATIENCE = ([\d_]+);", FILES["api.js"])
+
+    assert int(milliseconds) > 1000 * ServerConfig().work_seconds
