@@ -5,6 +5,7 @@ scripts without spaces by pairs of characters. Two texts that are alike share mo
 ones among them, and are about as long as each other.
 """
 
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -24,8 +25,8 @@ HALF = 1 << 31
 
 
 def join_spaces(text: str) -> str:
-    """Return a text as a memory compares it: its white space is single spaces."""
-    return " ".join(text.split())
+    """Return a text as a memory compares it: composed (NFC), its white space single spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def list_terms(text: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -43,6 +44,16 @@ def test_the_same_sentence_is_found_whatever_its_white_space(memory):
     assert ("A house.", 1.0, True) == (found.target, found.score, found.approved)
     assert found == memory.search("Ein  Haus.", ALL)[0]
     assert memory.find_exact("ein Haus.", ALL) is None
+
+
+def test_the_same_sentence_is_found_however_its_letters_are_written(memory):
+    """macOS writes ü as u and a mark, as do texts copied from PDF."""
+    apart = unicodedata.normalize("NFD", "Er prüft die Maßnahmen für Übersetzer.")
+    put(memory, (apart, "first"), ("Über uns", "About us"))
+
+    assert "first" == memory.find_exact("Er prüft die Maßnahmen für Übersetzer.", ALL).target
+    [found] = memory.search(unicodedata.normalize("NFD", "Über uns"), ALL)
+    assert (found.source, found.score) == ("Über uns", 1.0)
 
 
 def test_the_newest_unit_of_a_source_holds_unless_it_is_not_approved(memory):
