@@ -1,6 +1,7 @@
 """Words of a line by their stems, so that inflected forms of a word are alike (Snowball)."""
 
 import threading
+import unicodedata
 from functools import lru_cache
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -81,7 +82,8 @@ def stem_words(line: str, language: str) -> list[Word]:
 
 
 def find_stem(word: str, language: str) -> str:
-    """Return the stem of a word, in lower case; one too long for a word is its own."""
+    """Return the stem of a word, in lower case, composed (NFC); one too long is its own."""
+    word = unicodedata.normalize("NFC", word)
     return _find_stem(word, language) if len(word) <= LONGEST_WORD else word.casefold()
 
 

@@ -1,5 +1,6 @@
 """Terms of a glossary: those that stay as they are, and those with translations of their own."""
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +20,7 @@ class KeptTerms(LiteralKind):
     def __init__(self, terms: Iterable[str]) -> None:
         """Take terms; where two begin at the same place, the longer one counts."""
         named = {term for term in terms if term.strip()}
+        named |= {unicodedata.normalize("NFD", term) for term in named}
         self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=named)
         self._any = bool(named)
 
@@ -131,6 +133,7 @@ class TermFinder:
 
 def has_fitting_case(word: str, wanted: str) -> bool:
     """Tell whether a word is written as that of a term may be."""
+    word = unicodedata.normalize("NFC", word)
     if wanted[1:] != wanted[1:].lower():
         return word in {wanted, wanted.upper()}
     return wanted[0] == wanted[0].lower() or word[0] == word[0].upper()

@@ -1,5 +1,7 @@
 """Laws of glossaries: terms are met in whole words, inflected or not, and nothing else is."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,6 +101,19 @@ def test_a_term_is_met_in_whole_words_and_in_a_case_that_fits(term, line, texts)
     kinds = Glossary({term: ("x",)}, ("ja" if term == "東京" else "de", "en")).kinds
     found = find_literals(line, "ja" if term == "東京" else "de", kinds)
     assert [one.text for one in found] == texts
+
+
+def test_a_term_is_met_however_its_letters_are_written():
+    """macOS writes ü as u and a mark, as do texts copied from PDF."""
+    terms = {"prüfen": ("examine",), "Müller": (), "EÜ": ("ET",)}
+    kinds = Glossary(terms, LANGUAGES).kinds
+    line = unicodedata.normalize("NFD", "Wir prüfen Müller und PRÜFEN Müllers EÜ, eü.")
+    found = [one.text for one in find_literals(line, "de", kinds)]
+
+    assert found == [
+        unicodedata.normalize("NFD", one) for one in ("prüfen", "Müller", "PRÜFEN", "EÜ")
+    ]
+    assert check_literals(line, f"We examine {found[1]}, examine ET", LANGUAGES, kinds) == []
 
 
 def test_any_translation_counts_and_any_form_of_it_as_often_as_one_likes():
