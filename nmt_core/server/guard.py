@@ -232,7 +232,8 @@ def check_host(headers: Headers, config: ServerConfig) -> None:
         RequestError: if the request is for a name that is neither an address, localhost nor known.
     """
     host = (split_address(f"//{headers.get('host', '')}").hostname or "").lower()
-    if "*" in config.hosts or host in {LOCAL, config.host, *config.hosts} or is_address(host):
+    names = {LOCAL, config.host.lower(), *config.hosts}
+    if "*" in names or host in names or is_address(host):
         return
     raise RequestError(
         403, f"{host[:100]!r} is not a name of this server; start it with --host-name to allow it"

@@ -230,7 +230,7 @@ def test_errors_say_what_is_wrong():
     ],
 )
 def test_a_server_answers_to_its_names_and_to_addresses(host, hosts, allowed):
-    config = ServerConfig(host="own.lan", hosts=hosts)
+    config = ServerConfig(host="Own.lan", hosts=hosts)
     headers = Headers({"host": host} if host else {})
     if allowed:
         assert check_host(headers, config) is None
