@@ -1,5 +1,7 @@
 """What settings of the stages may be, at their bounds, and what follows from them."""
 
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -95,6 +97,33 @@ def test_shares_of_settings_have_bounds(place, values):
     inside, outside = values
     assert [fits(*place, value) for value in inside] == [True] * len(inside)
     assert [fits(*place, value) for value in outside] == [False] * len(outside)
+
+
+def list_settings():
+    """Yield every class of settings of the project."""
+    for path in (
+        path for room in ("nmt_core", "stages") for path in (PROJECT / room).rglob("*.py")
+    ):
+        names = re.findall(r"^class (\w+Config)\(", path.read_text(), re.MULTILINE)
+        module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+        yield from (getattr(import_module(module), name) for name in names)
+
+
+UNBOUNDED = {"GrammarConfig.seed", "LearningConfig.champion_share"}
+"""The latter is a number or a word, and bounded where it is read."""
+
+
+def test_no_number_is_without_a_least():
+    """Else what is too little is told by what fails for it, hours later."""
+    found = set()
+    for kind in list_settings():
+        for name, told in kind.model_json_schema().get("properties", {}).items():
+            for choice in told.get("anyOf", [told]):
+                number = choice.get("type") in {"integer", "number"}
+                if number and not {"minimum", "exclusiveMinimum"} & choice.keys():
+                    found.add(f"{kind.__name__}.{name}")
+
+    assert {name for name in found if not name.startswith("ScreenConfig.")} == UNBOUNDED
 
 
 def list_defaults(kind, written, place):
