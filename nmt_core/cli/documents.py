@@ -13,6 +13,7 @@ from nmt_core.cli.translate_options import Approved, open_approved
 from nmt_core.documents import files
 from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.placeholders import unshield
 from nmt_core.documents.translator import DocumentTranslator, Translate
 from nmt_core.translation.translator import Translator
 
@@ -93,7 +94,7 @@ def recall_lines(translate: Translate, find: Approved) -> Translate:
     """Return what translates sentences by a memory, but for those with inner markup."""
 
     def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
-        known = [None if attention else find(line) for line in lines]
+        known = [None if attention else find(unshield(line)) for line in lines]
         left = [line for line, one in zip(lines, known, strict=True) if one is None]
         found = iter(translate(left, attention=attention) if left else [])
         return [one or next(found) for one in known]

@@ -72,7 +72,12 @@ def _shield(text: str) -> str:
 
 def unshield_placeholders(items: Sequence[Item]) -> tuple[Item, ...]:
     """Return the translation of such a passage with its placeholders as they are."""
-    return tuple(SHIELDED.sub(r"\1", item) if isinstance(item, str) else item for item in items)
+    return tuple(unshield(item) if isinstance(item, str) else item for item in items)
+
+
+def unshield(text: str) -> str:
+    """Return a text for a model with its placeholders as they are."""
+    return SHIELDED.sub(r"\1", text)
 
 
 def has_words(text: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
+from nmt_core.documents.placeholders import unshield
 from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
@@ -43,7 +44,8 @@ class ServedMemory:
         scope = _name_scope(user, pair, project)
 
         def find() -> dict[str, Translation]:
-            found = {line: self._memory.find_exact(line, scope) for line in dict.fromkeys(lines)}
+            each = {line: unshield(line) for line in lines}
+            found = {line: self._memory.find_exact(text, scope) for line, text in each.items()}
             return {line: remember_translation(one.target) for line, one in found.items() if one}
 
         return await asyncio.to_thread(find)

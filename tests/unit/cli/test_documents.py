@@ -4,10 +4,12 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.cli.documents import recall_lines
 from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
 from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
+from tests.support.echoes import Answer, Echo
 from tests.support.processes import run_python
 from tests.support.tiny import export, tiny_translator
 
@@ -76,6 +78,15 @@ def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
     assert f"syntax: 2 messages of {names[0]}, 1 message of {names[2]}; translate" in told[3]
     assert (piped.stdout, ": 1 message of standard input;" in piped.stderr) == (left, True)
     assert run(bundle, "--format", "json", data=b"[]").stderr == ""
+
+
+def test_a_memory_has_placeholders_as_they_are():
+    echo = Echo(str.upper)
+    known = {"a %1": Answer("b %1")}
+
+    translated = recall_lines(echo, known.get)(["a [[%1]]", "c [[%1]]"], attention=False)
+
+    assert [one.text for one in translated] == ["b %1", "C [[%1]]"]
 
 
 def test_an_output_may_be_named(bundle, tmp_path):

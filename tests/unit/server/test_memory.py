@@ -120,6 +120,10 @@ async def test_files_are_translated_by_the_memory_too(memory):
         text = (await client.get(sent.json()["translatedFileUrl"])).text
         files = {"file": ("a.txt", b"This is a sentence about the houses.")}
         same = await client.post("/translate_file", files=files, data=ASKED | {"source": "en"})
+        memory.put(ALL, [MemoryUnit("Haus %1", "House %1")])
+        files = {"file": ("a.json", b'["Haus %1"]')}
+        named = await client.post("/translate_file", files=files, data=ASKED)
 
+    assert 1 == named.json()["memory"]
     assert "One house <b>! EIN HUND. One house <b>!\n" == text
     assert (2, 0) == (sent.json()["memory"], same.json()["memory"])
