@@ -50,6 +50,15 @@ KEPT = _names(
 """Elements that are not translated: programs with their input and output, formulas, pictures, and
 of a book's table of contents the author."""
 
+BLOCK = _names(
+    "address article aside blockquote body button caption center dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup "
+    "html legend li main menu nav noscript ol optgroup option p rp rt ruby search section select "
+    "summary table tbody td tfoot th thead title tr ul"
+)
+ELEMENTS = BLOCK | INLINE | VOID | KEPT
+"""Those of HTML; in a message, others stand for components of a program: ``<terms>it</terms>``."""
+
 READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 """Attributes that people read."""
 
@@ -91,6 +100,13 @@ class _Tag(Piece):
     """A piece of HTML."""
 
     attributes: Sequence[tuple[str, str | None]] = ()
+    is_component: bool = False
+    """Whether it is of a program, and no element of HTML."""
+
+    @property
+    def is_inline(self) -> bool:
+        """Tell whether it may stand within a sentence."""
+        return self.is_text or self.is_component or self.name in INLINE
 
     @property
     def is_kept(self) -> bool:
@@ -145,7 +161,11 @@ def read_components(text: str, escape: Escape) -> TextDocument:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
     named = NUMBERED.sub(lambda tag: tag[0].replace(tag["name"], "x" * len(tag["name"])), text)
-    return TextDocument(make_parts(_read(_Scanner(named, is_xml=True).tags, text, None), escape))
+    tags = _Scanner(named, is_xml=True).tags
+    for _, tag in tags:
+        is_tag = tag.type in {Type.OPEN, Type.CLOSE, Type.POINT}
+        tag.is_component = is_tag and tag.name not in ELEMENTS
+    return TextDocument(make_parts(_read(tags, text, None), escape))
 
 
 def _read(
@@ -252,7 +272,7 @@ def _merge_kept(tags: Sequence[_Tag], codes: LanguageCodes | None) -> Iterator[_
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
-        is_inline = tag.is_text or tag.name in INLINE or tag.name.isdecimal()
+        is_inline = tag.is_inline
         if tag.type is Type.OPEN and (tag.is_kept or _is_note(tags, number)):
             end = _find_end(tags, number)
             yield _Tag(

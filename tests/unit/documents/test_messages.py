@@ -76,6 +76,13 @@ def test_tags_that_are_numbers_are_markup():
     assert shout(read_message("a <1>b</1> <0/> c")) == "A <1>B</1> <0/> C"
 
 
+def test_tags_of_components_are_markup():
+    assert show_passages(
+        read_message("See <Terms to='/x'>our <nb>terms</nb></Terms> <Icon/> !")
+    ) == ["See <our <terms>> *!"]
+    assert show_passages(read_message("a <p>b</p> <file> <!-- c --> d")) == ["a ", "b", "*d"]
+
+
 @pytest.mark.parametrize(
     ("text", "shouted"),
     [
