@@ -16,7 +16,7 @@ from nmt_core.documents.pieces import (
     write_plainly,
 )
 from nmt_core.documents.plain_text import parse_plain_text
-from nmt_core.literals.references import REFERENCE, resolve_references
+from nmt_core.literals.references import resolve_references
 
 TAG = re.compile(r"</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
 QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
@@ -82,7 +82,7 @@ def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
 
 def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
     """Write a translation as its source is: with characters by their names, or without."""
-    names, quotes = REFERENCE.search(raw), bool(QUOTE.search(raw))
+    names, quotes = resolve_references(raw) != raw, bool(QUOTE.search(raw))
     return [
         html.escape(part.text, quote=quotes)
         if not part.mark and (names or TAG.search(part.text))

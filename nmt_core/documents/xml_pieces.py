@@ -23,7 +23,7 @@ COMMENT = "!--"
 CDATA = "<![CDATA["
 
 ESCAPED_TAG = re.compile(
-    r"&lt;(?P<close>/?)(?P<name>[a-zA-Z][\w:-]*)(?:\s(?:(?!&[lg]t;)[^<>])*?)?(?P<empty>/?)(?:&gt;|>)"
+    r"&lt;(?P<close>/?)(?P<name>[a-zA-Z][\w:-]*|\d+(?=/?(?:&gt;|>)))(?:\s(?:(?!&[lg]t;)[^<>])*?)?(?P<empty>/?)(?:&gt;|>)"
 )
 """A tag of HTML in a text of XML."""
 
@@ -173,7 +173,8 @@ def split_text(piece: XmlPiece) -> Iterator[Piece]:
         name, start = tag["name"].lower(), tag.end()
         type_ = Type.CLOSE if tag["close"] else Type.OPEN
         type_ = Type.POINT if name in VOID or tag["empty"] else type_
-        yield Piece(type_ if name in INLINE else Type.WALL, tag[0], name=f"&lt;{name}")
+        is_inline = name in INLINE or name.isdecimal()
+        yield Piece(type_ if is_inline else Type.WALL, tag[0], name=f"&lt;{name}")
     rest = piece.raw[start:]
     yield Piece(Type.TEXT, rest, html.unescape(rest) if start else piece.text)
 

@@ -125,3 +125,5 @@ def test_tags_that_are_escaped_go_around_their_words():
     )
 
     assert show_passages(document) == ["a <b> <c>", "1 < d"]
+    numbered = b"<resources><string>a &lt;1>b&lt;/1> &lt;0/&gt; c &lt;3 d> e</string></resources>"
+    assert show_passages(read_android_strings(numbered)) == ["a <b> *c <3 d> e"]

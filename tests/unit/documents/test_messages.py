@@ -92,6 +92,7 @@ def test_tags_of_components_are_markup():
         ("R&D <b>x & y</b> a < b", "R&D <b>X & Y</b> A < B"),
         ("a &amp; b\n- c?x=1&amp;y", "A &amp; B\n- C?X=1&amp;Y"),
         ("&product; &copy=1", "&PRODUCT; &COPY=1"),
+        ("&product; <b>a</b>", "&PRODUCT; <b>A</b>"),
     ],
 )
 def test_characters_are_written_by_their_names_where_the_source_does_so(text, shouted):
