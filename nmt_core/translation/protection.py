@@ -55,8 +55,7 @@ class ProtectedLine(NamedTuple):
     restored: Restored
     """The line with symbols as it was meant."""
     is_escaped: bool = False
-    """Whether the line was given with characters by their names, which HTML would take for its
-    own."""
+    """Whether the line was given with characters by their names or numbers, as in HTML."""
 
 
 @dataclass(frozen=True)
@@ -227,8 +226,7 @@ class Protector:
         written = line.line if isinstance(line, Tokenized) else line
         text = written if self._has_read_references else resolve_references(written)
         literals = find_literals(text, self.languages.source, self.kinds)
-        escaped = text != written and escape(text, quote=False) != text
-        return self._protect(line, text, literals)._replace(is_escaped=escaped)
+        return self._protect(line, text, literals)._replace(is_escaped=text != written)
 
     @cached_property
     def _has_read_references(self) -> bool:
