@@ -1,6 +1,6 @@
 """Sentence pairs as padded tensors."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
@@ -235,7 +235,7 @@ class TrainingBatches:
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
-    ) -> Iterator[Share[Batch]]:
+    ) -> Generator[Share[Batch], None, None]:
         """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
         at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)

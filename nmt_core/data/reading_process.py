@@ -6,7 +6,7 @@ operation of a GPU.
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +25,9 @@ READ_AHEAD = 128
 """Batches that lie ready; drawn pairs come some 200 batches at a time."""
 
 
-def read_in_process(make: Callable[[], Iterator[Share[BatchT]]]) -> Iterator[Share[BatchT]]:
+def read_in_process(
+    make: Callable[[], Iterator[Share[BatchT]]],
+) -> Generator[Share[BatchT], None, None]:
     """Yield the shares of an iterator that another process makes and runs.
 
     Args:

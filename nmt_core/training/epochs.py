@@ -1,7 +1,7 @@
 """Training by whole passes over a text that fits into memory, each followed by a validation."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -54,7 +54,7 @@ class EpochObjective(Objective[BatchT]):
     @override
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
-    ) -> Iterator[Share[BatchT]]:
+    ) -> Generator[Share[BatchT], None, None]:
         del rank, size
         epoch, first = position.epoch, position.batch
         while steps := self.reading.steps(epoch):

@@ -4,7 +4,7 @@ The loop (``trainer.py``) knows no more of a kind of model.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
@@ -51,7 +51,7 @@ class Objective(ABC, Generic[BatchT]):
     @abstractmethod
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
-    ) -> Iterator[Share[BatchT]]:
+    ) -> Generator[Share[BatchT], None, None]:
         """Yield the shares of one of several processes of training batches, without end."""
 
     def prepare(self, batch: BatchT, step: int, done: float, rank: tuple[int, ...]) -> BatchT:

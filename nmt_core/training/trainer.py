@@ -11,7 +11,8 @@ Several processes that train one model run this loop together, update by update 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any
@@ -103,8 +104,7 @@ class Trainer:
             CheckpointError: if the best model cannot be read back.
         """
         self._resume()
-        with catch_stop_signals() as signal_caught, ThreadPoolExecutor(1) as pool:
-            shares = self._make_shares_ahead(pool)
+        with catch_stop_signals() as signal_caught, self._make_shares_ahead() as shares:
             while not self.progress.finished:
                 self._clock.start()
                 share = next(shares)
@@ -116,8 +116,13 @@ class Trainer:
             load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress
 
-    def _make_shares_ahead(self, pool: Executor) -> Iterator[Share[Any]]:
-        """Yield this process's shares of the batches, made while updates before them run."""
+    @contextmanager
+    def _make_shares_ahead(self) -> Iterator[Iterator[Share[Any]]]:
+        """Give this process's shares of the batches, made while updates before them run.
+
+        One thread makes them from begin to end: a process that reads them is killed with the thread
+        that started it, and whoever ends it afterwards may wait for ever for a lock that it held.
+        """
         shares = self.objective.start_from(
             self.progress.position, rank=self.world.rank, size=self.world.size
         )
@@ -127,7 +132,11 @@ class Trainer:
             share = next(shares)
             return replace(share, batch=share.batch.pinned()) if on_gpu else share
 
-        return submit_ahead(lambda _: pool.submit(make).result, repeat(None), AHEAD)
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                yield submit_ahead(lambda _: pool.submit(make).result, repeat(None), AHEAD)
+            finally:
+                pool.submit(shares.close).result()
 
     def train_step(self, share: Share[Any]) -> None:
         """Make one optimizer update from a batch, of which this process reads its share."""

@@ -1,7 +1,7 @@
 """The objective of a translator: to predict the targets of pairs."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -58,7 +58,7 @@ class TranslationObjective(Objective[Batch]):
     @override
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
-    ) -> Iterator[Share[Batch]]:
+    ) -> Generator[Share[Batch], None, None]:
         make = partial(self.batches.start_from, position, rank=rank, size=size)
         return read_in_process(make) if self.compute.device.type == "cuda" else make()
 

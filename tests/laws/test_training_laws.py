@@ -2,9 +2,9 @@
 
 import itertools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
+from threading import get_ident
 from types import SimpleNamespace
 
 import numpy as np
@@ -211,14 +211,35 @@ def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
     training = trainings.trainer(dataset, tmp_path, trainings.Log())
     training.objective.compute = Compute(torch.device(device), torch.float32)
     expected = list(islice(training.objective.batches.start_from(Position()), 4))
-    with ThreadPoolExecutor(1) as pool:
-        shares = training._make_shares_ahead(pool)
+    with training._make_shares_ahead() as shares:
         found = [next(shares) for _ in range(4)]
 
     for one, other in zip(found, expected, strict=True):
         assert (one.pairs, one.after) == (other.pairs, other.after)
         assert all(map(torch.equal, vars(one.batch).values(), vars(other.batch).values()))
     assert bool(pinned) == (device == "cuda")
+
+
+def test_batches_are_ended_by_the_thread_that_made_them(dataset, tmp_path):
+    """What reads them for a GPU is killed with that thread."""
+    training = trainings.trainer(dataset, tmp_path, trainings.Log())
+    made, threads = training.objective.batches.start_from(Position()), []
+
+    def watch(*_, **__):
+        threads.append(get_ident())
+        try:
+            yield from made
+        finally:
+            threads.append(get_ident())
+
+    training.objective.batches = SimpleNamespace(
+        config=training.objective.batches.config, start_from=watch
+    )
+    with training._make_shares_ahead() as shares:
+        next(shares)
+
+    assert len(threads) == 2
+    assert {*threads} - {get_ident()} == {threads[0]}
 
 
 def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
