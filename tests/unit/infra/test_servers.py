@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -536,3 +537,22 @@ def test_who_is_told_so_ends_with_the_program_that_started_it(tmp_path, monkeypa
 
     assert refused.exit_code == 1
     assert words == leashed
+
+
+def test_what_stops_is_told_and_long_sentences_stay_whole(tmp_path, monkeypatch):
+    stopped = []
+    topology = SimpleNamespace(stop=lambda: stopped.append("all"))
+    long = "mlflow " * 60
+    for name, value in {
+        "Topology": lambda *_, **__: topology,
+        "start": lambda *_: None,
+        "announce_servers": nullcontext,
+        "write_environment": lambda *_: True,
+        "tell": lambda *_, **__: None,
+        "watch": lambda _, say: say(long),
+    }.items():
+        monkeypatch.setattr(servers, name, value)
+    told = invoke(main, "--folder", str(tmp_path)).output
+
+    assert told == f"{long}\nstopping\n"
+    assert stopped == ["all"]

@@ -229,7 +229,8 @@ async def test_a_language_found_is_one_that_may_be_asked_for(text):
 @in_a_loop
 async def test_a_long_text_is_recognised_as_one():
     """Not as so many texts as it has characters."""
-    found = await ask("/detect", json={"q": "Das ist ein deutscher Satz. " * 20})
+    app = serve_stand_in(max_texts=3)
+    found = await ask("/detect", app=app, json={"q": "Das ist ein deutscher Satz. " * 20})
 
     assert found.json()[0]["language"] == "de"
 

@@ -35,7 +35,8 @@ async def processes_of(count=1, most_bytes=2**29):
 
 
 @in_a_loop
-async def test_tasks_are_done_by_one_process_that_lasts():
+async def test_tasks_are_done_by_one_process_that_lasts(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
     async with processes_of() as processes:
         done = {await processes.run("me", tell_process) for _ in range(3)}
         threads = await processes.run("me", os.getenv, "OMP_NUM_THREADS")

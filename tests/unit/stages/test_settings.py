@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.embeddings.settings import TrainedVectors
@@ -53,6 +54,14 @@ LEAST_AND_MOST = {
         "heads": (1, 1024),
         "feed_forward_width": (1, 1_000_000),
         "context": (4, 1_000_000),
+    },
+    AlignerConfig: {
+        "max_words": (1, 1000),
+        "stem_length": (1, 100),
+        "model_1_iterations": (1, 100),
+        "hmm_iterations": (0, 100),
+        "agreement_iterations": (0, 100),
+        "jump_width": (1, 100),
     },
     TrainedVectors: {
         "dimensions": (1, 10_000),

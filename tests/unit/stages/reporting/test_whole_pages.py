@@ -97,7 +97,9 @@ def test_every_section_stands_in_its_order_with_its_facts():
         "target tokens": "31,149",
         "parameters": "34,944",
     }
-    assert "All of the training text, corpus by corpus." in tree.css_first("#text").text()
+    assert "All of the training text, corpus by corpus." in [
+        one.text() for one in tree.css("#text > p")
+    ]
     header = tree.css_first("header")
     assert header.css_first("p").text() == (
         f"Report of a run, de to en: 400 test sentences, run {TRAINING['fingerprint']}"
