@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -135,19 +135,22 @@ corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that 
 	python -m stages.configure.corpora $(LANGUAGES)
 
 test: test-fast ## All tests but those of make test-orchestration
-	$(SLOWLY) "slow and not orchestration" -n auto
+	$(SLOWLY) "(slow or heavy) and not orchestration" -n auto
 
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
 test-all: postgresql test-fast ## All tests; SHARE=1 (to 4) of those that start whole systems a quarter
-	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
+	$(SLOWLY) "slow or heavy" -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
-test-fast: $(READY) ## The tests that take seconds, on all cores
-	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto $(if $(SHARE),--share $(SHARE))
+test-fast: $(READY) ## The tests that take no time to speak of, on all cores
+	OMP_NUM_THREADS=1 pytest -m "not slow and not heavy" -n auto $(if $(SHARE),--share $(SHARE))
+
+weigh: $(READY) ## List anew which tests make test-fast leaves to make test, for they take long
+	python -m tests.support.weigh
 
 check: $(READY) ## Format, lint, types, and who imports whom
 	ruff format --check

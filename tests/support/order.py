@@ -3,6 +3,12 @@
 Those that take longest begin, so that none is left over at the end.
 """
 
+from pathlib import Path
+
+HEAVY_FILE = Path(__file__).parents[1] / "heavy.txt"
+HEAVY = frozenset(HEAVY_FILE.read_text(encoding="utf-8").split())
+"""Tests that take longer than most, and are marked so; ``make weigh`` lists them anew."""
+
 LONGEST = (
     "orchestration/test_retrain.py",
     "orchestration/test_faults.py",
@@ -75,6 +81,9 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; pytest-xdist gives out files in this order."""
+    for item in items:
+        if item.nodeid.partition("[")[0] in HEAVY:
+            item.add_marker("heavy")
     share = config.getoption("share")
     if share:
         others = {f"tests/{file}" for files in SYSTEMS for file in files}
