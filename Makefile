@@ -33,6 +33,7 @@ export DO_NOT_TRACK := 1
 LEARNING_on := --learning
 LEARNING_off := --no-learning
 
+QUICKLY = OMP_NUM_THREADS=1 pytest -n auto $(if $(SHARE),--share $(SHARE)) -m
 # files of tests in one process each, the longest first: tests/support/order.py
 SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
@@ -134,20 +135,22 @@ deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the
 corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
 
-test: test-fast ## All tests but those of make test-orchestration
-	$(SLOWLY) "(slow or heavy) and not orchestration" -n auto
+test: $(READY) ## All tests but those of make test-orchestration
+	$(QUICKLY) "not slow"
+	$(SLOWLY) "slow and not orchestration" -n auto
 
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql test-fast ## All tests; SHARE=1 (to 4) of those that start whole systems a quarter
-	$(SLOWLY) "slow or heavy" -n 4 $(if $(SHARE),--share $(SHARE))
+test-all: postgresql ## All tests; SHARE=1 (to 4) of those that start whole systems a quarter
+	$(QUICKLY) "not slow"
+	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
 test-fast: $(READY) ## The tests that take no time to speak of, on all cores
-	OMP_NUM_THREADS=1 pytest -m "not slow and not heavy" -n auto $(if $(SHARE),--share $(SHARE))
+	$(QUICKLY) "not slow and not heavy"
 
 weigh: $(READY) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh
