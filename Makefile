@@ -142,7 +142,7 @@ test: $(READY) ## All tests but those of make test-orchestration
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql ## All tests; SHARE=1 (to 4) of those that start whole systems a quarter
+test-all: postgresql ## All tests; SHARE=1 (to 5) of those that take long a fifth
 	$(QUICKLY) "not slow"
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 

@@ -1,4 +1,4 @@
-"""Which files of tests begin, and which of those that start whole systems run at all.
+"""Which files of tests begin, and which of those that take long run at all.
 
 Those that take longest begin, so that none is left over at the end.
 """
@@ -37,7 +37,7 @@ first and the fifth, and so on, and the fourth uses its servers twice."""
 FILES = [f"tests/{file}" for file in LONGEST]
 
 
-SYSTEMS = (
+SHARES = (
     (
         "orchestration/test_readme.py",
         "orchestration/test_kills.py",
@@ -63,20 +63,20 @@ SYSTEMS = (
         "orchestration/test_worker.py",
     ),
 )
-"""Files whose slow tests start whole systems, in shares that take alike; of the processor's time
-for all slow tests, each takes a fifth."""
+"""Files whose slow tests start whole systems, in shares that take alike; so does another share,
+which is the slow tests of all other files."""
 
 
 def pytest_addoption(parser):
-    """Let a run take a share of the tests that start whole systems, and all others."""
-    shares = [str(share) for share in range(1, len(SYSTEMS) + 1)]
-    parser.addoption("--share", choices=shares, help="of the tests that start whole systems")
+    """Let a run take a share of the slow tests, and all others."""
+    shares = [str(share) for share in range(1, len(SHARES) + 2)]
+    parser.addoption("--share", choices=shares, help="of the slow tests")
 
 
 def pytest_report_header(config):
     """Say what is left out."""
     share = config.getoption("share")
-    return f"of the tests of whole systems: share {share} of {len(SYSTEMS)}" if share else None
+    return f"of the slow tests: share {share} of {len(SHARES) + 1}" if share else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -86,16 +86,20 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("heavy")
     share = config.getoption("share")
     if share:
-        others = {f"tests/{file}" for files in SYSTEMS for file in files}
-        others -= {f"tests/{file}" for file in SYSTEMS[int(share) - 1]}
-        left_out = [item for item in items if is_slow(item) and find_file(item) in others]
+        left_out = [item for item in items if is_slow(item) and find_share(item) != int(share)]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [i for i in items if not is_slow(i) or find_file(i) not in others]
+        items[:] = [i for i in items if not is_slow(i) or find_share(i) == int(share)]
     items.sort(key=lambda item: rank(find_file(item)))
 
 
 def is_slow(item):
     return item.get_closest_marker("slow") is not None
+
+
+def find_share(item):
+    file = find_file(item).removeprefix("tests/")
+    own = (share for share, files in enumerate(SHARES, start=1) if file in files)
+    return next(own, len(SHARES) + 1)
 
 
 def find_file(item):

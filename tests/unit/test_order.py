@@ -1,10 +1,10 @@
-"""What takes longest begins, and of what starts whole systems a share can be had."""
+"""What takes longest begins, and of the slow tests a share can be had."""
 
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
-from tests.support.order import FILES, SYSTEMS, pytest_collection_modifyitems
+from tests.support.order import FILES, SHARES, pytest_collection_modifyitems
 from tests.support.projects import PROJECT
 
 
@@ -47,27 +47,29 @@ def test_every_test_of_whole_systems_is_in_one_share():
     files = [
         path for folder in ("e2e", "orchestration") for path in (tests / folder).glob("test_*")
     ]
-    shared = [file for files in SYSTEMS for file in files]
+    shared = [file for files in SHARES for file in files]
     assert len(shared) == len({*shared})
     assert {str(path.relative_to(tests)) for path in files} <= {*shared}
     assert all((tests / file).exists() for file in shared)
 
 
-@pytest.mark.parametrize("share", range(1, len(SYSTEMS) + 1))
-def test_a_share_runs_its_own_files_and_all_that_are_in_none(share):
-    systems = [f"{file}::a" for files in SYSTEMS for file in files]
-    others = ["unit/test_b.py::a", "orchestration/page/test_page_looks.py::a"]
-    own = {f"{file}::a" for file in SYSTEMS[share - 1]}
+OTHERS = ("unit/test_b.py", "orchestration/page/test_page_looks.py")
+
+
+@pytest.mark.parametrize("share", range(1, len(SHARES) + 2))
+def test_a_share_runs_its_own_files_and_the_last_all_that_are_in_none(share):
+    names = {share: {f"{file}::a" for file in files} for share, files in enumerate(SHARES, start=1)}
+    names[len(SHARES) + 1] = {f"{file}::a" for file in OTHERS}
     run, left_out = (
         {item.nodeid.removeprefix("tests/") for item in items}
-        for items in collect(systems + others, share=str(share))
+        for items in collect(sorted(set.union(*names.values())), share=str(share))
     )
-    assert run == own | {*others}
-    assert left_out == {*systems} - own
+    assert run == names.pop(share)
+    assert left_out == set.union(*names.values())
 
 
 def test_a_share_leaves_out_slow_tests_alone():
-    names = [f"{file}::a" for files in SYSTEMS for file in files]
+    names = [f"{file}::a" for files in (*SHARES, OTHERS) for file in files]
     items, left_out = collect(names, share="1", marks={})
     assert len(items) == len(names)
     assert [] == left_out
