@@ -12,6 +12,8 @@ from nmt_core.corpora.formats.registered import open_units
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.pairs import FORBIDDEN, read_pair_file, write_pair_file
+from nmt_core.memory.store import TranslationMemory
+from nmt_core.memory.unit import MemoryScope
 from nmt_core.text.languages import Languages
 from tests.support import formats
 from tests.support.commands import refuse, run
@@ -66,6 +68,17 @@ def test_the_approved_are_exported_as_a_corpus_reads_them(journal, tmp_path):
         assert [["Hund", "dog"]] == [[*row] for row in rows]
 
     assert "approved: 0\n" == decide(journal, "approve", "--all").stdout  # nothing is undecided
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_a_key_gave_is_served_to_others_only_where_that_is_asked(journal, tmp_path, shared):
+    hound = listed(journal)[1][0]
+    path = tmp_path / "memory.db"
+    decide(journal, "approve", hound, "--memory", path, *["--shared"] * shared)
+
+    memory = TranslationMemory(path)
+    found = [memory.find_exact("Hund", MemoryScope(DE_EN, "", key)) for key in ("b" * 16, "", "c")]
+    assert [True, shared, shared] == [unit is not None for unit in found]
 
 
 def test_what_a_key_gave_is_deleted(journal, tmp_path):

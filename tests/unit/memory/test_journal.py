@@ -67,6 +67,20 @@ def test_the_last_decision_counts(journal):
     assert [("approved", 1), ("dropped", 2)] == [(e.status, e.times) for e in journal.read()]
 
 
+def test_what_is_given_again_is_the_newest_until_it_is_decided(journal):
+    """Of two for one source, the one given last holds where all are approved at once."""
+    first, second = suggestion(target="first"), suggestion(target="second")
+    journal.suggest(first, second)
+    journal.suggest(first)
+    assert [second.id, first.id] == ids(journal.read())
+    assert [1, 2] == [each.times for each in journal.read()]
+
+    journal.decide("approved", [first.id, second.id])
+    before = ids(journal.read())
+    journal.suggest(suggestion(target="first"))
+    assert before == ids(journal.read())  # whoever decided had seen both
+
+
 def test_a_clock_that_jumps_back_orders_nothing(journal, monkeypatch):
     times = iter(f"{year}-01-01T00:00:00+00:00" for year in range(2040, 2000, -1))
     monkeypatch.setattr("nmt_core.memory.journal._tell_time", lambda: next(times))

@@ -1,18 +1,20 @@
 """The model as MLflow's server has it: what it answers and refuses, and what it tells nobody."""
 
 import logging
+import os
 import runpy
 import shutil
 import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
 from mlflow.exceptions import MlflowException
 
 with warnings.catch_warnings(action="ignore"):  # of types in MLflow's own code
-    from stages.tracking import served_model
+    from stages.tracking import mlflow_run, served_model
 
 
 class Echo:
@@ -34,6 +36,19 @@ def test_who_logs_a_model_imports_nothing_from_its_copy(tmp_path, monkeypatch):
     runpy.run_path(copy)
 
     assert sys.path == before
+
+
+def test_the_library_goes_along_however_old_its_files_are(tmp_path, monkeypatch):
+    """Files of 1970, as some package managers write them, are older than a zip file can say."""
+    (tmp_path / "library/room").mkdir(parents=True)
+    for name in ("__init__.py", "room/new.py"):
+        (tmp_path / "library" / name).write_text(f"# {name}")
+        os.utime(tmp_path / "library" / name, (0, 0))
+    monkeypatch.setattr(mlflow_run.nmt_core, "__file__", str(tmp_path / "library/__init__.py"))
+
+    with ZipFile(mlflow_run._pack_library(tmp_path)) as packed:
+        read = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert read == {f"library/{name}": f"# {name}" for name in ("__init__.py", "room/new.py")}
 
 
 @pytest.fixture
