@@ -18,7 +18,7 @@ from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.evaluation.slices import SlicedText
+from nmt_core.evaluation.slice import SlicedText
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention

@@ -13,7 +13,7 @@ from nmt_core.evaluation import metrics
 
 if TYPE_CHECKING:
     from nmt_core.evaluation.metric import Metric
-    from nmt_core.evaluation.slices import Slice
+    from nmt_core.evaluation.slice import Slice
 
 
 def list_metrics() -> dict[str, str]:

@@ -5,18 +5,16 @@ or from what else is known of it; the translations that are judged never decide.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
 from nmt_core.documents.alignment import WORD
 from nmt_core.evaluation.metric import Counts, SummedMetric
 from nmt_core.evaluation.registered import SLICES
+from nmt_core.evaluation.slice import Mask, Slice, SlicedText
 from nmt_core.evaluation.statistics.resampling import resample_scores
 from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import find_literals
@@ -54,41 +52,6 @@ _NEGATION = {code: regex.compile(words, regex.IGNORECASE) for code, words in NEG
 _QUESTION = regex.compile(r"[?？؟;՞]\s*[\p{Pf}\p{Pe}\"']*\s*$")
 _CAPITALIZED = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{Nd}’'\-]*[\p{L}\p{M}\p{Nd}]")
 _NUMBERS: tuple[LiteralKind, ...] = (Date(), TimeOfDay(), Number())
-
-Mask = NDArray[np.bool_]
-"""Of each sentence of a test set, whether it belongs to a slice."""
-
-
-@dataclass(frozen=True)
-class SlicedText:
-    """A test set, with what is known of its sentences beside their text."""
-
-    sources: Sequence[str]
-    references: Sequence[str]
-    languages: tuple[str, str]
-    """Codes of both."""
-    confidences: Sequence[float | None] = ()
-    """Of the translations; empty where nobody can tell."""
-    word_counts: Mapping[str, int] = field(default_factory=dict)
-    """Lines of training text that each word of the sources stands in; empty if not counted."""
-    terms: Sequence[LiteralKind] = ()
-    """Those of a glossary."""
-
-
-class Slice(NamedTuple):
-    """A slice: its label, and what finds its sentences, or None where they cannot be told.
-
-    Each stands at the end of this file, or another package offers it by an entry point of
-    ``nmt.slices``::
-
-        def find_thanks(text):
-            return ["thank" in line.casefold() for line in text.references]
-
-        THANKS = Slice("that thank somebody", find_thanks)
-    """
-
-    label: str
-    find: Callable[[SlicedText], Iterable[bool] | None]
 
 
 class SliceScore(Config):

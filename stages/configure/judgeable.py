@@ -1,6 +1,6 @@
 """Check that models can be judged by what ``promotion`` asks of them, before one is trained."""
 
-from nmt_core.evaluation.slices import SlicedText
+from nmt_core.evaluation.slice import SlicedText
 from nmt_core.evaluation.statistics.gate import find_judged_slice
 from nmt_core.literals.glossary import Glossary
 from stages.registry.settings import PromotionParams

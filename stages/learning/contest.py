@@ -6,7 +6,8 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.registered import find_label
-from nmt_core.evaluation.slices import SlicedText, find_slice
+from nmt_core.evaluation.slice import SlicedText
+from nmt_core.evaluation.slices import find_slice
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.training.chosen_average import ChosenAverage, describe_average

@@ -17,7 +17,7 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
-from nmt_core.evaluation.slices import SlicedText
+from nmt_core.evaluation.slice import SlicedText
 from nmt_core.evaluation.statistics.conditions import Condition
 from nmt_core.evaluation.statistics.gate import (
     Candidate,

@@ -12,14 +12,8 @@ from nmt_core.base import files
 from nmt_core.evaluation.metric import SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.sentence_scores import score_chrf
-from nmt_core.evaluation.slices import (
-    Mask,
-    SlicedText,
-    SliceScore,
-    count_word_lines,
-    find_slices,
-    score_slices,
-)
+from nmt_core.evaluation.slice import Mask, SlicedText
+from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.linking import link_translated
 from nmt_core.translation.translation import Translation

@@ -18,7 +18,8 @@ from nmt_core.engines.engine import PlainEngine
 from nmt_core.engines.registered import PROGRAMS, Program
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.evaluation.slices import Slice, SlicedText, find_slice, find_slices
+from nmt_core.evaluation.slice import Slice, SlicedText
+from nmt_core.evaluation.slices import find_slice, find_slices
 from nmt_core.extensions.language_models import build_language_model
 from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.extensions.language_models.training import LearningConfig
@@ -66,7 +67,7 @@ def test_a_metric(offer):
 
 
 def test_a_slice(offer):
-    imports = "from nmt_core.evaluation.slices import Slice"
+    imports = "from nmt_core.evaluation.slice import Slice"
     offer(imports, Slice, slices={"thanks": "THANKS"})
     text = SlicedText(["Danke.", "Nein."], ["Thank you.", "No."], ("de", "en"))
 

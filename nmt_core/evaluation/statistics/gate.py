@@ -26,7 +26,8 @@ from nmt_core.base.config import Config
 from nmt_core.evaluation.kept_literals import find_kept_literals
 from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
 from nmt_core.evaluation.registered import METRICS, find_label, load_metric
-from nmt_core.evaluation.slices import Mask, SlicedText, find_slice
+from nmt_core.evaluation.slice import Mask, SlicedText
+from nmt_core.evaluation.slices import find_slice
 from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
 from nmt_core.evaluation.statistics.holm import correct_holm
 from nmt_core.evaluation.statistics.resampling import run_paired_test

@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation.registered import SLICES, load_metric
-from nmt_core.evaluation.slices import (
-    SlicedText,
-    count_word_lines,
-    find_slice,
-    find_slices,
-    score_slices,
-)
+from nmt_core.evaluation.slice import SlicedText
+from nmt_core.evaluation.slices import count_word_lines, find_slice, find_slices, score_slices
 from nmt_core.evaluation.statistics.resampling import resample_scores
 from nmt_core.literals.glossary import Glossary
 

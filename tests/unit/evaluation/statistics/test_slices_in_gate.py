@@ -10,7 +10,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator
 from nmt_core.evaluation.metrics.bleu import Bleu
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.slices import SlicedText
+from nmt_core.evaluation.slice import SlicedText
 from nmt_core.evaluation.statistics.gate import (
     Candidate,
     GateConfig,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from nmt_core.evaluation.slices import SlicedText
+from nmt_core.evaluation.slice import SlicedText
 from stages.params import EvaluateParams
 from stages.reporting.contest_page import compare_sentences, render_contest_page
 from stages.reporting.judged import choose_changed, choose_random
