@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from nmt_core.base.config import Config
+from nmt_core.base.config import Config, build
 
 Unknown = Literal["forbid", "copy", "write"]
 
@@ -76,6 +76,24 @@ class BeamConfig(SearchConfig):
         if self.n_best > self.beam_size:
             raise ValueError(f"n_best ({self.n_best}) may not exceed beam_size ({self.beam_size})")
         return self
+
+    def change(
+        self, beam_size: int | None, n_best: int | None, diversity: float | None
+    ) -> "BeamConfig":
+        """Return these settings with those that are given; of fewer beams no more are returned.
+
+        Raises:
+            ConfigError: if they do not go together.
+        """
+        size = self.beam_size if beam_size is None else beam_size
+        changes = {
+            "beam_size": size,
+            "n_best": min(self.n_best, size) if n_best is None else n_best,
+            "diversity": self.diversity if diversity is None else diversity,
+        }
+        if changes.items() <= dict(self).items():  # as of most sentences that are served
+            return self
+        return build(BeamConfig, self.model_dump() | changes, at="beam")
 
 
 class TokenSampling(Config):

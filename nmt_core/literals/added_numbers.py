@@ -93,6 +93,9 @@ def shorten_years(numbers: set[str]) -> set[str]:
 def spells(line: str, value: Decimal, language: str) -> bool:
     """Tell whether a line has a number in words, or in Roman numerals.
 
+    Words may have any ending, for they are inflected, and form compounds. Where a language has no
+    words for a number, any line may say it.
+
     Args:
         line: text of the language.
         value: of the number, not negative.
@@ -100,41 +103,46 @@ def spells(line: str, value: Decimal, language: str) -> bool:
     """
     if value > LARGEST or value % 1:
         return False
-    words, roman = compile_spellings(int(value), language)
-    return bool(words.search(line.lower()) or roman.search(line))
+    ways = split_spellings(int(value), language)
+    lower = line.lower()
+    likely = (parts for parts in ways if all(part in lower for part in parts))
+    if not ways or any(compile_words(parts).search(lower) for parts in likely):
+        return True
+    numeral = write_roman(int(value))
+    return numeral in line and numeral not in {"", *INITIALS} and has_numeral(line, numeral)
 
 
 @lru_cache(maxsize=10_000)
-def compile_spellings(value: int, language: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Return what finds the words of a whole number, in lower case, and its Roman numeral.
+def split_spellings(value: int, language: str) -> frozenset[tuple[str, ...]]:
+    """Return the words of a whole number in lower case, each cut at spaces and hyphens."""
+    return frozenset(tuple(_HYPHEN.split(way)) for way in list_spellings(value, language))
 
-    Words may have any ending, for they are inflected, and form compounds. Where a language has no
-    words for a number, any line may say it.
-    """
-    spellings = map(_HYPHEN.split, list_spellings(value, language))
-    ways = {"[ -]?".join(map(regex.escape, parts)) for parts in spellings}
-    free = sorted(way for way in ways if _JOINED.match(way))
-    bound = sorted(ways - {*free})
-    either = "|".join([*free, rf"(?<!\p{{L}})(?:{'|'.join(bound)})"] if bound else free)
-    numeral = write_roman(value)
-    roman = rf"(?<!\p{{L}}){numeral}{ROMAN_ENDING}(?!\p{{L}})"
-    return (
-        regex.compile(rf"(?:{either})(?!-\p{{L}})" if either else ""),
-        regex.compile(roman if numeral and numeral not in INITIALS else "(?!)"),
-    )
+
+@lru_cache(maxsize=10_000)
+def compile_words(parts: tuple[str, ...]) -> regex.Pattern[str]:
+    """Return what finds words of a number, whether spaces, hyphens or nothing stand in them."""
+    words = "[ -]?".join(map(regex.escape, parts))
+    begin = "" if _JOINED.match(words) else r"(?<!\p{L})"
+    return regex.compile(rf"{begin}{words}(?!-\p{{L}})")
+
+
+def has_numeral(line: str, numeral: str) -> bool:
+    """Tell whether a line has a Roman numeral that is no part of a word."""
+    return regex.search(rf"(?<!\p{{L}}){numeral}{ROMAN_ENDING}(?!\p{{L}})", line) is not None
 
 
 def list_spellings(value: int, language: str) -> Iterator[str]:
     """Yield the words of a whole number, of a hundred also without the one before it."""
-    rules = load_spelling(language)
-    ones = format_number(rules, 1) if value > 1 else set()
-    for way in format_number(rules, value):
+    ones = format_number(1, language) if value > 1 else frozenset()
+    for way in format_number(value, language):
         yield way
         yield from (rest for one in ones if (rest := way.removeprefix(one).strip(" -")) != way)
 
 
-def format_number(rules: Any, value: int) -> set[str]:
-    """Return the words of a whole number in lower case."""
+@lru_cache
+def format_number(value: int, language: str) -> frozenset[str]:
+    """Return the words of a whole number in lower case, in a language whose rules are known."""
+    rules: Any = load_spelling(language)
     purposes = resolve_name("unicode_rbnf:FormatPurpose")
     errors = ValueError, resolve_name("unicode_rbnf.engine:RbnfError")
     words = set()
@@ -143,7 +151,7 @@ def format_number(rules: Any, value: int) -> set[str]:
             words |= {*rules.format_number(value, purpose).text_by_ruleset.values()}
         except errors:  # the language has no such rules, or none of this number
             continue
-    return {way.lower() for way in words if not DIGIT.search(way)} - {""}
+    return frozenset(way.lower() for way in words if not DIGIT.search(way)) - {""}
 
 
 @lru_cache

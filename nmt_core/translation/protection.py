@@ -180,9 +180,13 @@ class Protector:
             texts = [way.text for way in chosen.values()]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []
             for (number, way), several in zip(chosen.items(), made, strict=True):
-                known[number].extend(self.finish(way, each) for each in several)
-                repaired = several[0]._replace(text=repair(several[0].text, way.masked))
-                mended.append((number, self.finish(way, repaired)))
+                for each in several:
+                    known[number].append(self.finish(way, each))
+                    if not known[number][-1].breaches:  # none that comes later is preferred
+                        break
+                else:
+                    repaired = several[0]._replace(text=repair(several[0].text, way.masked))
+                    mended.append((number, self.finish(way, repaired)))
         for number, translation in mended:
             known[number].append(translation)
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.base import config
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import Engine, FullEngine, Request
@@ -303,15 +302,10 @@ class Translator:
         n_best: int | None = None,
         diversity: float | None = None,
     ) -> BeamConfig:
-        configured = self.config.beam
-        size = configured.beam_size if beam_size is None else beam_size
-        best = min(configured.n_best, size) if n_best is None else n_best
-        changes: dict[str, Any] = {"beam_size": size, "n_best": best}
-        if diversity is not None:
-            changes["diversity"] = diversity
-        if configured.unknown == "copy" and not self.has_attention:
-            changes["unknown"] = "forbid"  # nothing tells which word to copy
-        return config.build(BeamConfig, configured.model_dump() | changes, at="beam")
+        search = self.config.beam.change(beam_size, n_best, diversity)
+        if search.unknown == "copy" and not self.has_attention:
+            return search.model_copy(update={"unknown": "forbid"})  # nothing tells what to copy
+        return search
 
     @property
     def has_attention(self) -> bool:
