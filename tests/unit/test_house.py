@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows."""
 
 import ast
+import re
 from collections import defaultdict
 from graphlib import TopologicalSorter
 
@@ -59,3 +60,25 @@ def test_no_file_imports_itself_by_way_of_others():
 
     assert len(imports) > 500
     TopologicalSorter(imports).prepare()  # raises an error that names those of a circle
+
+
+def find_named_files(document):
+    """Yield the files and folders that a document names, but for those of an earlier commit."""
+    rooms = "benchmarks|conf|docs|flows|infra|nmt_core|requirements|stages|tests"
+    path = re.compile(rf"(?:{rooms})/[a-z0-9_./-]+|test_\w+\.py")
+    for code in re.finditer(r"`([^`\n]+)`(?!\s+at\s+commit)", document):
+        yield from filter(path.fullmatch, code[1].split())
+
+
+def test_what_documents_name_is_there():
+    """A file of tests may be named without its folder."""
+    tests = {path.name for path in (PROJECT / "tests").rglob("test_*.py")}
+    named = [
+        (document.name, name)
+        for folder in (PROJECT, PROJECT / "docs", PROJECT / "infra")
+        for document in folder.glob("*.md")
+        for name in find_named_files(document.read_text())
+    ]
+
+    assert [] == [one for one in named if one[1] not in tests and not (PROJECT / one[1]).exists()]
+    assert len(named) > 100
