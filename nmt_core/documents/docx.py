@@ -43,13 +43,19 @@ def _name(names: str) -> frozenset[str]:
 CONTAINERS = _name("hyperlink ins moveTo smartTag dir bdo fldSimple")
 """Elements that hold runs of text and may occur within a sentence."""
 
+CONTROL, CONTENT = f"{W}sdt", f"{W}sdtContent"
+"""A content control, and the element of it that holds its text."""
+
+CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
+"""What its properties name where nobody types its text; such a text is no part of a sentence."""
+
 RANGES = _name("bookmarkStart bookmarkEnd commentRangeStart commentRangeEnd")
 """Ends of ranges; those in a paragraph that is translated come to hold all of it."""
 
 HINTS = _name("proofErr lastRenderedPageBreak")
 """Elements that Word computes from the text, and computes anew."""
 
-PROPERTIES = _name("pPr rPr smartTagPr")
+PROPERTIES = _name("pPr rPr smartTagPr sdtPr sdtEndPr")
 WALLS = _name("br cr tab ptab")
 INVISIBLE_PROPERTIES = _name("lang noProof rPrChange")
 """Properties of runs that do not change their looks."""
@@ -119,10 +125,30 @@ def _to_bytes(root: Element) -> bytes:
 
 
 def _find_blocks(root: Element) -> Iterator[Element]:
-    """Yield the elements that hold runs of text: paragraphs, and form fields within them."""
-    for element in root.iter(f"{W}p", f"{W}sdtContent"):
-        if any(child.tag in CONTAINERS | {f"{W}r"} for child in element):
+    """Yield the elements that hold runs of text: paragraphs, and content controls apart."""
+    for element in root.iter(f"{W}p", CONTENT):
+        if not _find_inner(element.getparent()) and _has_runs(element):
             yield element
+
+
+def _has_runs(element: Element) -> bool:
+    return any(child.tag in CONTAINERS | {f"{W}r"} or _find_inner(child) for child in element)
+
+
+def _find_inner(element: Element) -> Sequence[Element]:
+    """Return the elements with the text of what may stand in a sentence, at most one; of no other.
+
+    Of a content control it is its content, if somebody types it amid a paragraph.
+    """
+    if element.tag in CONTAINERS:
+        return [element]
+    content = element.find(CONTENT) if element.tag == CONTROL else None
+    if content is None or element.getparent().tag not in CONTAINERS | {f"{W}p", CONTENT}:
+        return []
+    properties = element.find(f"{W}sdtPr")
+    names = () if properties is None else (etree.QName(each).localname for each in properties)
+    is_typed = not any(map(CHOSEN.fullmatch, names))
+    return [content] if is_typed and _has_runs(content) else []
 
 
 @dataclass
@@ -206,12 +232,12 @@ def _find_pieces(parent: Element) -> Iterator[_Xml]:
     for child in parent:
         if child.tag == f"{W}r":
             yield from _read_run(child)
-        elif child.tag in CONTAINERS:
+        elif inner := _find_inner(child):
             yield _Xml(Type.OPEN, "", name=child.tag, elements=[child])
-            yield from _find_pieces(child)
+            yield from _find_pieces(inner[0])
             yield _Xml(Type.CLOSE, "", name=child.tag)
         elif child.tag not in RANGES | HINTS | PROPERTIES:
-            type_ = Type.WALL if child.tag == f"{W}sdt" else Type.POINT
+            type_ = Type.WALL if child.tag == CONTROL else Type.POINT
             yield _Xml(type_, "", elements=[child])
 
 
@@ -283,7 +309,7 @@ class _Writer:
                 self._formats.append(item.format)
             else:
                 self._formats.pop()
-        elif item.name in CONTAINERS:
+        elif item.name in CONTAINERS | {CONTROL}:
             if item.type is Type.OPEN:
                 self._open(item.elements[0])
             else:
@@ -300,7 +326,7 @@ class _Writer:
     def _open(self, container: Element) -> None:
         made = self._make(self._inside[-1], container.tag, dict(container.attrib))
         made.extend([each for each in container if each.tag in PROPERTIES])
-        self._inside.append(made)
+        self._inside.append(self._make(made, CONTENT) if container.tag == CONTROL else made)
 
     def _add_run(self, format_: Element) -> Element:
         run = self._make(self._inside[-1], f"{W}r")
@@ -322,5 +348,5 @@ def _find_ranges(parent: Element) -> Iterator[Element]:
     for child in parent:
         if child.tag in RANGES:
             yield child
-        elif child.tag in CONTAINERS:
-            yield from _find_ranges(child)
+        else:
+            yield from chain.from_iterable(map(_find_ranges, _find_inner(child)))

@@ -148,6 +148,11 @@ def test_all_sentences_are_translated_together(letter):
     assert "See this page for more." in echo.calls[1][0]
 
 
+def make_control(content, kind="text"):
+    properties = f"<w:sdtPr><w:{kind}/></w:sdtPr>"
+    return f"<w:sdt>{properties}<w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
 parts = st.sampled_from(
     [
         "<w:r><w:t>One two. </w:t></w:r>",
@@ -163,14 +168,16 @@ parts = st.sampled_from(
         "<w:r><w:fldChar w:fldCharType='separate'/></w:r>",
         "<w:r><w:fldChar w:fldCharType='end'/></w:r>",
         "<w:fldSimple w:instr='DATE'><w:r><w:t>nine</w:t></w:r></w:fldSimple>",
-        "<w:sdt><w:sdtPr/><w:sdtContent><w:r><w:t>ten</w:t></w:r></w:sdtContent></w:sdt>",
+        make_control("<w:r><w:t>ten</w:t></w:r>"),
+        make_control("<w:r><w:t>x</w:t></w:r><w:bookmarkStart/>" + make_control("<w:r/>")),
+        make_control("<w:r><w:t>one of</w:t></w:r>", "dropDownList"),
         "<w:r><w:noBreakHyphen/><w:softHyphen/><w:t>el</w:t></w:r>",
         "<w:r><w:pict><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:pict></w:r>",
     ]
 )
 KEPT = (
-    "hyperlink ins del bookmarkStart bookmarkEnd fldChar instrText fldSimple sdt sdtPr softHyphen "
-    "footnoteReference tab br pict delText pPr"
+    "hyperlink ins del bookmarkStart bookmarkEnd fldChar instrText fldSimple sdt sdtPr sdtContent "
+    "softHyphen footnoteReference tab br pict delText pPr"
 )
 
 
@@ -237,6 +244,35 @@ WORD = "<w:r><w:t xml:space='preserve'>a </w:t></w:r>"
 def test_the_result_of_a_field_is_text_and_its_code_is_not(content, passages):
     """Also where the code holds a field; what is not ended has none."""
     assert show_passages(WordDocument(make_document("".join(content)))) == passages
+
+
+@pytest.mark.parametrize(
+    ("content", "passages"),
+    [
+        ([WORD, make_control(WORD), WORD], ["a <a >a "]),
+        ([WORD, make_control(make_control(WORD) + WORD), WORD], ["a <<a >a >a "]),
+        ([WORD, f"<w:hyperlink>{make_control(WORD)}</w:hyperlink>", WORD], ["a <<a >>a "]),
+        ([WORD, make_control(WORD, "dropDownList"), WORD], ["a ", "a ", "a "]),
+        ([WORD, make_control(WORD, "docPartObj"), WORD], ["a ", "a ", "a "]),
+        ([WORD, make_control(""), WORD], ["a ", "a "]),
+        ([make_control(WORD)], ["<a >"]),
+        ([WORD, f"<w:customXml>{make_control(WORD)}</w:customXml>", WORD], ["a *a ", "a "]),
+    ],
+)
+def test_what_is_typed_into_a_control_is_a_part_of_its_sentence(content, passages):
+    """What is chosen from a list, or made by Word, is none: it is a text of its own."""
+    document = WordDocument(make_document("".join(content)))
+    assert sorted(show_passages(document)) == sorted(passages)
+
+
+def test_a_control_holds_its_translation_and_its_properties():
+    content = make_control("<w:bookmarkStart w:id='1'/>" + WORD.replace("a ", "b "), "text")
+    written = unzipped(shout(WordDocument(make_document(WORD + content + WORD))))
+    [control] = parse_xml(written["word/document.xml"]).iter(qn("w:sdt"))
+
+    assert [qn("w:sdtPr"), qn("w:sdtContent")] == [child.tag for child in control]
+    assert qn("w:text") in {each.tag for each in control[0]}
+    assert "B" == "".join(each.text for each in control[1].iter(qn("w:t"))).strip()
 
 
 def refuse(data):
