@@ -195,7 +195,7 @@ async def download(request: Request, key: str) -> Response:
 )
 async def detect(request: Request) -> list[Detected]:
     """Recognise which served language a text is in; the likeliest comes first."""
-    asked = read_fields(DetectRequest, await read_request(request))
+    asked = read_fields(DetectRequest, await read_admitted(request))
     service, user = service_of(request), admit(request, asked.api_key)
     texts = asked.q if isinstance(asked.q, list) else [asked.q]
     service.check(texts)
