@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.projects import PROJECT
 
-CODE = [path for room in ("nmt_core", "stages", "flows") for path in (PROJECT / room).rglob("*.py")]
+ROOMS = ("nmt_core", "stages", "flows", "infra", "benchmarks")
+CODE = [path for room in ROOMS for path in (PROJECT / room).rglob("*.py")]
 BANNED = [
     r"(?<![.\w])eval\(",
     r"(?<![.\w])exec\(",
