@@ -54,7 +54,13 @@ def test_codes_of_languages(code):
     assert languages.codes == (code, "en")
 
 
-@pytest.mark.parametrize("code", ["d", "DE", "de-", "de_AT", "german", "de-A", "de-123456789", ""])
+HOSTILE = ["de; rm -rf .", "$(id)", "de\n", "../de", "de/../..", "de\0", "de-\u0661\u0662"]
+"""Codes that would be dangerous in a command or in the name of a file."""
+
+
+@pytest.mark.parametrize(
+    "code", ["d", "DE", "de-", "de_AT", "german", "de-A", "de-123456789", "", *HOSTILE]
+)
 def test_what_is_no_code_of_a_language(code):
     for sides in ({"source": code, "target": "en"}, {"source": "en", "target": code}):
         with pytest.raises(ValidationError, match="must be a language code such as de"):
