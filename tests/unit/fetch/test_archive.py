@@ -45,7 +45,9 @@ def folder(tmp_path):
 def refusal(archive, folder, **limits):
     with pytest.raises(DownloadError) as caught:
         extract(archive, NAMES, folder, **limits)
-    return str(caught.value).removeprefix(f"{archive} ")
+    told = str(caught.value).removeprefix(f"{archive} ")
+    assert "not unpacked" not in told  # what stands before the fault lies in the folder
+    return told
 
 
 def test_wanted_files_come_out(pack, folder):
