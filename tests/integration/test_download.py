@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from threading import Thread
@@ -204,6 +205,82 @@ def test_a_run_leaves_anothers_scratch_alone(tmp_path):
     beside.join(10)
 
     assert found == [[]]
+
+
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from nmt_core.base import files
+from nmt_core.base.config import build
+from stages.params import DownloadParams
+from tests.support.bringing import bring
+
+top, params = Path(sys.argv[1]), build(DownloadParams, json.loads(sys.argv[2]), at="download")
+writing, folder = os.O_WRONLY | os.O_RDWR, top
+left = -1  # changes that are made before the end; below 0 there is none
+
+def count(event, arguments):
+    global left
+    if left < 0 or not event.startswith(("open", "os.", "shutil.")) or not arguments:
+        return
+    if event == "open" and not (arguments[2] or 0) & writing:
+        return
+    if str(folder) in str(arguments[0]):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def bring_again():
+    told = json.dumps(bring(params, folder), sort_keys=True)
+    held = {
+        str(path.relative_to(folder)): path.is_file() and files.sha256(path)
+        for path in sorted(folder.rglob("*"))
+    }
+    return [told, held]
+
+sys.addaudithook(count)
+found, ended, moment = [], False, 0
+while not ended:
+    folder = top / str(moment)
+    folder.mkdir()
+    if not (child := os.fork()):
+        left = moment
+        bring(params, folder)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    ended = not os.WIFSIGNALED(status)
+    assert status in (0, signal.SIGKILL)
+    found.append(bring_again())
+    moment += 1
+print(json.dumps(found))
+"""
+"""Brings text, killed before the first change of its folder, the second and so on, and again."""
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_comes_to_the_same_text(write, tmp_path):
+    """Of the corpora that are kept, too: half of one must not count as read."""
+    corpora = {}
+    for name, pairs in (
+        ("one", GERMAN),
+        ("two", [(target, source) for source, target in GERMAN[:30] * 2]),
+    ):
+        text = "".join(f"{source}\t{target}\n" for source, target in pairs).encode()
+        source = write(f"{name}.tsv", text)
+        corpora[name] = {"kind": "files", "licence": "own", "train": {"source": source}}
+    params = {"languages": LANGUAGES, "corpora": corpora, "split": THIRDS}
+    (tmp_path / "killed").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path / "killed"), json.dumps(params)],
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    *killed, undisturbed = json.loads(done.stdout)
+
+    assert len(killed) > 100
+    assert [] == [moment for moment, found in enumerate(killed) if found != undisturbed]
 
 
 def test_repairs_of_all_texts_are_counted_beside_what_a_killed_run_left(run, write, tmp_path):
