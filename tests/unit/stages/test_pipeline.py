@@ -2,10 +2,14 @@
 
 import ast
 import functools
+import py_compile
 import re
+import shutil
+from pathlib import Path
 from typing import get_args
 
 import pytest
+from dvc.repo import Repo
 
 from nmt_core.engines.registered import PROGRAMS
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
@@ -209,3 +213,20 @@ def test_every_stage_has_a_section_and_every_section_a_stage():
 def test_a_stage_takes_the_place_of_its_shell(stage):
     """Or it would not notice when dvc is killed: some shells stay between the two."""
     assert STAGES[stage]["cmd"] == f"exec python -m stages.{stage}"
+
+
+@pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")  # within DVC
+def test_what_python_writes_beside_code_changes_no_stage(project):
+    """Else the second run would repeat what the first one has just finished."""
+    shutil.copy(PROJECT / ".dvcignore", ".dvcignore")
+    Path("code").mkdir()
+    Path("code/a.py").write_text("A = 1")
+    Path("dvc.yaml").write_text("stages: {first: {cmd: 'true', deps: [code]}}")
+    repo = Repo.init(no_scm=True)
+    repo.reproduce()
+    py_compile.compile("code/a.py")
+
+    assert [*Path("code").glob("__pycache__/*.pyc")]
+    assert repo.status() == {}
+    Path("code/a.py").write_text("A = 2")
+    assert [*repo.status()] == ["first"]
