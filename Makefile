@@ -45,8 +45,34 @@ PIN_TIME = $(if $(TIME),python -m flows.repro download && python -m stages.plann
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
+# A title for each ##@, and below it, for each target that says what it does, that, in 80 columns.
+define MENU
+function wrap(text,   words, n, i, line) {
+  n = split(text, words, " ")
+  for (i = 1; i <= n; i++) {
+    if (line && length(line) + 1 + length(words[i]) > 54) {
+      printf "%s\n%26s", line, ""
+      line = words[i]
+    } else line = line ? line " " words[i] : words[i]
+  }
+  print line
+}
+BEGIN { FS = ":.*## " }
+/^##@ / { print "\n" substr($$0, 5) }
+/^[a-z-]+:.*## / { printf "  make %-19s", $$1; wrap($$2) }
+endef
+
+help: export PROGRAM := $(MENU)
 help: ## Show this menu
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk "$$PROGRAM" $(MAKEFILE_LIST)
+
+##@ Your text, and a model of it
+
+repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= TIME= SET=]
+	python -m stages.configure $(CHOICES)
+	$(PIN_TIME)
+	python -m flows.repro
+	@python -m stages.reporting.summary
 
 setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda]
 
@@ -68,19 +94,6 @@ $(READY): pyproject.toml $(wildcard requirements/*.txt)
 	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib > /dev/null || true
 	@touch $@
 
-lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
-	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
-	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
-	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
-	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
-	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra onnx --extra serve -o requirements/serve.txt
-	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
-	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
-
-audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
-	@uv tool run --quiet pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
-	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
-
 plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro download
@@ -90,27 +103,8 @@ clean-report: $(READY) ## Look at 20,000 pairs of each corpus: what is wrong, an
 	python -m stages.configure $(CHOICES)
 	@python -m stages.reporting.clean_report
 
-repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= TIME= SET=]
-	python -m stages.configure $(CHOICES)
-	$(PIN_TIME)
-	python -m flows.repro
-	@python -m stages.reporting.summary
-
-flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines if asked [NODES=2 BY=slurm|kubernetes DATA= MODEL= TRAIN= START= TIME= SET=]
-	python -m stages.configure $(CHOICES)
-	$(PIN_TIME)
-	python -m flows.train $(if $(NODES),--nodes $(NODES)) $(if $(BY),--by $(BY))
-	@python -m stages.reporting.summary
-
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]
-	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
-
-retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]
-	python -m stages.configure $(SET)
-	python -m flows.retrain
-
-learn: $(READY) ## Learn from what users corrected; promoted only if old text and corrections agree [JOURNAL=]
-	python -m flows.learn $(if $(JOURNAL),--journal $(JOURNAL))
+corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
+	python -m stages.configure.corpora $(LANGUAGES)
 
 student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)
@@ -120,20 +114,75 @@ backtranslate: $(READY) ## Train on text of the target language, too, which a mo
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
 	@python -m stages.reporting.summary
 
+flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines if asked [NODES=2 BY=slurm|kubernetes DATA= MODEL= TRAIN= START= TIME= SET=]
+	python -m stages.configure $(CHOICES)
+	$(PIN_TIME)
+	python -m flows.train $(if $(NODES),--nodes $(NODES)) $(if $(BY),--by $(BY))
+	@python -m stages.reporting.summary
+
+##@ Which model is better
+
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]
+	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
+
+mlflow: $(READY) ## Show all runs with their scores in a browser [PORT=]
+	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
+
+##@ Retraining, and the model that is served
+
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
-
-run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
-	python -m flows.run $(FLOW) $(SET)
-
-worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
-	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
 deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
 
-corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
-	python -m stages.configure.corpora $(LANGUAGES)
+worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
+	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
+
+run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
+	python -m flows.run $(FLOW) $(SET)
+
+retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]
+	python -m stages.configure $(SET)
+	python -m flows.retrain
+
+learn: $(READY) ## Learn from what users corrected; promoted only if old text and corrections agree [JOURNAL=]
+	python -m flows.learn $(if $(JOURNAL),--journal $(JOURNAL))
+
+champion: $(READY) ## Show every model that was exported, and which one is to be served
+	python -m stages.registry show
+
+rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
+	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
+
+serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE SHADOW=DIR]
+	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
+	  $(if $(MEMORY),--memory $(MEMORY)) $(if $(SHADOW),--shadow $(SHADOW))
+
+##@ Room on the disk
+
+clean: ## Forget checkpoints; journals, models and DVC's cache stay
+	rm -rf checkpoints
+
+uninstall: ## Delete what was made here: .venv, models, journals, servers, all that git ignores; it asks first [YES=1]
+	@git clean -d -X --dry-run
+	@test "$(YES)" = 1 || { printf 'Delete all of these? [y/N] ' && read -r answer && test "$$answer" = y; }
+	@git clean -d -X --force --quiet
+
+##@ Changing the project
+
+check: $(READY) ## Format, lint, types, and who imports whom
+	ruff format --check
+	ruff check
+	mypy
+	lint-imports
+
+fix: $(READY) ## Format, and mend what the linter can mend
+	ruff format
+	ruff check --fix
+
+test-fast: $(READY) ## The tests that take no time to speak of, on all cores
+	$(QUICKLY) "not slow and not heavy"
 
 test: $(READY) ## All tests but those of make test-orchestration
 	$(QUICKLY) "not slow"
@@ -149,37 +198,11 @@ test-all: postgresql ## All tests; SHARE=1 (to 5) of those that take long a fift
 postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
-test-fast: $(READY) ## The tests that take no time to speak of, on all cores
-	$(QUICKLY) "not slow and not heavy"
-
 weigh: $(READY) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh
 
-check: $(READY) ## Format, lint, types, and who imports whom
-	ruff format --check
-	ruff check
-	mypy
-	lint-imports
-
 mutants: $(READY) ## Put small faults into the code, drawn anew, one at a time: does a test notice? [ROOM= COUNT= SEED=]
 	@OMP_NUM_THREADS=1 python -m tests.mutation $(if $(ROOM),--room $(ROOM)) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
-
-fix: $(READY) ## Format, and mend what the linter can mend
-	ruff format
-	ruff check --fix
-
-mlflow: $(READY) ## Show all runs with their scores in a browser [PORT=]
-	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
-
-champion: $(READY) ## Show every model that was exported, and which one is to be served
-	python -m stages.registry show
-
-rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
-	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
-
-serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE SHADOW=DIR]
-	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
-	  $(if $(MEMORY),--memory $(MEMORY)) $(if $(SHADOW),--shadow $(SHADOW))
 
 bench: $(READY) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
@@ -189,10 +212,15 @@ gpu-check: $(READY) ## Laws, resume and speed on a GPU, in some ten minutes [REC
 	python -m benchmarks.gpu $(if $(RECORD),--record)
 	pytest tests/laws/test_device_laws.py
 
-clean: ## Forget checkpoints; journals, models and DVC's cache stay
-	rm -rf checkpoints
+lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
+	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
+	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
+	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
+	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
+	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra onnx --extra serve -o requirements/serve.txt
+	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
+	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
 
-uninstall: ## Delete what was made here: .venv, models, journals, servers, all that git ignores; it asks first [YES=1]
-	@git clean -d -X --dry-run
-	@test "$(YES)" = 1 || { printf 'Delete all of these? [y/N] ' && read -r answer && test "$$answer" = y; }
-	@git clean -d -X --force --quiet
+audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
+	@uv tool run --quiet pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
+	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }

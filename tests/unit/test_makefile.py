@@ -79,3 +79,22 @@ def test_a_flow_is_told_who_trains(given, passed):
     lines = make(PROJECT, "--dry-run", "--no-print-directory", "flow", *given).stdout.splitlines()
 
     assert f"python -m flows.train{passed}" in [" ".join(line.split()) for line in lines]
+
+
+def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
+    menu = make(clone).stdout
+    titles = [text.splitlines()[0] for text in menu.split("\n\n")[1:]]
+    named = [line for line in (PROJECT / "Makefile").read_text().splitlines() if ": ## " in line]
+    listed = [line.split()[1] for line in menu.splitlines() if line.startswith("  make ")]
+
+    assert max(map(len, menu.splitlines())) <= 80
+    assert titles and not any(title.startswith(" ") for title in titles)
+    assert {line.split(":")[0] for line in named} <= {*listed}
+    assert "[DATA= MODEL= TRAIN= START= TIME= SET=]" in menu  # words in the order of the Makefile
+
+
+def test_the_menu_begins_with_what_a_newcomer_wants(clone):
+    first, _, rest = make(clone).stdout.partition("\n  make setup")
+
+    assert "  make repro " in first
+    assert rest.index("make audit") > rest.index("make serve")
