@@ -88,7 +88,8 @@ def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
     listed = [line.split()[1] for line in menu.splitlines() if line.startswith("  make ")]
 
     assert max(map(len, menu.splitlines())) <= 80
-    assert titles and not any(title.startswith(" ") for title in titles)
+    assert titles
+    assert not any(title.startswith(" ") for title in titles)
     assert {line.split(":")[0] for line in named} <= {*listed}
     assert "[DATA= MODEL= TRAIN= START= TIME= SET=]" in menu  # words in the order of the Makefile
 
