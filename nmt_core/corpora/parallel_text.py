@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -210,11 +210,19 @@ def _cut(
             columns.append(cut(_unpacked(plain, scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
+        for path, spans in zip(paths, columns, strict=True):
+            _refuse_utf16(path, spans)  # half a line end counts as one more line
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
             f"line N of one must translate line N of the other"
         )
     return (PairRows(spans, paths, place) for spans in zip(*columns, strict=True))
+
+
+def _refuse_utf16(path: Path, spans: Sequence[LineSpan]) -> None:
+    first = next(_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
+    if first and looks_like_utf16(first):
+        raise CorpusError(f"{path} {UTF16}")
 
 
 def _write_rows(units: PairedUnits, scratch: Path) -> Path:
@@ -304,7 +312,8 @@ def _decode(
             path,
             line=number + place.before,
             noun=place.noun,
-            remedy="convert it to UTF-8, or set on_bad_line to drop",
+            remedy="convert it to UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW, or set "
+            "on_bad_line to drop",
         )
     except CorpusError as error:
         raise _BadLineError("invalid_utf8", str(error)) from None

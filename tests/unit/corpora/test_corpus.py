@@ -159,11 +159,19 @@ def test_a_bad_line_is_dropped_with_its_translation(text, problem, swapped):
 
 
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_told(text, code):
-    """With a mark or without: no line of it is what it looks like."""
-    told = refusal(text("ja, ja\n".encode(code), b"yes\n" if code == "utf-16-be" else b"yes\n\n"))
+@pytest.mark.parametrize("lines", [b"yes\n", b"yes\n\n"])
+def test_utf_16_is_told(text, code, lines):
+    """With a mark or without, however many lines it seems to have: none is what it looks like."""
+    told = refusal(text("ja, ja\n".encode(code), lines))
 
     assert told.startswith("a.de is not UTF-8, but looks like UTF-16")
+
+
+def test_text_of_windows_is_told_with_what_converts_it(text):
+    told = refusal(text("süß\n".encode("cp1252"), b"sweet\n"))
+
+    assert "line 1 of a.de is not UTF-8" in told
+    assert "iconv -f WINDOWS-1252 -t UTF-8" in told
 
 
 @given(
