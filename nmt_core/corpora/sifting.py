@@ -5,8 +5,9 @@ depends on nothing but its text and its settings, so it can be kept, whatever ot
 are. Validation and test keep every line as the corpus has it; only train is filtered.
 """
 
+import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
@@ -28,14 +29,19 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
-from nmt_core.corpora.screening.findings import inspect_sample, refuse_findings
+from nmt_core.corpora.screening.findings import (
+    describe_strays,
+    inspect_sample,
+    refuse_findings,
+)
 from nmt_core.corpora.screening.looking import (
     MOST_TRUSTED,
+    WHOLLY_WRONG,
     look_at_corpus,
     read_sample,
 )
 from nmt_core.corpora.screening.screen import Screen
-from nmt_core.corpora.screening.settings import ScreenConfig
+from nmt_core.corpora.screening.settings import FindingKind, ScreenConfig
 from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
 from nmt_core.corpora.sessions import (
     NOT_HELD_OUT,
@@ -46,6 +52,8 @@ from nmt_core.corpora.sessions import (
 )
 from nmt_core.corpora.splitting import SPLITS, SessionSplit, Split, SplitConfig, split_of
 from nmt_core.corpora.staging import ASIDE, AsidePairs, PairWriter, StagedPairs
+
+LOGGER = logging.getLogger(__name__)
 
 Home = Split | Literal["aside"]
 
@@ -273,6 +281,7 @@ def learn_screen_of(
     accepted = look.accepted if look else ()
     if config is None:
         refuse_findings(name, inspect_sample(pairs, rules.languages), accepted)
+        _tell_strays(name, pairs, rules.languages, accepted)
         return None
     looked = look_at_corpus(pairs, trusted, rules.languages, config, accepted)
     refuse_findings(name, looked.findings, accepted)
@@ -280,6 +289,25 @@ def learn_screen_of(
         return None
     looked.screen.save(folder)
     return folder
+
+
+def _tell_strays(
+    name: str,
+    pairs: Sequence[Pair],
+    languages: tuple[str, ...],
+    accepted: Collection[FindingKind],
+) -> None:
+    """Warn of lines in another language, which nothing takes where there is no screen."""
+    if WHOLLY_WRONG & {*accepted}:
+        return
+    if told := describe_strays(pairs, languages):
+        LOGGER.warning(
+            "the corpus %s: %s; they are learnt, too: make clean-report shows what filters would "
+            "take, and download.corpora.%s.filter.screen={} uses them",
+            name,
+            told,
+            name,
+        )
 
 
 def _make_jobs(

@@ -37,10 +37,15 @@ TELLING = 50
 """Lines that must tell anything, or nothing is said."""
 
 SOME = 0.01
-"""Share of pairs with entities of HTML from which they are no accident."""
+"""Share of pairs with entities of HTML, or in another language, from which they are no accident.
+
+In sound text, short sentences and names included, it is below 0.001."""
 
 FEW = 10
-"""Pairs with entities that are an accident, whatever their share."""
+"""Pairs with entities, or in another language, that are an accident, whatever their share."""
+
+READ_FOR_STRAYS = 2000
+"""Pairs in which others of another language are looked for."""
 
 OFFSETS = (-3, -2, -1, 1, 2, 3)
 """Lines by which one side may be late."""
@@ -121,6 +126,28 @@ def inspect_sample(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> li
     for side, lines in zip(names, sides, strict=True):
         findings += _check_writing(pairs, lines, side)
     return findings
+
+
+def describe_strays(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> str | None:
+    """Return a sentence on lines in another language than the rest, None if there are hardly any.
+
+    Args:
+        pairs: a sample of a corpus of which nothing is wrong as a whole.
+        languages: codes of source and target, or of text of one language alone.
+
+    Raises:
+        CorpusError: if py3langid is missing.
+    """
+    names = SIDES if len(languages) > 1 else ALONE
+    pairs = [pair[: len(names)] for pair in pairs[:: max(1, len(pairs) // READ_FOR_STRAYS)]]
+    scorer, told = LanguageScorer(), []
+    for at, (name, code) in enumerate(zip(names, languages, strict=True)):
+        doubt = scorer.measure_doubt([pair[at] for pair in pairs], code)
+        off = np.isfinite(doubt) & (doubt > PLAINLY_WRONG["language"])
+        if off.sum() >= max(FEW, SOME * len(pairs)):
+            share = f"{off.sum() / len(pairs):.0%} of the {name} is not {code}"
+            told.append(str(show_finding("noise", share, pairs, np.flatnonzero(off).tolist())))
+    return " and ".join(told) or None
 
 
 def refuse_findings(

@@ -9,7 +9,12 @@ import pytest
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening import findings
-from nmt_core.corpora.screening.findings import Finding, inspect_sample, refuse_findings
+from nmt_core.corpora.screening.findings import (
+    Finding,
+    describe_strays,
+    inspect_sample,
+    refuse_findings,
+)
 from tests.support.demo import draw_corpus
 
 
@@ -158,3 +163,20 @@ def test_a_region_hides_no_fault(codes):
 @pytest.mark.parametrize("code", ["grc", "arz", "sh"])
 def test_a_language_whose_name_nobody_knows_is_looked_at(code):
     assert inspect_sample([Pair(code, "English"), *text()[:9]], (code, "en"))[0].kind == "header"
+
+
+@pytest.mark.parametrize(("swapped", "told"), [(0, False), (9, False), (10, True)])
+def test_lines_that_strayed_into_another_language_are_told(swapped, told):
+    """A few are an accident, and half of the corpus would be a fault of all of it."""
+    pairs = [*text()]
+    for row in range(0, 40 * swapped, 40):
+        pairs[row] = Pair(pairs[row].target, pairs[row].source)
+
+    assert inspect_sample(pairs, ("de", "en")) == []
+    found = describe_strays(pairs, ("de", "en"))
+    if not told:
+        assert found is None
+        return
+    assert re.search(r"2% of the source is not de \(for example '(.+)' beside .+ and 2% of", found)
+    assert f"{pairs[200].source[:40]}" in found
+    assert "of the text is not de" in describe_strays(pairs, ("de",))

@@ -1,6 +1,7 @@
 """A corpus with a screen: looked at, filtered in jobs, and counted with examples."""
 
 import random
+import re
 from functools import cache
 
 import pytest
@@ -193,3 +194,20 @@ def test_the_report_shows_text_of_one_language(params, tmp_path, monkeypatch, ca
     shown = capsys.readouterr().out
     assert "alone: the text is in lower case all through" in " ".join(shown.split())
     assert shown.count("zzzz") == clean_report.SHOWN_CHARACTERS / len("zzzz ")
+
+
+def test_lines_in_another_language_are_told_where_nothing_takes_them(params, tmp_path, caplog):
+    train = [
+        (one, SPOILT if row % 20 == 3 else other) for row, (one, other) in enumerate(text()[0])
+    ]
+    _, lines = run(params(train, None, look={}), tmp_path / "told")
+    assert SPOILT in lines
+    [told] = [record.getMessage() for record in caplog.records if "own" in record.getMessage()]
+    assert re.match(r"the corpus own: 5% of the target is not en \(for example .*Les enfants", told)
+    assert "download.corpora.own.filter.screen={}" in told
+
+    caplog.clear()
+    for quiet in ({"look": {"accepted": ["wrong_language"]}}, {"look": None}):
+        run(params(train, None, **quiet), tmp_path / "quiet")
+    run(params(text()[0], None, look={}), tmp_path / "sound")
+    assert not caplog.records
