@@ -34,9 +34,9 @@ class TextFiles(Config):
     """
 
     source: Path
-    """One sentence a line, or a file that holds both sides: .tsv, .csv, .xlsx, .tmx, .xlf, .xliff,
-    .po, or a .zip of one of these or of two aligned files, as OPUS has them; with one ``*`` all
-    such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
+    """One sentence a line, or a file that holds both sides: .tsv, .csv, .jsonl, .xlsx, .tmx, .xlf,
+    .xliff, .po, or a .zip of one of these or of two aligned files, as OPUS has them; with one ``*``
+    all such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
 
     target: Path | None = None
     """Line N translates line N of ``source``, or, of two .tsv, the line with the same id before its

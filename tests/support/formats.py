@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import io
+import json
 import lzma
 import sys
 import zipfile
@@ -79,6 +80,11 @@ def tsv(pairs, source="de", target="en"):
     return table([(source, target), *pairs], delimiter="\t")
 
 
+def jsonl(pairs, source="de", target="en"):
+    rows = [{"id": 1, "translation": {target: second, source: first}} for first, second in pairs]
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+
+
 def workbook(rows, **options):
     book = openpyxl.Workbook(**options)
     sheet = book.active or book.create_sheet()
@@ -124,6 +130,7 @@ WRITERS = {
     "po": po,
     "csv": csv_,
     "tsv": tsv,
+    "jsonl": jsonl,
     "xlsx": xlsx,
 }
 

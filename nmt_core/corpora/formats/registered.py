@@ -48,6 +48,7 @@ PAIR_FORMATS = Registry(
     {
         "tsv": PairFormat((".tsv",), "nmt_core.corpora.formats.tables:read_tsv"),
         "csv": PairFormat((".csv",), "nmt_core.corpora.formats.tables:read_csv"),
+        "jsonl": PairFormat((".jsonl",), "nmt_core.corpora.formats.json_lines:read_jsonl"),
         "xlsx": PairFormat((".xlsx",), "nmt_core.corpora.formats.spreadsheets:read_xlsx"),
         "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.tmx:read_tmx"),
         "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.xliff:read_xliff"),

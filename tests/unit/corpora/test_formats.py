@@ -113,7 +113,7 @@ def test_sides_are_found_by_their_languages(read, suffix):
     assert PAIRS == read(f"a.{suffix}", WRITERS[suffix](PAIRS, "DE", "en-GB"))
 
 
-@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "po", "csv"])
+@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "po", "csv", "jsonl"])
 def test_a_file_without_our_languages_is_refused_with_those_that_it_has(refusal, suffix):
     told = refusal(f"a.{suffix}", WRITERS[suffix](PAIRS, "it", "fr"))
 
@@ -291,7 +291,23 @@ def test_wrong_quotes_are_named(refusal, content):
     assert refusal("a.csv", content).startswith("a.csv row 2 (line ")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "po"])
+def test_objects_of_json_hold_the_sides_or_name_what_does(read, refusal):
+    """A unit may lack a side, and a line may be blank, which are counted as everywhere."""
+    lines = (
+        '{"English": "Yes.", "src": "Ja.", "n": 7}\n\n{"src": "Nein."}\n{"src": "J", "English": 1}'
+    )
+    assert read("a.jsonl", b"\xef\xbb\xbf" + lines.encode()) == [("Ja.", "Yes.")]
+    assert "a.jsonl line 2 is empty" in refusal("a.jsonl", lines.encode(), drop=())
+    assert read("a.jsonl", b"\n") == []
+
+
+@pytest.mark.parametrize("line", ['[{"de": "a"}]', "7", '{"de": "a"', "[" * 99_999, "9" * 5000])
+def test_a_line_that_is_no_object_is_named(refusal, line):
+    told = refusal("a.jsonl", f'{{"de": "a", "en": "b"}}\n{line}'.encode())
+    assert told.startswith("a.jsonl line 2 is no object of JSON; ")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "po"])
 def test_utf_16_is_told(refusal, suffix):
     assert "looks like UTF-16" in refusal(f"a.{suffix}", "de,en\nja,yes\n".encode("utf-16"))
 
@@ -416,10 +432,10 @@ def test_a_truncated_archive_is_damaged(refusal, suffix, cut):
     assert "a.zip is damaged" in refusal("a.zip", content[: int(cut * len(content))])
 
 
-@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "xlsx"])
+@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "xlsx", "jsonl"])
 def test_a_truncated_file_is_told(refusal, suffix):
     content = WRITERS[suffix](PAIRS * 50)
-    assert f"a.{suffix} " in refusal(f"a.{suffix}", content[: len(content) // 2])
+    assert f"a.{suffix} " in refusal(f"a.{suffix}", content[: len(content) // 3])
 
 
 @pytest.mark.parametrize("ending", [*COMPRESSORS, ".zip"])
