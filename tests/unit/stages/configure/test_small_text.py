@@ -1,11 +1,15 @@
 """A small corpus gets a test set that says something, and no more subwords than it can teach."""
 
+from collections import Counter
+
 import pytest
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.corpora.splitting import PER
+from nmt_core.corpora.splitting import PER, split_of
+from nmt_core.translation.fitting import FEWEST
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
+from stages.reporting.verdict import FEWEST_SENTENCES
 from tests.support.projects import PROJECT
 
 FILES = [
@@ -32,16 +36,33 @@ def compose(project):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "tests"),
-    [(100, 25), (800, 200), (6_000, 300), (29_000, 1000), (200_000, 1000), (1_000_000, 1000)],
+    ("pairs", "validations", "tests"),
+    [
+        (100, 12.5, 25),
+        (800, 100, 200),
+        (4_000, 230, 230),
+        (6_000, 230, 300),
+        (29_000, 500, 1000),
+        (200_000, 500, 1000),
+        (1_000_000, 1000, 1000),
+    ],
 )
-def test_about_as_many_are_set_aside_as_a_test_needs(compose, pairs, tests):
+def test_about_as_many_are_set_aside_as_a_test_needs(compose, pairs, validations, tests):
     found, _ = compose(pairs)
     split = found["download"].split
 
     assert split.test_per_10000 * pairs / PER == pytest.approx(tests, rel=0.02)
-    if pairs < 1_000_000:
-        assert split.validation_per_10000 == pytest.approx(split.test_per_10000 / 2, abs=0.1)
+    assert split.validation_per_10000 * pairs / PER == pytest.approx(validations, rel=0.02)
+
+
+@pytest.mark.parametrize("pairs", [2_000, 4_000, 6_000])
+def test_what_is_drawn_suffices_for_a_verdict_and_a_confidence(compose, pairs):
+    """A hash draws fewer than are expected, as often as more."""
+    split = compose(pairs)[0]["download"].split
+    drawn = Counter(split_of(f"line {number}", split) for number in range(pairs))
+
+    assert drawn["test"] >= FEWEST_SENTENCES
+    assert drawn["validation"] >= FEWEST
 
 
 @pytest.mark.parametrize(
