@@ -42,6 +42,10 @@ FEWEST_OF_SLICE = 30
 """Sentences of a slice of which anything is said."""
 
 
+NAMED_ANEW = "what is not named again goes back to its default, DATA to the demo"
+"""Of choices of groups, which would take another text otherwise."""
+
+
 class Remark(Config):
     """Something that speaks against a model, and what to do about it."""
 
@@ -123,8 +127,8 @@ def _judge_quality(
                 f"{good_chrf:g}), fewer than the {good_share:.0%} of evaluate.good_share."
             ),
             advice=(
-                "Train longer (TRAIN=full), on more text, or let both be chosen: make repro "
-                "MODEL=auto TRAIN=auto."
+                f"Train longer or on more text. For the best model of an hour, add MODEL=auto "
+                f"TRAIN=auto TIME=1h to the make repro of this run; {NAMED_ANEW}."
             ),
             blocks=True,
         )
@@ -231,7 +235,10 @@ def _judge_curve(history: Sequence[Mapping[str, Any]]) -> Iterator[Remark]:
                 f"The validation loss was still falling when training ended: from "
                 f"{min(losses[:-1]):.3f} to {losses[-1]:.3f} at the last validation."
             ),
-            advice=("Train longer: raise train.budget, or take TRAIN=standard or TRAIN=full."),
+            advice=(
+                "Train longer: raise train.budget by SET, which alone keeps all other settings, "
+                f"or add TRAIN=full to the make repro of this run; {NAMED_ANEW}."
+            ),
             blocks=False,
         )
 

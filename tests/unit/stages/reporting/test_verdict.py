@@ -128,3 +128,13 @@ def test_of_an_error_rate_the_higher_is_the_worse(monkeypatch):
     assert remarks(FINE | {"slices": sliced("numbers", 30, 32.0, 40.0)}) == ()
     [remark] = remarks(FINE | {"slices": sliced("numbers", 30, 33.0, 40.0)})
     assert "The slice numbers" in remark.what
+
+
+def test_who_takes_the_advice_trains_on_the_same_text():
+    """A choice of MODEL or TRAIN composes all settings anew, and DATA is the demo then."""
+    falling = {"history": [{"validation_loss": one} for one in (4.0, 3.0)], "good": 0}
+
+    advised = [remark.advice for remark in judge(FINE, **falling).remarks]
+    chosen = [advice for advice in advised if "MODEL=" in advice or "TRAIN=" in advice]
+    assert len(chosen) == 2
+    assert all(" to the make repro of this run; what is not named again" in one for one in chosen)
