@@ -45,7 +45,8 @@ def compose_settings(
     Args:
         arguments: ``group=name``, ``section.key=value`` and ``time=2h``, a budget of seconds.
         conf: the groups.
-        say: takes the choices of ``model=auto``, ``train=auto`` and for small texts, with reasons.
+        say: takes the choices of ``model=auto``, ``train=auto`` and for small texts, with reasons,
+            and which text is no longer that of params.yaml.
 
     Raises:
         ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
@@ -74,7 +75,34 @@ def compose_settings(
         values = apply_changes(values, fitting)
         if message:
             say(message)
+        if not any(choice.startswith("data=") for choice in choices):
+            tell_lost_text(values, say)
     return values
+
+
+def tell_lost_text(values: Mapping[str, Any], say: Callable[[str], object]) -> None:
+    """Say which corpora of params.yaml are none of these settings, which name no ``data=``.
+
+    Args:
+        values: all settings, composed anew.
+        say: takes the sentence.
+    """
+    try:
+        before = read(paths.PARAMS)
+    except NmtError:  # there is none yet, or one that nobody can read
+        return
+    old, new = (_list_corpora(some) for some in (before, values))
+    if lost := [name for name in old if name not in new]:
+        say(
+            f"without DATA the text is that of {', '.join(new)} now, and no longer "
+            f"{', '.join(lost)}; to stay with it, name it again: DATA and its SET beside the rest"
+        )
+
+
+def _list_corpora(values: Mapping[str, Any]) -> list[str]:
+    download = values.get("download")
+    corpora = download.get("corpora") if isinstance(download, dict) else None
+    return list(corpora) if isinstance(corpora, dict) else []
 
 
 def expand_time(given: str) -> list[str]:

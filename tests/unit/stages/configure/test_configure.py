@@ -267,6 +267,23 @@ def test_a_group_composes_everything_anew(project, monkeypatch):
     assert dumped(sections("train=full")) == run(monkeypatch, "train=full")
 
 
+def test_who_names_no_text_is_told_that_it_is_the_demo_again(project, monkeypatch, capsys):
+    """DATA is a group like others: what is not named goes back to its default."""
+    files = [f"download.corpora.files.{split}.source=text/{split}.de" for split in paths.SPLITS]
+    files += [f"download.corpora.files.{split}.target=text/{split}.en" for split in paths.SPLITS]
+    run(monkeypatch, "data=files", *files)
+    run(monkeypatch, "train.seed=7")
+    run(monkeypatch, "data=files", *files, "train=full")
+    assert "DATA" not in capsys.readouterr().err
+
+    run(monkeypatch, "train=full")
+    told = "without DATA the text is that of demo now, and no longer files; "
+    assert capsys.readouterr().err.count(told) == 1
+    run(monkeypatch, "train=full")
+    run(monkeypatch, "data=demo")
+    assert "DATA" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
