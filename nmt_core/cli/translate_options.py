@@ -1,6 +1,6 @@
 """Options of ``nmt translate``: the search, prefixes, and lines or documents."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -248,6 +248,10 @@ class Beginnings:
             raise CorpusError(f"{self.file} has more lines than the input; it needs as many")
 
 
+NO_LINES = (".pdf", ".doc", ".rtf", ".ppt", ".xls", ".csv", ".tsv", ".tmx")
+"""Endings of files that are translated by no name of theirs, and that no line has as one word."""
+
+
 def is_document(argument: str) -> bool:
     """Tell whether an argument is the name of a document: one word with the ending of a format."""
     if len(argument.split()) != 1 and not is_file(argument):
@@ -286,6 +290,7 @@ def wants_documents(
     named = [argument for argument in arguments if is_document(argument)]
     if kind:
         named += [file for file in files if file not in named]
+    _refuse_missing(argument for argument in arguments if argument not in files)
     if unknown := [file for file in files if file not in named]:
         raise ConfigError(
             f"{unknown[0]} is a file with an ending that says no format, which would be one of "
@@ -307,3 +312,12 @@ def wants_documents(
         if value:
             raise ConfigError(f"{option} is for lines, not for documents; leave it out")
     return True
+
+
+def _refuse_missing(arguments: Iterable[str]) -> None:
+    for argument in arguments:
+        if len(argument.split()) == 1 and argument.lower().endswith(NO_LINES):
+            raise ConfigError(
+                f"{argument} is no file; give the name of one that is there, in a format of "
+                f"{' '.join(list_suffixes())}, or a line of several words"
+            )

@@ -127,6 +127,10 @@ def test_a_file_whose_ending_says_no_format_is_no_line(bundle, tmp_path):
     ("arguments", "message"),
     [
         (["none.docx"], "none.docx is no file"),
+        (
+            ["none.pdf"],
+            "none.pdf is no file; give the name of one that is there, in a format of .t",
+        ),
         (["letter.docx", "Ein Haus"], "letter.docx is a file, and 'Ein Haus' a line"),
         (["--paragraphs", "Ein Haus"], "'Ein Haus' is a line, and --paragraphs"),
         (["--n-best", "2", "a.txt"], "--n-best is for lines"),
