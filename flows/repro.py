@@ -23,10 +23,17 @@ from stages.runtime.turns import take_turn
 
 WITHOUT_ADVICE = """
 import logging, runpy, sys
+from dvc.ui import ui
 logging.getLogger("dvc.repo.scm_context").setLevel(logging.WARNING)
+write = ui.write
+def write_all_else(*said, **how):
+    if not str(*said[:1]).startswith("Use `dvc push` to send"):
+        write(*said, **how)
+ui.write = write_all_else
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
-"""Runs a module as ``python -m`` does, dvc without its advice to commit dvc.lock after each run."""
+"""Runs a module as ``python -m`` does, dvc without its advice to commit dvc.lock and to push
+after each run."""
 
 
 def say(sentence: str) -> None:

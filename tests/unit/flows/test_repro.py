@@ -71,7 +71,7 @@ def end(process):
     return process.returncode, lines
 
 
-def test_dvc_itself_tells_of_stages_but_gives_no_advice_to_commit(tmp_path):
+def test_dvc_itself_tells_of_stages_but_gives_no_advice_to_commit_or_push(tmp_path):
     (tmp_path / "dvc.yaml").write_text(
         "stages: {train: {cmd: echo trained > model, outs: [model]}}"
     )
@@ -94,6 +94,7 @@ def test_dvc_itself_tells_of_stages_but_gives_no_advice_to_commit(tmp_path):
     assert "Running stage 'train'" in done.stdout
     assert "git add" not in done.stdout
     assert "autostage" not in done.stdout
+    assert "dvc push" not in done.stdout  # there may be no remote
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
