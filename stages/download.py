@@ -73,6 +73,10 @@ NOTICES = {
         "pairs with entities of HTML, such as &quot;: {:,}; a model learns to write them; replace "
         "them in the text, as html.unescape of Python does"
     ),
+    "mojibake": (
+        "pairs with UTF-8 that was read as Windows-1252, such as Ã¼ for ü: {:,}; a model learns to "
+        "write it; mend the text, as ftfy.fix_text of Python does"
+    ),
     "unknown_date": "pairs of an unknown date, which are all learnt from: {:,}",
     "unknown_speaker": "pairs of an unknown speaker, which are all learnt from: {:,}",
 }

@@ -1,5 +1,7 @@
 """Decode UTF-8, and name the place of wrong bytes."""
 
+import re
+
 from nmt_core.base.errors import CorpusError, NmtError
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -7,6 +9,16 @@ BYTE_ORDER_MARK = "\ufeff"
 
 UTF16 = "is not UTF-8, but looks like UTF-16; convert it by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 """Said of a file."""
+
+_TWICE = re.compile(
+    "[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
+)
+"""A byte that begins a character in UTF-8 and one that goes on with it, as Windows' characters."""
+
+_UNLIKELY = re.compile("[\u0700-\u08ff\u2500-\U0010ffff]")
+"""Characters that tell nothing where there are few: "ß–" is one of N'Ko, "é…»" one of Chinese."""
+
+_FEW = 3
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -49,3 +61,21 @@ def looks_like_utf16(data: bytes) -> bool:
     """Tell whether the first line of a file begins with a mark of UTF-16, or is half NUL."""
     first = data.partition(b"\n")[0]
     return first.startswith(_UTF16_MARKS) or 2 * first.count(0) >= max(2, len(first) - 1)
+
+
+def is_mojibake(text: str) -> bool:
+    """Tell whether a text is UTF-8 that was read as Windows-1252, such as ``fÃ¼r`` for ``für``."""
+    if text.isascii() or not _TWICE.search(text):
+        return False
+    try:
+        once = b"".join(map(_encode_windows, text)).decode()
+    except UnicodeError:
+        return False
+    return not _UNLIKELY.search(once) or sum(not sign.isascii() for sign in once) >= _FEW
+
+
+def _encode_windows(character: str) -> bytes:
+    try:
+        return character.encode("cp1252")
+    except UnicodeEncodeError:  # of bytes that stand for nothing there
+        return character.encode("latin-1")

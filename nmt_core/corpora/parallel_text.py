@@ -28,7 +28,7 @@ from nmt_core.base.raw_lines import (
     open_raw,
     require_regular_file,
 )
-from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
+from nmt_core.base.utf8 import UTF16, decode_utf8, is_mojibake, looks_like_utf16
 from nmt_core.corpora.formats.chapters import is_markup
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
@@ -97,8 +97,8 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, which are no pairs, and pairs with entities of HTML or of an unknown date or
-    speaker, which stay."""
+    """Header rows, which are no pairs, and pairs with entities of HTML, decoded wrongly, or of an
+    unknown date or speaker, which stay."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -166,6 +166,8 @@ def read_pairs(
         else:
             if any("&" in side and ENTITY.search(side) for side in pair):
                 reading.noticed["html_entities"] += 1
+            if any(map(is_mojibake, pair)):
+                reading.noticed["mojibake"] += 1
             yield number, pair
 
 

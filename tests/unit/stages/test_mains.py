@@ -1,6 +1,7 @@
 """What each stage hands on: to its files, to the tracker, and to the stage after it."""
 
 import csv
+import re
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -580,3 +581,11 @@ def test_numbered_pairs_are_counted_by_corpus_and_by_what_was_left_out(monkeypat
     blocks = [*shard.read_numbered(iter(done), left_out, kept)]
     assert blocks == [("p1", shard.NUMBERED), ("p2", shard.NUMBERED)]
     assert (left_out, kept) == (Counter(empty=3, long=1), [2, 7, 0])
+
+
+def test_whatever_is_noticed_of_a_text_can_be_told():
+    code = [path.read_text() for path in (PROJECT / "nmt_core/corpora").rglob("*.py")]
+    noticed = {name for text in code for name in re.findall(r'noticed\["(\w+)"\]', text)}
+
+    assert noticed | {"unknown_date", "unknown_speaker"} == download.NOTICES.keys()
+    assert all("1,234" in told.format(1234) for told in download.NOTICES.values())
