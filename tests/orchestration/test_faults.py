@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pytest
 from mlflow import MlflowClient
 
-from tests.support.processes import wait_for
+from tests.support.processes import read_command, wait_for
 from tests.support.projects import LOG_EVERY, Untracked
 
 STEPS, VALIDATE_EVERY = 700, 100
@@ -81,7 +81,7 @@ class Training:
         """Return the seconds until no process is left."""
         began = time.monotonic()
         assert wait_for(lambda: not self.clone.processes(), seconds=seconds), [
-            process.cmdline() for process in self.clone.processes()
+            *map(read_command, self.clone.processes())
         ]
         return time.monotonic() - began
 
@@ -90,7 +90,7 @@ class Training:
         began = time.monotonic()
 
         def left():
-            commands = [" ".join(process.cmdline()) for process in self.clone.processes()]
+            commands = map(read_command, self.clone.processes())
             return [c for c in commands if "stages." in c or "dvc" in c]
 
         assert wait_for(lambda: not left(), seconds=seconds), left()

@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 
 from nmt_core.base import files
 from tests.support.fleet import login
-from tests.support.processes import at_work_in, marked, wait_for
+from tests.support.processes import at_work_in, marked, read_command, wait_for
 from tests.support.projects import a_users_environment
 
 # PostgreSQL, a store, Prefect and MLflow, as the fixture starts them
@@ -118,7 +118,7 @@ def test_the_store_refuses_who_has_no_key(topology):
 
 
 def test_no_secret_is_seen_in_a_command_or_in_a_log(topology, secrets, folder):
-    commands = [" ".join(process.cmdline()) for process in at_work_in(folder)]
+    commands = [*map(read_command, at_work_in(folder))]
     logs = [path.read_text() for path in folder.glob("*.log*")]
 
     assert len(commands) > 8

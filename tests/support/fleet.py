@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from tests.support.processes import marked
+from tests.support.processes import marked, read_command
 from tests.support.projects import Copy, begin
 from tests.support.served import lasting_client
 
@@ -43,7 +43,7 @@ class Clone(Copy):
 
     def process(self, *words):
         """Return the process whose command has these words."""
-        [found] = [p for p in self.processes() if all(w in " ".join(p.cmdline()) for w in words)]
+        [found] = [p for p in self.processes() if all(w in read_command(p) for w in words)]
         return found
 
     def remote(self, url):

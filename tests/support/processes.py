@@ -34,6 +34,14 @@ def run_python(code, **environment):
     ).stdout
 
 
+def read_command(process):
+    """Return the command of a process; nothing of one that has ended meanwhile."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
+
+
 def at_work_in(folder):
     """Return the processes whose working directory is in a folder; those of servers are."""
     found = []
