@@ -6,9 +6,10 @@ with a header, quote as RFC 4180 says.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, count, islice
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
@@ -26,7 +27,23 @@ SIDES = 2
 ROLES = (("source", "src", "source text"), ("target", "trg", "tgt", "target text", "translation"))
 """Words for the columns of the two sides, beside the names of their languages."""
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = ("\t", ";", ",")
+"""Of two that cut as well, the first: sentences hold commas."""
+
+COMPARED_ROWS = 100
+"""First rows of a .csv that tell its delimiter."""
+
+_HINT = re.compile("sep=(.)\r?\n")
+"""First line by which a .csv tells Excel its delimiter."""
+
+_JOINED = re.compile(r"\w+[_.-](\w+)")
+"""A heading such as text_de."""
+
+_NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
+"""A heading such as de_id, of a column about the text of another, which is no region of a code."""
+
+_EXPLAINED = re.compile(r"([^()]*?)\s*\(([^()]+)\)")
+"""A heading such as Source (de) or German (Austria)."""
 
 
 def read_tsv(path: Path, languages: Languages) -> PairedUnits:
@@ -39,15 +56,49 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
 
 def read_csv(path: Path, languages: Languages) -> PairedUnits:
     """Read a .csv, whose cells stand between commas, semicolons or tabs."""
-    first = next(_read_lines(path), "")
-    fit = [each for each in DELIMITERS if find_columns(_cut(first, each), languages) is not None]
-    pairs = [each for each in DELIMITERS if len(_cut(first, each)) == SIDES]
-    most = max(DELIMITERS, key=first.count)
-    return read_table(partial(_parse, path, [*fit, *pairs, most][0]), path, languages)
+    line = next(_read_lines(path), "")
+    if hint := _HINT.fullmatch(line):
+        rows = partial(_parse, path, hint[1], hints=1)
+        return read_table(rows, path, languages, before=1)
+    rows = partial(_parse, path, _find_delimiter(path, line, languages))
+    return read_table(rows, path, languages)
+
+
+def _find_delimiter(path: Path, line: str, languages: Languages) -> str:
+    """Return the delimiter by which the first row is a header, or else as wide as most others.
+
+    A single row may hold another one in its text, as in ``Ja, gut;Yes``.
+
+    Args:
+        path: of the table.
+        line: its first, which tells where rows do not.
+        languages: of source and target.
+    """
+    first = {each: [*_read_first_rows(path, each)] for each in DELIMITERS}
+    for each in DELIMITERS:
+        if first[each] and find_columns(first[each][0], languages) is not None:
+            return each
+    alike = {
+        each: sum(len(row) == len(rows[0]) > 1 for row in rows) for each, rows in first.items()
+    }
+    return max(DELIMITERS, key=alike.__getitem__ if any(alike.values()) else line.count)
+
+
+def _read_first_rows(path: Path, delimiter: str) -> Iterator[list[str]]:
+    """Yield the first rows of a table, up to one that is none by this delimiter."""
+    rows = csv.reader(_read_lines(path), delimiter=delimiter, strict=True)
+    try:
+        yield from islice(rows, COMPARED_ROWS)
+    except csv.Error:  # said when the table is read
+        return
 
 
 def read_table(
-    read_rows: Callable[[], Iterator[Sequence[str]]], path: Path, languages: Languages
+    read_rows: Callable[[], Iterator[Sequence[str]]],
+    path: Path,
+    languages: Languages,
+    *,
+    before: int = 0,
 ) -> PairedUnits:
     """Take the columns of source and target out of a table.
 
@@ -55,18 +106,21 @@ def read_table(
         read_rows: reads rows of cells, a header first or, if there are two columns, none.
         path: of their file.
         languages: of source and target.
+        before: lines of the file before these rows.
 
     Raises:
         CorpusError: if nothing says which columns are meant.
     """
     rows = read_rows()
-    header = next(rows, ("", ""))
+    header = next(rows, None)
+    if header is None:
+        return PairedUnits(iter(()), RowPlace("row"))
     if len(header) > MOST_COLUMNS:
         raise CorpusError(f"{path} row 1 has more than {MOST_COLUMNS:,} columns; keep two of them")
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
-        place = RowPlace("row", 1, len(header))
+        place = RowPlace("row", before + 1, len(header))
         return PairedUnits(picked, place, metadata=partial(_read_metadata, read_rows))
     if len(header) != SIDES:
         cells = ", ".join(repr(cell[:20]) for cell in header[:10])
@@ -75,34 +129,70 @@ def read_table(
             f"{cells}; name them {' and '.join(languages.codes)}, or keep those two alone"
         )
     return PairedUnits(
-        (_pick(row, (0, 1), SIDES) for row in chain([header], rows)), RowPlace("row")
+        (_pick(row, (0, 1), SIDES) for row in chain([header], rows)), RowPlace("row", before)
     )
 
 
 def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int] | None:
-    """Return the columns of source and target that a header names, or None if it is none."""
+    """Return the columns of source and target that a header names, or None if it is none.
+
+    Both by the names of their languages, else by codes, by words for the sides, or by longer
+    headings that hold one of these; else each in its own way.
+    """
     cells = [cell.strip(f"{BYTE_ORDER_MARK} \r\n\"'").casefold() for cell in header]
-    found = [
-        _find_column(cells, code, roles) for code, roles in zip(languages.codes, ROLES, strict=True)
+    ways = [
+        tuple(find(cells, languages, side) for side in range(SIDES))
+        for find in (_find_name, _find_code, _find_role, _find_longer)
     ]
-    source, target = found
-    return None if source is None or target is None or source == target else (source, target)
-
-
-def _find_column(cells: Sequence[str], code: str, roles: Sequence[str]) -> int | None:
-    """Return the column with a language's name or code, else the one with a word for the side."""
-    names = list_language_names(code)
-    by_name, by_role = (
-        next((index for index, cell in enumerate(cells) if cell in known), None)
-        for known in (names, roles)
+    mixed = tuple(
+        next((way[side] for way in ways if way[side] is not None), None) for side in range(SIDES)
     )
-    found = (by_name, pick_code(cells, code), by_role)
-    return next((index for index in found if index is not None), None)
+    for source, target in (*ways, mixed):
+        if source is not None and target is not None and source != target:
+            return source, target
+    return None
+
+
+def _find_name(cells: Sequence[str], languages: Languages, side: int) -> int | None:
+    names = list_language_names(languages.codes[side], languages.codes)
+    return next((index for index, cell in enumerate(cells) if cell in names), None)
+
+
+def _find_code(cells: Sequence[str], languages: Languages, side: int) -> int | None:
+    of_text = ["" if _NO_TEXT.fullmatch(cell) else cell for cell in cells]
+    return pick_code(of_text, languages.codes[side])
+
+
+def _find_role(cells: Sequence[str], languages: Languages, side: int) -> int | None:
+    del languages
+    return next((index for index, cell in enumerate(cells) if cell in ROLES[side]), None)
+
+
+def _find_longer(cells: Sequence[str], languages: Languages, side: int) -> int | None:
+    """Return the column whose heading has the language or the side in a part of it."""
+    parts = [_list_parts(cell) for cell in cells]
+    for find in (_find_name, _find_code, _find_role):
+        for index, some in enumerate(parts):
+            if find(some, languages, side) is not None:
+                return index
+    return None
+
+
+def _list_parts(cell: str) -> list[str]:
+    if found := _EXPLAINED.fullmatch(cell):
+        return [found[2], found[1]]
+    found = _JOINED.fullmatch(cell)
+    return [found[1]] if found else []
 
 
 @cache
-def list_language_names(code: str) -> frozenset[str]:
-    """Return the names of a language in English and in itself, where babel is installed."""
+def list_language_names(code: str, readers: tuple[str, ...] = ()) -> frozenset[str]:
+    """Return the names of a language where babel is installed: in English, in itself, in others.
+
+    Args:
+        code: of the language.
+        readers: codes of further languages in which it is named, too.
+    """
     try:
         from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - optional
     except ImportError:
@@ -111,7 +201,12 @@ def list_language_names(code: str) -> frozenset[str]:
         locale = Locale.parse(code, sep="-")
     except (ValueError, UnknownLocaleError):  # babel knows some hundred
         return frozenset()
-    names = (locale.get_language_name("en"), locale.get_language_name())
+    names = {locale.get_language_name("en"), locale.get_language_name()}
+    for reader in readers:
+        try:
+            names.add(locale.get_language_name(reader.replace("-", "_")))
+        except (ValueError, UnknownLocaleError):
+            continue
     return frozenset(name.casefold() for name in names if name)
 
 
@@ -134,13 +229,6 @@ def _read_metadata(read_rows: Callable[[], Iterator[Sequence[str]]]) -> Iterator
         yield Metadata(**there)
 
 
-def _cut(line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:  # said when the table is read
-        return []
-
-
 def _read_plain(path: Path) -> Iterator[list[str]]:
     for line in read_raw_lines(path):
         yield (line or b"").decode(errors="surrogateescape").split("\t")
@@ -161,18 +249,31 @@ def _read_lines(path: Path) -> Iterator[str]:
             yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
 
 
-def _parse(path: Path, delimiter: str) -> Iterator[list[str]]:
-    rows = csv.reader(_read_lines(path), delimiter=delimiter, strict=True)
-    number = 0
-    while True:
-        number += 1
+def _parse(path: Path, delimiter: str, *, hints: int = 0) -> Iterator[list[str]]:
+    """Yield rows of cells, those after a number of lines that are none."""
+    rows = csv.reader(islice(_read_lines(path), hints, None), delimiter=delimiter, strict=True)
+    for number in count(hints + 1):
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise CorpusError(
-                f"{path} row {number} (line {rows.line_num}) is no row of a table ({error}); "
-                f"a cell that holds a quote is put into quotes, and each of its quotes doubled"
-            ) from None
+            raise _refuse(path, number, hints + rows.line_num, str(error)) from None
         if row is None:
             return
+        if delimiter == "\t" and _is_several_lines(row):
+            raise _refuse(path, number, hints + rows.line_num, "a quote joins lines that are rows")
         yield row
+
+
+def _is_several_lines(row: Sequence[str]) -> bool:
+    """Tell whether each line of a row of a .tsv is as wide as the row: its quotes are text."""
+    lines = "\t".join(row).split("\n")
+    return len(lines) > 1 and all(
+        len(cells := line.split("\t")) == len(row) and all(cells) for line in lines
+    )
+
+
+def _refuse(path: Path, number: int, line: int, why: str) -> CorpusError:
+    return CorpusError(
+        f"{path} row {number} (line {line}) is no row of a table ({why}); "
+        f"a cell that holds a quote is put into quotes, and each of its quotes doubled"
+    )

@@ -279,7 +279,7 @@ def _score_blocks(words: WordPairs | None, pairs: Sequence[SampleRow], offset: i
 def _check_header(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> list[Finding]:
     first = [side.strip().casefold() for side in pairs[0]] if pairs else []
     headings = [
-        _HEADINGS | list_language_names(code) | {code.casefold(), find_base(code)}
+        _HEADINGS | list_language_names(code, languages) | {code.casefold(), find_base(code)}
         for code in languages
     ]
     if first and all(line in known for line, known in zip(first, headings, strict=True)):
