@@ -242,6 +242,9 @@ def _check_shift(pairs: Sequence[SampleRow]) -> list[Finding]:
         sentence = (
             f"the sides have nothing to do with each other in {len(unrelated)} of {len(scores[0])} "
             f"parts; name two files of which line N of one translates line N of the other"
+            if words
+            else "hardly a word stands in several pairs, so nothing tells whether the sides are "
+            "translations; give other text"
         )
         return [
             show_finding("unrelated", sentence, pairs, [int(block) * BLOCK for block in unrelated])

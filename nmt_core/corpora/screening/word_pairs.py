@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nmt_core.alignment.learning import learn_aligner
 from nmt_core.alignment.settings import AlignerConfig
+from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, Numbers
 from nmt_core.corpora.screening.word_numbers import STEM_LETTERS, cut_stems
 
@@ -95,6 +96,8 @@ class WordPairs:
             _find_frequent(side, total) for side, total in zip(aligner.words, totals, strict=True)
         ]
         words = sorted({word for side in frequent for word in side})
+        if not words:
+            raise CorpusError(f"no word stands in {LEAST_COUNT} pairs; give other text")
         numbers = {word: number for number, word in enumerate(words)}
         renumbered = [
             np.array([numbers[word] if word in own else -1 for word in side], np.int64)

@@ -133,6 +133,13 @@ def test_nothing_is_said_of_sound_text():
     assert inspect_sample([], ("de", "en")) == []
 
 
+def test_text_of_which_no_word_is_repeated_is_told():
+    """Such as numbers alone."""
+    (found,) = inspect_sample([Pair(str(n), str(n)) for n in range(600)], ("de", "en"))
+    assert found.kind == "unrelated"
+    assert found.sentence.startswith("hardly a word stands in several pairs")
+
+
 @pytest.mark.parametrize(("spoilt", "kinds"), [(9, []), (10, ["entities"])])
 def test_a_few_entities_are_an_accident(spoilt, kinds):
     pairs = [*change(text()[:spoilt], lambda line: f"{line} &amp;"), *text()[spoilt:200]]
