@@ -36,6 +36,12 @@ MOST = 0.5
 TELLING = 50
 """Lines that must tell anything, or nothing is said."""
 
+LOOKED_AT = 4000
+"""Lines of a side whose language is told."""
+
+READ_AS_ONE = 5
+"""Lines that are read as one where they may be short."""
+
 SOME = 0.01
 """Share of pairs with entities of HTML, or in another language, from which they are no accident.
 
@@ -180,16 +186,16 @@ def _check_languages(
 ) -> list[Finding]:
     scorer = LanguageScorer()
     wrong: list[tuple[SideName, str, list[int]]] = []
-    part = slice(0, 4000)
     for side, lines, code in zip(names, sides, languages, strict=True):
-        doubt = scorer.measure_doubt(lines[part], code)
+        doubt = scorer.measure_doubt(lines[:LOOKED_AT], code)
         telling, off = np.isfinite(doubt), doubt > PLAINLY_WRONG["language"] / 3
         if telling.sum() >= TELLING and off.sum() > MOST * telling.sum():
             rows = np.flatnonzero(off).tolist()
             scores = scorer.score([lines[row] for row in rows])
             named = find_languages(scores, scorer.codes).most_common(1)[0][0]
             wrong.append((side, named, rows))
-    if [named for _, named, _ in wrong] == [*map(find_base, languages[::-1])]:
+    bases = [*map(find_base, languages)]
+    if len(bases) > 1 and any(_is_swapped(one, sides, bases, scorer) for one in wrong):
         sentence = (
             f"the sides are swapped: the source is {languages[1]}, and the target is "
             f"{languages[0]}; exchange the two files or columns, or the languages"
@@ -198,7 +204,7 @@ def _check_languages(
     return [
         show_finding(
             "wrong_language",
-            _tell_language(side, languages[names.index(side)], named),
+            _tell_language(side, languages[names.index(side)], named, bases),
             pairs,
             rows,
         )
@@ -206,13 +212,37 @@ def _check_languages(
     ]
 
 
-def _tell_language(side: SideName, wanted: str, found: str) -> str:
+def _is_swapped(
+    wrong: tuple[SideName, str, list[int]],
+    sides: Sequence[LineList],
+    bases: Sequence[str],
+    scorer: LanguageScorer,
+) -> bool:
+    """Tell whether a side is in the other's language, and the other side in that of this one.
+
+    The lines of that one may be too short to tell, so some are read as one.
+    """
+    side, named, _ = wrong
+    own = SIDES.index(side)
+    if named != bases[1 - own] or bases[own] not in scorer.codes:
+        return False
+    columns = [scorer.codes.index(code) for code in (bases[own], named)]
+    lines = sides[1 - own][:LOOKED_AT]
+    joined = [" ".join(lines[at : at + READ_AS_ONE]) for at in range(0, len(lines), READ_AS_ONE)]
+    scores = scorer.score(joined)[:, columns]
+    telling = scores[scores.any(axis=1)]
+    return bool((telling[:, 0] > telling[:, 1]).sum() > MOST * len(telling))
+
+
+def _tell_language(side: SideName, wanted: str, found: str, bases: Sequence[str]) -> str:
     if found == NO_LANGUAGE:
         return f"the {side} is {wanted} in few lines, and no language in most; give other text"
-    if side in SIDES:
-        advice = f"name another file or column, or set download.languages.{side}={found}"
-    else:
+    if side not in SIDES:
         advice = "name another file or language"
+    elif found in bases:
+        advice = "name another file or column"
+    else:
+        advice = f"name another file or column, or set download.languages.{side}={found}"
     return f"the {side} is {found} and not {wanted}; {advice}"
 
 

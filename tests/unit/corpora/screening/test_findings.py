@@ -133,6 +133,17 @@ def test_nothing_is_said_of_sound_text():
     assert inspect_sample([], ("de", "en")) == []
 
 
+def test_sides_are_swapped_where_one_is_too_short_to_tell():
+    """Nobody is told to set twice the same language, either."""
+    lines = [pair.source for pair in text()[:200]]
+    pairs = [Pair(("You see it.", "We know this.")[n % 2], line) for n, line in enumerate(lines)]
+    (found,) = inspect_sample(pairs, ("de", "en"))
+    assert found.kind == "swapped"
+    (found,) = inspect_sample([Pair(line, line) for line in lines], ("de", "en"))
+    assert found.kind == "wrong_language"
+    assert "download.languages" not in found.sentence
+
+
 def test_text_of_which_no_word_is_repeated_is_told():
     """Such as numbers alone."""
     (found,) = inspect_sample([Pair(str(n), str(n)) for n in range(600)], ("de", "en"))
