@@ -38,8 +38,8 @@ class FilterConfig(Config):
 
     look: LookConfig | None = None
     """A look at each corpus that comes from files, before it is used: whether it is in the other
-    direction, shifted by lines, in another language, tokenized, in lower case or with entities of
-    HTML all through, or begins with a header; null leaves it out, where ``screen`` does."""
+    direction, shifted by lines, in another language, tokenized, in lower case, with entities of
+    HTML or misread characters, or begins with a header; null leaves it out, if ``screen`` does."""
 
     screen: ScreenConfig | None = None
     """The same look, and filters whose thresholds are learnt from the corpus; null leaves these

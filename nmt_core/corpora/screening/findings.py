@@ -43,12 +43,12 @@ READ_AS_ONE = 5
 """Lines that are read as one where they may be short."""
 
 SOME = 0.01
-"""Share of pairs with entities of HTML, or in another language, from which they are no accident.
+"""Share of pairs with entities of HTML, misread characters or another language that is no accident.
 
-In sound text, short sentences and names included, it is below 0.001."""
+In sound text, short sentences and names included, the last is below 0.001."""
 
 FEW = 10
-"""Pairs with entities, or in another language, that are an accident, whatever their share."""
+"""Such pairs that are none, whatever their share."""
 
 READ_FOR_STRAYS = 2000
 """Pairs in which others of another language are looked for."""
@@ -68,6 +68,28 @@ text shifted by a line it is 0.0 or less."""
 
 SHOWN = 60
 """Characters of an example."""
+
+_CONTINUED = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+"""What Windows-1252 makes of the bytes that go on a character of UTF-8."""
+
+_MISREAD = re.compile(
+    f"[ÂÃ][{_CONTINUED}]|â€[{_CONTINUED}]|(?:[ÐÑ][{_CONTINUED}]){{2}}|(?:[ÎÏ][{_CONTINUED}]){{2}}"
+)
+"""UTF-8 that was read as Windows-1252: Ã¤ for ä, â€™ for ’, ÐŸÑ€ for Пр."""
+
+_SPOILT: Sequence[tuple[FindingKind, re.Pattern[str], str]] = (
+    (
+        "entities",
+        ENTITY,
+        "hold entities of HTML; replace them in the text, as html.unescape of Python does",
+    ),
+    (
+        "misread",
+        _MISREAD,
+        "hold characters read in a wrong encoding, as Ã¤ for ä; give the text as it was before",
+    ),
+)
+"""What should stand in few lines, and what is said of it."""
 
 _STOP = re.compile(r"\w ?[.,](?:\s|$)")
 _APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
@@ -118,17 +140,11 @@ def inspect_sample(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> li
     if not findings and names == SIDES:
         findings += _check_shift(pairs)
     findings += _check_header(pairs, languages)
-    rows = [row for row, pair in enumerate(pairs) if any(map(ENTITY.search, pair))]
-    if len(rows) >= max(FEW, SOME * len(pairs)):
-        findings.append(
-            show_finding(
-                "entities",
-                f"{len(rows) / len(pairs):.0%} of the {unit} hold entities of HTML; replace them "
-                f"in the text, as html.unescape of Python does",
-                pairs,
-                rows,
-            )
-        )
+    for kind, pattern, what in _SPOILT:
+        rows = [row for row, pair in enumerate(pairs) if any(map(pattern.search, pair))]
+        if len(rows) >= max(FEW, SOME * len(pairs)):
+            sentence = f"{len(rows) / len(pairs):.0%} of the {unit} {what}"
+            findings.append(show_finding(kind, sentence, pairs, rows))
     for side, lines in zip(names, sides, strict=True):
         findings += _check_writing(pairs, lines, side)
     return findings

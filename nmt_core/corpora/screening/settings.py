@@ -27,6 +27,7 @@ FindingKind = Literal[
     "noise",
     "header",
     "entities",
+    "misread",
     "tokenized",
     "lower_case",
 ]
