@@ -1,6 +1,7 @@
 """Read .xlsx: the first sheet of a workbook, as a table; formulas are their last values."""
 
 import io
+import re
 import shutil
 import tempfile
 import warnings
@@ -28,6 +29,9 @@ MOST_CELLS = 1 << 14
 
 MOST_ROWS = 1 << 20
 """Rows of a sheet, as Excel has it; a file may claim any number."""
+
+_SPELT = re.compile("_x([0-9A-Fa-f]{4})_")
+"""A character by its number, as Excel has the CR of Windows' line ends."""
 
 WRONG = (
     expat.ExpatError,
@@ -103,7 +107,12 @@ def _read_sheet(openpyxl: Any, file: IO[bytes], path: Path) -> Iterator[list[str
 
 
 def _show(row: Sequence[Any]) -> list[str]:
-    return ["" if cell.value is None or cell.data_type == "e" else str(cell.value) for cell in row]
+    return [
+        ""
+        if cell.value is None or cell.data_type == "e"
+        else _SPELT.sub(lambda found: chr(int(found[1], 16)), str(cell.value))
+        for cell in row
+    ]
 
 
 def _check(file: IO[bytes], path: Path) -> None:

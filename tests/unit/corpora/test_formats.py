@@ -442,6 +442,14 @@ def test_a_picture_in_a_workbook_harms_nothing(read):
     assert read("a.xlsx", content.getvalue()) == PAIRS
 
 
+def test_characters_that_excel_spells_by_their_numbers_are_read(read):
+    reading = CorpusReading()
+    rows = [("de", "en"), ("Eins_x000D_\nzwei", "_x0031_ two")]
+
+    assert read("a.xlsx", workbook(rows), reading=reading) == [("Eins zwei", "1 two")]
+    assert reading.repaired == {"inner_line_break": 1}
+
+
 def test_formulas_that_nobody_computed_are_told(refusal, read):
     """Some programs write no values of theirs; beside cells that have some, they are empty."""
     rows = [("de", "en"), *[(f'="Haus {n}"', f'="house {n}"') for n in range(9)]]
