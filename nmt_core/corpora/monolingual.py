@@ -11,6 +11,7 @@ from typing_extensions import override
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
 from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
 from nmt_core.corpora.local import measure_file
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
@@ -59,6 +60,8 @@ class MonolingualCorpus(Corpus):
             )
         if str(self.path).count(STAR) > 1:
             raise ValueError(f"path {self.path} must hold one {STAR}, or none")
+        if holds_both_sides(self.path):
+            raise ValueError(f"path {self.path} {PAIRS_NO_LINES}")
         return self
 
     @override

@@ -6,6 +6,7 @@ from pathlib import Path
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
 
 
 def read_every_line(texts: Sequence[Path]) -> Iterator[str]:
@@ -24,9 +25,11 @@ def read_texts(texts: Sequence[Path]) -> Iterator[str]:
     """Yield the lines of files that hold something.
 
     Raises:
-        CorpusError: if one is not there, is damaged, or a line is not UTF-8.
+        CorpusError: if one is not there, holds pairs, is damaged, or a line is not UTF-8.
     """
     for path in texts:
         if not path.is_file():
             raise CorpusError(f"{path} is not there; text must name files with a sentence a line")
+        if holds_both_sides(path):
+            raise CorpusError(f"{path} {PAIRS_NO_LINES}")
     return (line for line in read_every_line(texts) if line.strip())

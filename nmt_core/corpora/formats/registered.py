@@ -20,6 +20,11 @@ VERSES = ".tsv"
 
 NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
 
+PAIRS_NO_LINES = (
+    "is of a format of pairs; write the text of one language to a file, a sentence a line"
+)
+"""Said of a file by its name, where text of one language is read."""
+
 
 class PairFormat(NamedTuple):
     """A format of files that hold both sides.

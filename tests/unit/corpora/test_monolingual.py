@@ -175,6 +175,8 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
         ({"weight": 2.0}, "no training pair, so weight, tag and train_only"),
         ({"tag": "x"}, "no training pair, so weight, tag and train_only"),
         ({"path": "a*b*"}, r"must hold one \*, or none"),
+        ({"path": "a/*.tmx.gz"}, r"a/\*\.tmx\.gz is of a format of pairs"),
+        ({"path": "a.XLSX"}, "is of a format of pairs"),
         ({"licence": ""}, r"corpora\.alone\.licence is empty"),
     ],
 )

@@ -136,6 +136,10 @@ def test_what_is_no_text_is_told_in_a_sentence(tmp_path):
         [*read_texts([text])]
     with pytest.raises(CorpusError, match=r"line 2 of .*text\.de is not UTF-8"):
         teacher_of(text).teach(["x", "y"], 0)
+    memory = tmp_path / "memory.tmx"
+    memory.touch()
+    with pytest.raises(CorpusError, match=r"memory\.tmx is of a format of pairs"):
+        read_texts([memory])
 
 
 def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):
