@@ -55,6 +55,8 @@ class TextFiles(Config):
         for path in () if are_paired_by_id(self.paths) else self.paths:
             if self.target is not None and holds_both_sides(path):
                 raise ValueError(f"{path} holds both sides; name it as source, and no target")
+        if self.source == self.target:
+            raise ValueError(f"source and target are the same file, {self.source}; name the other")
         stars = [str(path).count(STAR) for path in self.paths]
         if max(stars) > 1 or len({*stars}) > 1:
             raise ValueError(f"{self} must hold one {STAR} each, or none")

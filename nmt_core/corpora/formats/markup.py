@@ -1,5 +1,6 @@
 """Read XML element by element, in constant memory; whatever defines entities is refused."""
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ Element = Any
 ENTITY = b"<!ENTITY"
 HEAD_BYTES = 1 << 16
 """Of a file, where definitions of entities stand, in UTF-16, too, but for its zeros."""
+
+_BREAKS = ("lb", "xlf:lb")
+"""Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
+
+_BREAK = re.compile(r"\s*(?:<br\s*/?>|\\n|[\r\n]+)\s*", re.IGNORECASE)
+"""A code that shows what it stands for."""
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -72,8 +79,19 @@ def join_text(element: Element, kept: Collection[str]) -> str:
             parts.append(join_text(child, kept))
         elif name == "cp":  # of XLIFF 2, a character that XML forbids
             parts.append(_read_character(child.get("hex", "")))
+        elif _is_break(child):
+            parts.append(" ")
         parts.append(child.tail or "")
     return "".join(parts)
+
+
+def _is_break(code: Element) -> bool:
+    """Tell whether a code stands for a line end, which parts words."""
+    kinds = (code.get("type"), code.get("ctype"), code.get("subType"))
+    shown = (code.text, code.get("equiv-text"), code.get("equiv"))
+    return any(kind in _BREAKS for kind in kinds) or any(
+        _BREAK.fullmatch(text) for text in shown if text
+    )
 
 
 def _read_character(digits: str) -> str:

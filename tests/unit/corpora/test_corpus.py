@@ -165,6 +165,8 @@ def test_utf_16_is_told(text, code, lines):
     told = refusal(text("ja, ja\n".encode(code), lines))
 
     assert told.startswith("a.de is not UTF-8, but looks like UTF-16")
+    assert refusal(text(b"yes\n", "ja\n".encode(code))).startswith("a.en is not UTF-8, but looks")
+    assert refusal(text(b"", "ja\n".encode(code))).startswith("a.en is not UTF-8, but looks")
 
 
 def test_text_of_windows_is_told_with_what_converts_it(text):
@@ -226,6 +228,8 @@ def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path):
             {"source": "a.de", "target": "b.tmx.zst"},
             "b.tmx.zst holds both sides; name it as source",
         ),
+        ({"source": "a.de", "target": "a.de"}, "source and target are the same file, a.de"),
+        ({"source": "*.de", "target": "*.de"}, "source and target are the same file, *.de"),
         ({"source": "*.de", "target": "all.en"}, "*.de and all.en must hold one *"),
         ({"source": "a.de", "target": "*.en"}, "a.de and *.en must hold one *"),
         ({"source": "*/*.de", "target": "*/*.en"}, "*/*.de and */*.en must hold one *"),
@@ -467,7 +471,7 @@ def test_what_never_ends_is_not_read(tmp_path, name):
         path.symlink_to("/dev/zero")
     else:
         os.mkfifo(path)
-    text = TextFiles(source=path, target=path)
+    text = TextFiles(source=path, target=tmp_path / "other")
 
     for read in (
         text.digest,

@@ -167,6 +167,25 @@ def test_codes_of_markup_are_no_text(read):
     assert read("a.tmx", tmx([("S", "T")]).replace(b">S<", b">" + seg + b"<")) == [("abcdef", "T")]
 
 
+@pytest.mark.parametrize(
+    ("content", "version"),
+    [
+        ('a<x id="LINE_BREAK" ctype="lb"/>b', 1),
+        ('a<x id="1" equiv-text="&lt;br /&gt;"/>b', 1),
+        ('a<ph id="1">&lt;BR&gt;</ph>b', 1),
+        ('a<ph id="1" type="fmt" subType="xlf:lb"/>b', 2),
+        ('a<ph id="1" equiv="&#10;"/>b', 2),
+    ],
+)
+def test_a_code_for_a_line_end_parts_words(read, content, version):
+    name = "trans-unit" if version == 1 else "segment"
+    body = f"<{name}><source>{content}</source><target>c</target></{name}>"
+
+    assert read("a.xlf", xliff(version, body)) == [("a b", "c")]
+    seg = b'a<ph type="lb">{}</ph>b<ph type="fnote">c</ph>d'
+    assert read("a.tmx", tmx([("S", "T")]).replace(b">S<", b">" + seg + b"<")) == [("a bd", "T")]
+
+
 def xliff(version, body):
     head = f'<xliff xmlns="{XLIFF1 if version == 1 else XLIFF2}" srcLang="de" trgLang="en">'
     file = '<file source-language="de" target-language="en">'
