@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -130,10 +130,21 @@ def find_day(text: str) -> str:
     return ""
 
 
+def name_files(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files, with as many of their folders as tell them apart."""
+    parts = [path.parts for path in paths]
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(some[-length:]) for some in parts]
+        if len({*names}) == len(names):
+            return names
+    return [str(path) for path in paths]
+
+
 def _read_labels(text: Text, config: SplitConfig) -> Iterator[str]:
-    for paths in text.parts:
-        for number, unit in enumerate(_read_part(paths, text), start=1):
-            document = unit.document or paths[0].name
+    names = name_files([paths[0] for paths in text.parts])
+    for name, paths in zip(names, text.parts, strict=True):
+        for number, unit in enumerate(_read_part(paths, text, name), start=1):
+            document = unit.document or name
             match config.by:
                 case "date":
                     day = find_day(unit.date or document)
@@ -149,10 +160,10 @@ def _read_labels(text: Text, config: SplitConfig) -> Iterator[str]:
                     yield document
 
 
-def _read_part(paths: tuple[Path, ...], text: Text) -> Iterator[Metadata]:
+def _read_part(paths: tuple[Path, ...], text: Text, name: str) -> Iterator[Metadata]:
     if are_paired_by_id(paths):
         return (Metadata() for _ in read_verses(*paths).rows)
     if len(paths) == 1 and text.languages:
         units = open_units(paths[0], text.languages)
         return units.metadata() if units.metadata else (Metadata() for _ in units.rows)
-    return read_chapters(paths[0])
+    return read_chapters(paths[0], name)

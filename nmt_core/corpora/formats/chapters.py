@@ -20,14 +20,14 @@ def is_markup(line: str) -> bool:
     return line.startswith("<") and _MARKUP.fullmatch(line.rstrip()) is not None
 
 
-def read_chapters(path: Path) -> Iterator[Metadata]:
-    """Yield for each line of a file its chapter, or else its file, and who speaks."""
-    document, speaker = path.name, ""
+def read_chapters(path: Path, name: str) -> Iterator[Metadata]:
+    """Yield for each line of a file its chapter, or else the name of the file, and who speaks."""
+    document, speaker = name, ""
     for raw in read_raw_lines(path):
         if raw and raw.startswith(b"<"):
             line = raw.decode(errors="replace")
             if chapter := _CHAPTER.match(line):
-                document, speaker = f"{path.name}/{chapter[1]}", ""
+                document, speaker = f"{name}/{chapter[1]}", ""
             elif found := _SPEAKER.match(line):
                 speaker = found[1].strip()
         yield Metadata(document, speaker=speaker)

@@ -5,6 +5,7 @@ import gzip
 import re
 from collections import Counter
 from itertools import chain, pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -17,7 +18,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.formats.chapters import is_markup, read_chapters
 from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.formats.units import Metadata, find_field
-from nmt_core.corpora.grouping import find_day, split_groups
+from nmt_core.corpora.grouping import find_day, name_files, split_groups
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
 from nmt_core.text.languages import Languages
@@ -195,9 +196,13 @@ def run(tmp_path):
 
     def run(texts, chunk_lines=3, target=None, **split):
         for name, content in texts.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
         names = [*texts]
-        source = names[0] if len(names) == 1 or target else f"*{names[0][-4:]}"
+        _, slash, last = names[0].rpartition("/")
+        source = (
+            names[0] if len(names) == 1 or target else f"*{slash}{last if slash else last[-4:]}"
+        )
         train = {"source": str(tmp_path / source)} | (
             {"target": str(tmp_path / target)} if target else {}
         )
@@ -262,9 +267,11 @@ def test_leaks_are_looked_for_as_ever(run):
     assert measured["removed"]["train"] == {"also_in_test": 1}
 
 
-def test_a_file_is_a_document_and_its_name_may_have_a_day(run):
+@pytest.mark.parametrize("name", ["d-2020-01-{}.tsv", "2020-01-{}/all.tsv"])
+def test_a_file_is_a_document_and_its_name_may_have_a_day(run, name):
+    """Files of one name are told apart by their folders."""
     texts = {
-        f"d-2020-01-{day}.tsv": "".join(
+        name.format(day): "".join(
             f"satz {day} {row}\tline {day} {row}\n" for row in range(5)
         ).encode()
         for day in (11, 12, 13, 14, 15)
@@ -338,10 +345,18 @@ def test_what_excludes_each_other_is_told():
     assert describe_rule(params.corpora, SplitConfig()) != GIVEN
 
 
+def test_files_have_as_many_folders_in_their_names_as_tell_them_apart():
+    assert name_files([Path("a/x.de"), Path("b/y.de")]) == ["x.de", "y.de"]
+    assert name_files([Path("/t/a/x.de"), Path("/t/b/x.de")]) == ["a/x.de", "b/x.de"]
+    assert name_files([Path("a/u/x.de"), Path("b/u/x.de")]) == ["a/u/x.de", "b/u/x.de"]
+    assert name_files([Path("a/x.de")] * 2) == ["a/x.de"] * 2
+    assert name_files([]) == []
+
+
 def test_chapters_of_two_files_are_not_one(tmp_path):
     for name in ("a.de", "b.de"):
         (tmp_path / name).write_text('<CHAPTER ID=1>\n<SPEAKER ID=1 NAME="N">\nsatz\n')
-    found = [[*read_chapters(tmp_path / name)] for name in ("a.de", "b.de")]
+    found = [[*read_chapters(tmp_path / name, name)] for name in ("a.de", "b.de")]
     assert [one[-1] for one in found] == [
         Metadata("a.de/1", speaker="N"),
         Metadata("b.de/1", speaker="N"),
