@@ -11,6 +11,7 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening import findings
 from nmt_core.corpora.screening.findings import (
     Finding,
+    _check_shift,
     describe_strays,
     inspect_sample,
     refuse_findings,
@@ -137,6 +138,21 @@ def test_nothing_is_said_of_sound_text():
     assert inspect_sample(text(), ("de", "en")) == []
     assert inspect_sample(text()[:3], ("de", "en")) == []
     assert inspect_sample([], ("de", "en")) == []
+
+
+def test_a_script_without_words_is_related_where_pairs_tell_more_than_neighbours():
+    """Its signs stand in many words: two thousand pairs of Japanese looked like no translations."""
+    draw, signs = random.Random(3), [chr(0x3042 + 2 * number) for number in range(40)]
+    known = {}
+
+    def spell(line):
+        words = (known.setdefault(word, "".join(draw.choices(signs, k=3))) for word in line.split())
+        return "".join(words)
+
+    pairs = [Pair(spell(pair.source), pair.target) for pair in text()]
+    assert _check_shift(pairs) == []
+    assert [found.kind for found in _check_shift(shuffle(pairs))] == ["unrelated"]
+    assert [found.kind for found in _check_shift(shift(pairs, 1))] == ["shifted"]
 
 
 def test_sides_are_swapped_where_one_is_too_short_to_tell():
