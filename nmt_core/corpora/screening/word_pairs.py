@@ -84,8 +84,10 @@ class WordPairs:
         Raises:
             CorpusError: if there is nothing to learn from.
         """
-        cut = [[" ".join(chain(*map(cut_stems, line.split()))) for line in pair] for pair in pairs]
-        aligner = learn_aligner(((one, other) for one, other in cut), LEARNING)
+        cut = [[[*chain(*map(cut_stems, line.split()))] for line in pair] for pair in pairs]
+        if 2 * sum(max(map(len, pair)) > LEARNING.max_words for pair in cut) > len(cut):
+            cut = [*map(_take_beginnings, cut)]
+        aligner = learn_aligner(((" ".join(one), " ".join(other)) for one, other in cut), LEARNING)
         joint = np.sqrt(aligner.counts[0] * aligner.counts[1])
         source, target = np.divmod(aligner.keys, len(aligner.words[1]))
         totals = [
@@ -148,6 +150,12 @@ class WordPairs:
         """Return the row or column of each word in the table; 0 if it is unknown."""
         inside = lines.values < len(self.words)
         return np.where(inside, self._places[0][side][np.where(inside, lines.values, 0)], 0)
+
+
+def _take_beginnings(pair: Sequence[list[str]]) -> list[list[str]]:
+    """Return equal shares of the words of both sides, as many as an aligner reads."""
+    share = min(1.0, LEARNING.max_words / max(1, *map(len, pair)))
+    return [words[: max(1, int(share * len(words)))] for words in pair]
 
 
 class _Grid(NamedTuple):

@@ -16,6 +16,7 @@ from nmt_core.corpora.screening.findings import (
     inspect_sample,
     refuse_findings,
 )
+from nmt_core.corpora.screening.word_pairs import LEARNING
 from tests.support.demo import draw_corpus
 
 
@@ -153,6 +154,14 @@ def test_a_script_without_words_is_related_where_pairs_tell_more_than_neighbours
     assert _check_shift(pairs) == []
     assert [found.kind for found in _check_shift(shuffle(pairs))] == ["unrelated"]
     assert [found.kind for found in _check_shift(shift(pairs, 1))] == ["shifted"]
+
+
+def test_paragraphs_are_looked_at_by_their_beginnings():
+    draw = random.Random(4)
+    drawn = [draw.sample(text(), 12) for _ in range(620)]
+    pairs = [Pair(*map(" ".join, zip(*some, strict=True))) for some in drawn]
+    assert min(len(line.split()) for line in pairs[0]) > LEARNING.max_words
+    assert _check_shift(pairs) == []
 
 
 def test_sides_are_swapped_where_one_is_too_short_to_tell():
