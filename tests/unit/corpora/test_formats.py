@@ -242,6 +242,8 @@ msgstr ""
     expected = [("%d Äpfel", "%d apple"), ("%d Äpfel alle", "%d apples")]
 
     assert expected == read("a.po", content.encode("latin-1"))
+    one_form = b'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\n'
+    assert read("a.po", one_form) == [("a", "c"), ("b", "c")]  # as in Japanese
 
 
 @pytest.mark.parametrize(

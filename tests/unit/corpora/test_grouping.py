@@ -330,6 +330,12 @@ def test_ids_for_another_number_of_pairs_are_told(run, tmp_path):
         run({"a.zip": zipped(**texts)}, by="document")
 
 
+def test_of_two_files_of_ids_none_is_believed(tmp_path):
+    sides = {"B.de-en.de": b"eins\n", "B.de-en.en": b"one\n"}
+    (tmp_path / "a.zip").write_bytes(zipped(**sides, **{"A.ids": b"x\ty\n", "B.ids": b"u\tv\n"}))
+    assert open_units(tmp_path / "a.zip", GERMAN).metadata is None
+
+
 def test_what_excludes_each_other_is_told():
     with pytest.raises(ConfigError, match="sessions and by: date exclude each other"):
         build(SplitConfig, {"by": "date", "sessions": {"file": "f", "held_out": ["a"]}}, at="at")

@@ -102,6 +102,19 @@ def test_what_is_held_out_repeated_or_unfit_leaves(folder):
     assert "The dog sleeps in our garden" in near["en.txt"]
 
 
+@pytest.mark.parametrize("split", ["validation", "test"])
+@pytest.mark.parametrize(("side", "code"), [(0, "de"), (1, "en")])
+def test_what_is_near_to_either_set_on_its_own_side_leaves(tmp_path, split, side, code):
+    held_out = ("Die Katze sucht ihre kleine Maus", "The cat looks for its small mouse")
+    near = held_out[side].replace("small", "big").replace("kleine", "dicke")
+    other = "That stands here and nowhere else"
+    write(tmp_path, {**SETS, split: [*SETS[split], held_out]}, [near, held_out[side], other])
+    measured, texts = run(settings(tmp_path, language=code), tmp_path)
+    assert texts == {f"{code}.txt": [other]}
+    removed = measured["monolingual"]["alone"]["removed"]
+    assert removed == {f"also_in_{split}": 1, "near_duplicate": 1}
+
+
 def test_pairs_are_the_same_with_and_without(folder):
     without, none = run(settings(folder, alone={}), folder / "a")
     with_it, _ = run(settings(folder), folder / "b")

@@ -137,6 +137,30 @@ def test_other_code_reads_anew(tmp_path, corpus, sifted):
     assert len([*(tmp_path / "downloads" / download.KEPT).iterdir()]) == 1
 
 
+def test_other_languages_and_another_split_read_anew(run, tmp_path, sifted):
+    rows = [f"satz {number},line {number},phrase {number}\n" for number in range(60)]
+    (tmp_path / "a.csv").write_text("de,en,fr\n" + "".join(rows))
+    corpora = {"own": {"kind": "files", "train": {"source": str(tmp_path / "a.csv")}}}
+    _, first = run(settings(corpora), code="c")
+    _, salted = run(settings(corpora, split={**QUARTERS, "salt": "x"}), code="c")
+    assert salted["test"] != first["test"]
+    french = {"languages": {"source": "de", "target": "fr"}, "split": {**QUARTERS, "salt": "x"}}
+    _, other = run(settings(corpora, **french), code="c")
+    assert {target.split()[0] for _, target in other["train"]} == {"phrase"}
+    assert sifted() == {"own": 3}
+
+
+def test_examples_are_the_first_of_all_that_were_left_out(run, corpus):
+    """Of however many parts they are."""
+    pairs = [(f"satz {number}", "line " * (1 + 20 * (number % 4 == 3))) for number in range(40)]
+    given = {"train": pairs, "validation": [("u", "v")], "test": [("w", "x")]}
+    config = settings({"own": corpus("own", given)})
+    found = [run(config, code=str(lines), chunk_lines=lines)[0] for lines in (3, 40)]
+    first, whole = (one["corpora"]["own"]["examples"]["length_ratio"] for one in found)
+    assert [pair.source for pair in first] == ["satz 3", "satz 7", "satz 11"]
+    assert first == whole
+
+
 def test_a_corpus_of_its_own_filter_keeps_to_it(run, corpus):
     one = corpus("one", [*numbered("one", 40), ("Ja", "Yes"), ("Ja", "Yes")])
     two = corpus("two", [*numbered("two", 40), ("Nein", "No"), ("Nein", "No")])

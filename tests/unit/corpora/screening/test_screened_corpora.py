@@ -74,6 +74,16 @@ def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
     assert run(config, tmp_path / "parts", chunk_lines=200)[1] == lines
 
 
+def test_what_any_filter_takes_is_not_counted_for_the_screen(params, tmp_path):
+    train = [
+        (one, f"{SPOILT} " * 12 if row % 20 == 3 else other)
+        for row, (one, other) in enumerate(text()[0])
+    ]
+    measured, _ = run(params(train, {"sample_pairs": 640}), tmp_path)
+    assert measured["removed"]["train"]["length_ratio"] == len(train) / 20
+    assert not any(SPOILT in other for _, other in measured["examples"].get("language", []))
+
+
 @pytest.mark.parametrize(("screen", "look"), [({}, None), (None, {}), ({}, {})])
 def test_what_is_wrong_with_all_of_it_stops(params, tmp_path, screen, look):
     lower = [(one, other.lower()) for one, other in text()[0]]
