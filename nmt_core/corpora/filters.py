@@ -39,7 +39,7 @@ class FilterConfig(Config):
     look: LookConfig | None = None
     """A look at each corpus that comes from files, before it is used: whether it is in the other
     direction, shifted by lines, in another language, tokenized, in lower case, with entities of
-    HTML or misread characters, or begins with a header; null leaves it out, if ``screen`` does."""
+    HTML or mojibake, or begins with a header; null leaves it out, if ``screen`` does."""
 
     screen: ScreenConfig | None = None
     """The same look, and filters whose thresholds are learnt from the corpus; null leaves these

@@ -140,3 +140,14 @@ COMPRESSORS = {
     ".xz": lzma.compress,
     ".zst": zstd.compress,
 }
+
+
+UNDEFINED = bytes.fromhex("81 8d 8f 90 9d")
+"""Bytes that are no character of Windows-1252."""
+
+
+def read_as_windows(text):
+    """Return what a program shows that takes UTF-8 for Windows-1252, as browsers read that."""
+    return "".join(
+        bytes([byte]).decode("latin-1" if byte in UNDEFINED else "cp1252") for byte in text.encode()
+    )

@@ -1,12 +1,13 @@
 """What is wrong with a corpus as a whole, found on a sample before anything is trained on it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.utf8 import is_mojibake
 from nmt_core.corpora.formats.tables import list_language_names
 from nmt_core.corpora.parallel_text import ENTITY
 from nmt_core.corpora.screening.flat_text import Array
@@ -43,7 +44,7 @@ READ_AS_ONE = 5
 """Lines that are read as one where they may be short."""
 
 SOME = 0.01
-"""Share of pairs with entities of HTML, misread characters or another language that is no accident.
+"""Share of pairs with entities, with mojibake, or in another language that is no accident.
 
 In sound text, short sentences and names included, the last is below 0.001."""
 
@@ -69,24 +70,16 @@ text shifted by a line it is 0.0 or less."""
 SHOWN = 60
 """Characters of an example."""
 
-_CONTINUED = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
-"""What Windows-1252 makes of the bytes that go on a character of UTF-8."""
-
-_MISREAD = re.compile(
-    f"[ÂÃ][{_CONTINUED}]|â€[{_CONTINUED}]|(?:[ÐÑ][{_CONTINUED}]){{2}}|(?:[ÎÏ][{_CONTINUED}]){{2}}"
-)
-"""UTF-8 that was read as Windows-1252: Ã¤ for ä, â€™ for ’, ÐŸÑ€ for Пр."""
-
-_SPOILT: Sequence[tuple[FindingKind, re.Pattern[str], str]] = (
+_SPOILT: Sequence[tuple[FindingKind, Callable[[str], object], str]] = (
     (
         "entities",
-        ENTITY,
+        ENTITY.search,
         "hold entities of HTML; replace them in the text, as html.unescape of Python does",
     ),
     (
-        "misread",
-        _MISREAD,
-        "hold characters read in a wrong encoding, as Ã¤ for ä; give the text as it was before",
+        "mojibake",
+        is_mojibake,
+        "are UTF-8 that was read as Windows-1252, as Ã¤ for ä; give the text as it was before",
     ),
 )
 """What should stand in few lines, and what is said of it."""
@@ -140,8 +133,8 @@ def inspect_sample(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> li
     if not findings and names == SIDES:
         findings += _check_shift(pairs)
     findings += _check_header(pairs, languages)
-    for kind, pattern, what in _SPOILT:
-        rows = [row for row, pair in enumerate(pairs) if any(map(pattern.search, pair))]
+    for kind, is_spoilt, what in _SPOILT:
+        rows = [row for row, pair in enumerate(pairs) if any(map(is_spoilt, pair))]
         if len(rows) >= max(FEW, SOME * len(pairs)):
             sentence = f"{len(rows) / len(pairs):.0%} of the {unit} {what}"
             findings.append(show_finding(kind, sentence, pairs, rows))

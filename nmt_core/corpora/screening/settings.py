@@ -27,7 +27,7 @@ FindingKind = Literal[
     "noise",
     "header",
     "entities",
-    "misread",
+    "mojibake",
     "tokenized",
     "lower_case",
 ]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.utf8 import decode_utf8, is_mojibake, looks_like_utf16
+from tests.support.formats import read_as_windows
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -34,17 +35,6 @@ def test_utf_16_is_recognised(text, code):
 def test_utf_16_is_told():
     with pytest.raises(CorpusError, match=r"a\.txt .*UTF-16"):
         decode_utf8("ä\n".encode("utf-16"), "a.txt")
-
-
-def read_as_windows(text):
-    """Return what a program shows that takes UTF-8 for Windows-1252, as browsers read that."""
-    return "".join(
-        bytes([byte]).decode("cp1252" if byte not in UNDEFINED else "latin-1")
-        for byte in text.encode()
-    )
-
-
-UNDEFINED = bytes.fromhex("81 8d 8f 90 9d")
 
 
 @given(st.text("ab .äßÁéčœ“’–…жЖяΩعש", min_size=1).filter(lambda text: not text.isascii()))

@@ -18,6 +18,7 @@ from nmt_core.corpora.screening.findings import (
 )
 from nmt_core.corpora.screening.word_pairs import LEARNING
 from tests.support.demo import draw_corpus
+from tests.support.formats import read_as_windows
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +51,6 @@ def change(pairs, of_target):
     return [Pair(source, of_target(target)) for source, target in pairs]
 
 
-def misread(line):
-    return line.encode().decode("cp1252", errors="replace")
-
-
 WRONG = {
     "swapped": lambda pairs: [pair[::-1] for pair in pairs[:200]],
     "wrong_language": lambda pairs: change(
@@ -63,7 +60,9 @@ WRONG = {
     "unrelated": shuffle,
     "header": lambda pairs: [Pair("de", "en"), *pairs[:300]],
     "entities": lambda pairs: change(pairs[:200], lambda line: line.replace(" ", "&nbsp;", 1)),
-    "misread": lambda pairs: change(pairs[:200], lambda line: misread(f"{line} (für 5 €)")),
+    "mojibake": lambda pairs: change(
+        pairs[:200], lambda line: read_as_windows(f"{line} (für 5 €)")
+    ),
     "tokenized": lambda pairs: change(pairs[:200], lambda line: re.sub(r"([.,?])", r" \1", line)),
     "lower_case": lambda pairs: change(pairs[:200], str.lower),
 }
@@ -93,7 +92,7 @@ def test_nobody_is_told_to_set_no_language():
 
 
 ALONE = {
-    "misread": lambda lines: [misread(f"{line} – ’") for line in lines],
+    "mojibake": lambda lines: [read_as_windows(f"{line} – ’") for line in lines],
     "wrong_language": lambda lines: [WRONG["wrong_language"](text())[0].target] * 60,
     "header": lambda lines: ["English", *lines],
     "entities": lambda lines: [line.replace(" ", "&nbsp;", 1) for line in lines],
@@ -189,15 +188,15 @@ def test_a_few_entities_are_an_accident(spoilt, kinds):
 
 
 @pytest.mark.parametrize("line", ["за цену", "την τιμή", "l’été à Nîmes", "5 °C"])
-def test_misread_letters_of_any_script_are_found_and_sound_ones_are_not(line):
+def test_mojibake_of_any_script_is_found_and_sound_ones_are_not(line):
     sound = change(text()[:200], lambda other: f"{other} ({line})")
     assert inspect_sample(sound, ("de", "en")) == []
-    spoilt = change(sound, misread)
-    assert [found.kind for found in inspect_sample(spoilt, ("de", "en"))] == ["misread"]
+    spoilt = change(sound, read_as_windows)
+    assert [found.kind for found in inspect_sample(spoilt, ("de", "en"))] == ["mojibake"]
 
 
 @pytest.mark.parametrize("line", ["« CAFÉ »", "NÃO, IRMÃ.", "à » et Â", "Ö“", "ÎLE Ñ.", "TÃO"])
-def test_capitals_with_accents_are_not_misread(line):
+def test_capitals_with_accents_are_no_mojibake(line):
     pairs = change(text()[:200], lambda other: f"{other} {line}")
     assert inspect_sample(pairs, ("de", "en")) == []
 
