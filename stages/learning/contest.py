@@ -96,14 +96,18 @@ def run_learning_contest(
         lesson: what was learnt.
         params: the device, and how many sentences are translated in other case.
         gate: settings of the tests.
-        promotion: slices of the operator.
+        promotion: slices of the operator, of which guards allow no more.
         folder: of the lesson.
 
     Raises:
         GateError: if the two cannot be compared.
         RegistryError: if MLflow is away, or lacks the champion.
     """
-    guarded = gate.model_copy(update={"slices": {**list_guards(challenger), **gate.slices}})
+    guards = {
+        name: min(bound, promotion.slices.get(name, bound))
+        for name, bound in list_guards(challenger).items()
+    }
+    guarded = gate.model_copy(update={"slices": {**guards, **gate.slices}})
     contest = run_contest(registry, challenger, params, gate=guarded, promotion=promotion)
     if contest.verdict is None:
         return Learned(contest=contest, lesson=lesson)

@@ -106,13 +106,13 @@ def night(tmp_path, monkeypatch):
     monkeypatch.setattr(promotion, "translate_test_set", translate)
     monkeypatch.setattr(contest, "run_contest", run_contest)
     night = SimpleNamespace(tables=tables, lay_down=lay_down, before=before(), folder=tmp_path)
-    night.run = lambda challenger=CHALLENGER, gate=GATE: run_learning_contest(
+    night.run = lambda challenger=CHALLENGER, gate=GATE, **slices: run_learning_contest(
         registry,
         challenger,
         make_lesson(),
         EvaluateParams(device="cpu"),
         gate=gate,
-        promotion=PromotionParams(),
+        promotion=PromotionParams(slices=slices),
         folder=tmp_path,
     )
     return night
@@ -197,6 +197,17 @@ def test_negation_and_numbers_of_the_text_of_before_are_guarded(night):
     own = {"numbers": 0.5, "questions": 1.0}  # which count more
     night.run(exported(negated, references), GATE.model_copy(update={"slices": own}))
     assert night.gate.slices == {"negation": 2.0, **own}
+
+
+def test_a_guard_allows_no_more_than_the_operator_does(night):
+    negated = exported([f"Haus {n} ist nicht alt." for n in range(100)], ["House."] * 100)
+    night.before = before("same")
+    night.run(negated, numbers=0.5, negation=9.0, questions=1.0)
+    assert {**night.promotion.slices, **night.gate.slices} == {
+        "numbers": 0.5,
+        "negation": 2.0,
+        "questions": 1.0,
+    }
 
 
 def test_text_of_users_is_no_markup_in_the_report():
