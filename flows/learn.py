@@ -2,7 +2,8 @@
 
 Usage: python -m flows.learn [--journal FILE]
 
-Again does no harm: what was learnt and judged is not learnt again until corrections change.
+Again does no harm: what was learnt and judged is not learnt again until corrections change, or how
+they are learnt or judged.
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
-from flows.retrain import promote_winner, registry_was_away
+from flows.retrain import check_text, promote_winner, registry_was_away
 from nmt_core.base import files
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
@@ -101,6 +102,8 @@ def learn(
         introduce()
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
+        if not learning.journal.exists():
+            say("there is no journal %s; nmt serve --corrections writes one", learning.journal)
         lesson = write_lesson(learning, download.languages, download.filter)
         say(
             "%d corrections: %d to learn, %d set aside",
@@ -111,9 +114,10 @@ def learn(
         if lesson.learnt < learning.least:
             say("fewer than %d are too little to learn from", learning.least)
             return None
-        if was_judged(lesson):
+        if was_judged(lesson, learning, gate):
             say("nothing is new since they were last learnt and judged")
             return None
+        check_text("same")
         params = compose_params(lesson, learning, download)
         files.write_text(BEFORE, paths.PARAMS.read_text(encoding="utf-8"))
         try:
@@ -124,7 +128,7 @@ def learn(
             learned = decide_learned(lesson, gate, promotion=str(flow_run.get_id()), by=who)
         finally:
             restore_params()
-        note_judged(lesson)
+        note_judged(lesson, learning, gate)
     say("%s: %s", learned.contest.outcome, learned.contest.reason)
     create_markdown_artifact(
         render_learned(learned), key="learned", description="What users have taught"
@@ -174,7 +178,8 @@ def main(
         check_server()
         leave_nothing_behind()
         learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
-    told = "nothing new to learn" if learned is None else learned.contest.reason
+    nothing = "nothing was learnt: the corrections are too few, or none is new, as is said above"
+    told = nothing if learned is None else learned.contest.reason
     outcome = "" if learned is None else f"{learned.contest.outcome}: "
     Console().print(f"{outcome}{told}", markup=False, soft_wrap=True)
 

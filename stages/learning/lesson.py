@@ -16,6 +16,7 @@ from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.looking import MOST_TRUSTED
 from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
+from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.memory.correction import Correction
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
@@ -28,6 +29,7 @@ from stages.configure.compose import overlay_group
 from stages.configure.made_corpus import describe_made_corpus
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
+from stages.runtime.fingerprint import hash_json
 
 CORPUS = "corrections"
 """Name of the corpus among those of ``download.corpora``."""
@@ -36,7 +38,10 @@ FOLDER = paths.DOWNLOADS / CORPUS
 """Where it lies."""
 
 JUDGED = FOLDER.with_name("corrections.judged")
-"""Digest of the corpus that was last learnt and judged."""
+"""Digest of the corpus that was last learnt and judged, and of the settings of both."""
+
+HOW_IT_IS_LEARNT = ("share", "passes", "learning_rate", "champion_share")
+"""Settings that make another model of the same corpus."""
 
 PIECES_PER_WORD = 1.5
 """Tokens that a word is cut into, about."""
@@ -225,14 +230,25 @@ def compose_learning(
     return composed
 
 
-def was_judged(lesson: WrittenLesson, judged: Path = JUDGED) -> bool:
+def was_judged(
+    lesson: WrittenLesson, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
+) -> bool:
     """Tell whether nothing has changed since a lesson was last learnt and judged."""
-    return judged.exists() and judged.read_text(encoding="utf-8").strip() == lesson.digest
+    told = judged.read_text(encoding="utf-8").strip() if judged.exists() else ""
+    return told == _digest_judged(lesson, config, gate)
 
 
-def note_judged(lesson: WrittenLesson, judged: Path = JUDGED) -> None:
+def note_judged(
+    lesson: WrittenLesson, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
+) -> None:
     """Note that a lesson was learnt and judged."""
-    files.write_text(judged, f"{lesson.digest}\n")
+    files.write_text(judged, f"{_digest_judged(lesson, config, gate)}\n")
+
+
+def _digest_judged(lesson: WrittenLesson, config: LearningConfig, gate: GateConfig) -> str:
+    """Return a digest of what is learnt, how it is learnt, and how it is judged."""
+    learning = config.model_dump(mode="json", include=set(HOW_IT_IS_LEARNT))
+    return hash_json([lesson.digest, learning, gate.model_dump(mode="json")])
 
 
 def _name_fate(correction: Correction, languages: Languages) -> str:

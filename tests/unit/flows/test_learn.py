@@ -67,8 +67,9 @@ def flow(monkeypatch, tmp_path):
         "load": lambda *_: SimpleNamespace(languages="l", filter="f"),
         "write_lesson": lambda learning, languages, filters: state.lesson,
         "compose_params": lambda *_: "of the lesson",
-        "was_judged": lambda lesson: lesson.digest in state.judged,
-        "note_judged": lambda lesson: state.judged.add(lesson.digest),
+        "check_text": lambda test_set: state.done.append(("look", test_set)),
+        "was_judged": lambda lesson, *settings: lesson.digest in state.judged,
+        "note_judged": lambda lesson, *settings: state.judged.add(lesson.digest),
         "decide_learned": decide,
         "publish": lambda: state.done.append("published"),
         "flow_run": run,
@@ -85,6 +86,7 @@ def test_a_lesson_is_learnt_judged_and_told(flow):
     assert flow.done == [
         "held",
         ("until download", "before"),
+        ("look", "same"),
         ("until export", "of the lesson"),
         "published",
         ("decide", "d", "number", "flow run learn de-en"),
@@ -104,6 +106,28 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow, learnt, judged):
     assert learn.learn.fn(LearningConfig(least=30))
 
 
+def test_a_journal_that_is_not_there_is_named(flow, caplog):
+    with caplog.at_level(logging.INFO):
+        learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))
+    assert "there is no journal typo.jsonl" in caplog.text
+    Path("typo.jsonl").touch()
+    caplog.clear()
+    learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))
+    assert "there is no journal" not in caplog.text
+
+
+def test_a_test_set_that_nobody_can_be_judged_on_is_refused_before_anything_trains(
+    flow, monkeypatch
+):
+    def refuse(test_set):
+        raise NmtError("promoted on another test set")
+
+    monkeypatch.setattr(learn, "check_text", refuse)
+    with pytest.raises(NmtError, match="another test set"):
+        learn.learn.fn()
+    assert flow.done == ["held", ("until download", "before")]
+
+
 def test_a_lesson_that_fails_is_learnt_another_night(flow):
     flow.fails = "until export"
     with pytest.raises(NmtError, match="a stage fails"):
@@ -119,8 +143,9 @@ def test_machines_share_the_training_alone(flow, monkeypatch):
     nodes = NodesConfig(count=2, by="slurm")
     learn.learn.fn(nodes=nodes)
     assert checked == [(nodes,)]  # before all else
-    assert flow.done[1:3] == [
+    assert flow.done[1:4] == [
         ("until download", "before"),
+        ("look", "same"),
         ("until export", "of the lesson", nodes),
     ]
 

@@ -9,6 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
+from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.store import TranslationMemory
@@ -140,13 +141,21 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
             config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=tmp_path / "lesson"
         )
 
-    lesson = write()
-    assert not was_judged(lesson, judged)
-    note_judged(lesson, judged)
+    lesson, gate = write(), GateConfig()
+    assert not was_judged(lesson, config(journal), gate, judged)
+    note_judged(lesson, config(journal), gate, judged)
     give(journal, sound[:50])
-    assert was_judged(write(), judged)
+    assert was_judged(write(), config(journal), gate, judged)
+    elsewhere = config(
+        CorrectionJournal(tmp_path / "moved.jsonl"), least=9
+    )  # where it lies teaches nothing
+    assert was_judged(lesson, elsewhere, gate, judged)
+    for changed in ({"champion_share": "auto"}, {"share": 0.3}, {"passes": 20}):
+        assert not was_judged(lesson, config(journal, **changed), gate, judged)
+    assert not was_judged(lesson, config(journal, learning_rate=0.001), gate, judged)
+    assert not was_judged(lesson, config(journal), GateConfig(minimum_effect=0.1), judged)
     give(journal, sound[50:90])
-    assert not was_judged(write(), judged)
+    assert not was_judged(write(), config(journal), gate, judged)
 
 
 def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkeypatch):
