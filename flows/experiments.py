@@ -1,5 +1,6 @@
 """The experiments of a comparison: a preset and a seed each, with all settings checked."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,9 +42,15 @@ def plan_experiments(
     """Return the experiments, seed by seed; a typo costs a second, not a night.
 
     Raises:
-        ConfigError: if a model or a setting is wrong.
+        ConfigError: if a model or a setting is wrong, or a model or a seed is named twice.
         CorpusError: if a file of the user's own cannot be read.
     """
+    for what, named in (("model", models), ("seed", seeds)):
+        if twice := [one for one, times in Counter(named).items() if times > 1]:
+            raise ConfigError(
+                f"the {what} {twice[0]} is named twice; one training would count as two, and make "
+                f"differences look surer than they are, so name it once"
+            )
     code = digest_code()
     return [
         make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)

@@ -58,6 +58,18 @@ def test_every_model_is_trained_with_every_seed_on_the_same_budget(planned):
         assert {"train.budget.seconds=60.0", "train.budget.epochs=null"} <= {*one.settings}
 
 
+@pytest.mark.parametrize(
+    ("models", "seeds", "told"),
+    [
+        (["convs2s", "transformer", "convs2s"], [1], "the model convs2s is named twice"),
+        (["convs2s"], [4, 4], "the seed 4 is named twice"),
+    ],
+)
+def test_one_training_does_not_count_as_two(models, seeds, told):
+    with pytest.raises(ConfigError, match=told):
+        plan(models=models, seeds=seeds)
+
+
 def test_help_says_what_is_compared_by_default_and_how_seeds_are_given():
     shown = invoke(compare.main, "--help", COLUMNS="200").stdout
 
