@@ -18,6 +18,9 @@ _log = logging.getLogger(__name__)
 ORDERS = 4
 """Longest n-grams, in words."""
 
+SOME_CHRF = 10.0
+"""From which on letters agree by more than chance, as they do not where training begins."""
+
 
 class Bleu(SacreBleuMetric):
     """Words are 13a's, or the language's own where it writes no spaces; the signature says which.
@@ -46,8 +49,10 @@ class Bleu(SacreBleuMetric):
     ) -> Score:
         """Return the score of a test set; warn of a 0 that may come from another language."""
         score = super().score(hypotheses, references, sources, resamples=resamples)
-        letters = Chrf(self.language)
-        if score.value == 0 and (other := letters.score(hypotheses, references, sources).value) > 0:
+        if score.value:
+            return score
+        other = Chrf(self.language).score(hypotheses, references, sources).value
+        if other >= SOME_CHRF:
             _log.warning(
                 "BLEU is 0 but chrF %.1f: letters agree, and no words as %s cuts them; is the "
                 "target language, %s, the right one?",

@@ -195,6 +195,7 @@ def test_a_score_of_nothing_that_chrf_contradicts_is_told(caplog):
     caplog.clear()
     bleu([line], [line], language="zh")
     bleu([""], [line])
+    bleu(["ae"], ["The cat sees a tree."])  # as where training begins
     assert not caplog.records
 
 
