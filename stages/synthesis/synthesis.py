@@ -91,7 +91,7 @@ def synthesize(
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
     if config.text and look:
         look_at_texts(texts, total, config, languages, look)
-    teacher = open_teacher(config, languages)
+    teacher = open_teacher(config.model_copy(update={"text": tuple(texts)}), languages)
     chunks = translate_part(teacher, config, texts, lambda done: say(done, total))
     if not all(path.exists() for path in chunks):
         return None

@@ -122,7 +122,7 @@ class FileTeacher:
         languages: of lines and translations.
 
     Raises:
-        CorpusError: if it has fewer lines, is damaged, or a line is not UTF-8.
+        CorpusError: if it has fewer lines, or more, is damaged, or a line is not UTF-8.
     """
 
     is_placed = True
@@ -131,6 +131,7 @@ class FileTeacher:
         self._path, self._languages = path, languages
         self._lines, self._read = read_every_line([path]), 0
         if texts:
+            self._refuse_more(sum(1 for _ in read_every_line(texts)))
             told = map(str.strip, read_every_line(texts))
             self._lines = compress(self._lines, told)
         self.identity = " ".join(["file", *map(files.sha256, (path, *texts))])
@@ -145,6 +146,19 @@ class FileTeacher:
                 f"text has more; it must hold the translation of each line"
             )
         return judge_all(lines, chosen, self._languages)
+
+    def _refuse_more(self, count: int) -> None:
+        """Refuse lines beyond those of the texts: then none may stand beside its own.
+
+        Raises:
+            CorpusError: if there are any that hold something.
+        """
+        beyond = islice(read_every_line([self._path]), count, None)
+        if any(line.strip() for line in beyond):
+            raise CorpusError(
+                f"{self._path} goes on after the {count:,} lines of the text, so that others than "
+                f"its own may stand beside each; it must hold the translation of each line"
+            )
 
 
 class ServerTeacher:

@@ -155,6 +155,15 @@ def test_a_file_of_translations_is_read_by_place(make):
     assert (len(free.asked), len(placed.asked)) == (10, 40)
 
 
+def test_a_file_of_translations_is_held_to_the_text_of_the_project_too(make, tmp_path, monkeypatch):
+    files.write_lines(tmp_path / "corpus/train.source", ["eins", "zwei"])
+    files.write_lines(tmp_path / "given.en", ["a heading", "one", "two"])
+    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "held")
+    config = SynthesisConfig(teacher=str(tmp_path / "given.en"))
+    with pytest.raises(CorpusError, match="goes on after the 2 lines"):
+        synthesize(config, DE_EN, corpus=tmp_path / "corpus", monolingual=tmp_path / "none")
+
+
 def test_empty_lines_are_left_out(make):
     files.write_lines(make.text, ["", "zeile 0", "  ", *LINES[1:]])
     teacher = Counting()

@@ -114,6 +114,20 @@ def test_a_file_gives_the_translation_of_each_line(tmp_path):
     assert teacher_of(path).identity != before
 
 
+def test_a_file_of_more_lines_than_the_text_has_is_refused(tmp_path):
+    """One too many, such as a heading, and each translation stands beside another line."""
+    text, path = tmp_path / "text.de", tmp_path / "given.en"
+    files.write_lines(text, ["Eins.", "", "Drei."])
+    files.write_lines(path, ["translation", "One.", "", "Three."])
+    with pytest.raises(CorpusError, match=r"goes on after the 3 lines of the text"):
+        teacher_of(path, text=(text,))
+    files.write_lines(path, ["One.", "", "Three.", " ", ""])
+    assert [one.text for one in teacher_of(path, text=(text,)).teach(["Eins.", "Drei."], 0)] == [
+        "One.",
+        "Three.",
+    ]
+
+
 def test_a_file_stays_beside_a_text_with_empty_lines(tmp_path):
     """Empty lines are not translated, so the translations of the others must not move up."""
     text, path = tmp_path / "text.de.gz", tmp_path / "given.en"
