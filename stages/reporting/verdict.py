@@ -149,14 +149,20 @@ def _judge_quality(
 def _judge_test_set(measured: Mapping[str, Any]) -> Iterator[Remark]:
     [first, *_] = find_metric_names(measured)
     width = measured[f"{first}_high"] - measured[f"{first}_low"]
+    known = f", and {find_label(first)} is anywhere within {width:.1f} points" if width else ""
     if measured["sentences"] < FEWEST_SENTENCES or width > WIDEST:
         yield Remark(
             what=(
-                f"The test set is too small to tell: {measured['sentences']:,} sentences, and "
-                f"{find_label(first)} is anywhere within {width:.1f} points."
+                f"The test set is too small to tell: {measured['sentences']:,} sentences{known}."
             ),
             advice="Hold out more: raise download.split.test_per_10000, or give a test set.",
             blocks=True,
+        )
+    if _lacks_intervals(first, measured):
+        yield Remark(
+            what=f"Nobody knows how sure the scores are: {find_label(first)} has no interval.",
+            advice="Set evaluate.resamples to 1000; no training begins anew for that.",
+            blocks=False,
         )
 
 
@@ -281,6 +287,9 @@ def _judge_slices(measured: Mapping[str, Any]) -> Iterator[Remark]:
             )
 
 
+BEST = 100 - 1e-6
+"""From which on a score can hardly be any better."""
+
 BY_CONFIDENCE = ("sure", "unsure")
 """Slices that are meant to differ."""
 
@@ -288,9 +297,17 @@ BY_CONFIDENCE = ("sure", "unsure")
 def _is_below(metric: str, bounds: Sequence[float], measured: Mapping[str, Any]) -> bool:
     """Tell whether an interval lies beyond that of the whole test set, on the worse side."""
     low, high = bounds
+    if _lacks_intervals(metric, measured):
+        return False
     if METRICS.load(metric).higher_is_better:
         return bool(high < measured[f"{metric}_low"])
     return bool(low > measured[f"{metric}_high"])
+
+
+def _lacks_intervals(metric: str, measured: Mapping[str, Any]) -> bool:
+    """Tell whether nothing was resampled; the best score and the worst have no width either."""
+    low, high = measured[f"{metric}_low"], measured[f"{metric}_high"]
+    return bool(low == high and 0 < low < BEST)
 
 
 HELD = ("short", "middling", "long", "numbers", "names", "negation", "questions")

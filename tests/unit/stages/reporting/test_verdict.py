@@ -101,6 +101,20 @@ def test_what_is_within_bounds_is_no_fault(measured, changes):
     assert remarks(FINE | measured, **changes) == ()
 
 
+def test_without_intervals_nothing_is_surely_worse():
+    """As evaluate.resamples=0 leaves them; a score that cannot vary has none either."""
+    plain = {"bleu": 30.0, "bleu_low": 30.0, "bleu_high": 30.0}
+    novel = {"novel": {"sentences": 30, "bleu": 25.0, "bleu_low": 25.0, "bleu_high": 25.0}}
+    worse = {"slices": sliced("numbers", 30, 29.0, 29.0)}
+    [remark] = remarks(FINE | plain | novel | worse)
+    assert "BLEU has no interval" in remark.what
+    assert not remark.blocks
+    few, _ = remarks(FINE | plain | {"sentences": 199}, good=150)
+    assert few.what == "The test set is too small to tell: 199 sentences."
+    whole = {"bleu": 100.0, "bleu_low": 100.0, "bleu_high": 100.0, "slices": {}}
+    assert remarks(FINE | whole) == ()
+
+
 @pytest.mark.parametrize(("ratio", "advice"), [(0.9, "Raise "), (1.2, "Lower ")])
 def test_what_is_too_short_is_to_score_higher_by_its_length(ratio, advice):
     [remark] = remarks(FINE | {"length_ratio": ratio})
