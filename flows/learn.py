@@ -23,7 +23,6 @@ from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
 from flows.retrain import check_text, promote_winner, registry_was_away
-from nmt_core.base import files
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
@@ -49,9 +48,7 @@ from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
-
-BEFORE = paths.DOWNLOADS / "params.before_learning.yaml"
-"""The params.yaml of the clone while a lesson is learnt."""
+from stages.runtime.settings_aside import put_aside, put_back
 
 
 @task(
@@ -98,7 +95,6 @@ def learn(
     say = get_run_logger().info
     check_nodes(nodes)
     with clone.hold_clone(say):
-        restore_params()
         introduce()
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
@@ -119,7 +115,7 @@ def learn(
             return None
         check_text("same")
         params = compose_params(lesson, learning, download)
-        files.write_text(BEFORE, paths.PARAMS.read_text(encoding="utf-8"))
+        put_aside(params)
         try:
             clone.put_params(params)
             run_stages(plan_stages("export"), shared=False, nodes=nodes)
@@ -127,20 +123,13 @@ def learn(
             who = f"flow run {flow_run.get_name()}"
             learned = decide_learned(lesson, gate, promotion=str(flow_run.get_id()), by=who)
         finally:
-            restore_params()
+            put_back()
         note_judged(lesson, learning, gate)
     say("%s: %s", learned.contest.outcome, learned.contest.reason)
     create_markdown_artifact(
         render_learned(learned), key="learned", description="What users have taught"
     )
     return learned
-
-
-def restore_params() -> None:
-    """Put back the params.yaml that a lesson took the place of, in a run before this, too."""
-    if BEFORE.exists():
-        clone.put_params(BEFORE.read_text(encoding="utf-8"))
-        BEFORE.unlink()
 
 
 def compose_params(

@@ -35,6 +35,7 @@ from stages.configure.made_corpus import count_weighted_pairs
 from stages.configure.sections import build_all
 from stages.params import DownloadParams, load
 from stages.runtime.params_file import read
+from stages.runtime.settings_aside import put_aside, put_back
 from stages.synthesis.composition import compose_synthesis, leave_out
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import (
@@ -80,7 +81,6 @@ def synthesize_and_train(
     with clone.hold_clone(say):
         introduce()
         config = keep_teacher(synthesis)
-        before = paths.PARAMS.read_text(encoding="utf-8")
         present = read(paths.PARAMS)
         values = leave_out(present, config)
 
@@ -94,18 +94,17 @@ def synthesize_and_train(
         look = checked.corpora[config.corpus].choose_filter(checked.filter).look
         try:
             if values != present:
-                clone.put_params(render_params(build_all(values, source=str(paths.PARAMS))))
+                without = render_params(build_all(values, source=str(paths.PARAMS)))
+                put_aside(without)
+                clone.put_params(without)
             run_stages(plan_stages("download"), shared=False)
             written = translate_text(config, load(DownloadParams, "download").languages, look)
             if written is None:
                 say("other machines have not translated their parts yet; run this again then")
-                clone.put_params(before)
                 return None
-            params = render_params(pin_all(compose(written.kept, count_weighted_pairs())))
-        except BaseException:
-            clone.put_params(before)
-            raise
-        clone.put_params(params)
+            clone.put_params(render_params(pin_all(compose(written.kept, count_weighted_pairs()))))
+        finally:
+            put_back()
         say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)
         create_markdown_artifact(
             render_synthesis(written), key="synthesis", description="What the teacher has made"

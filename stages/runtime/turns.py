@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from nmt_core.base import files
+from stages.runtime.settings_aside import put_back
 
 LOCK = Path(".dvc/tmp/flow.lock")
 
@@ -13,10 +14,11 @@ LOCK = Path(".dvc/tmp/flow.lock")
 def take_turn(say: Callable[[str], object]) -> Iterator[None]:
     """Hold the lock of the checkout; the system releases it when this process ends.
 
-    Outside a project of DVC there is no lock.
+    A params.yaml that a run laid aside which died is put back first. Outside a project of DVC there
+    is no lock.
 
     Args:
-        say: takes a message if another run must be waited for.
+        say: takes a message if another run must be waited for, or has left its params.yaml.
     """
     with ExitStack() as held:
         if LOCK.parent.parent.is_dir():
@@ -25,4 +27,5 @@ def take_turn(say: Callable[[str], object]) -> Iterator[None]:
             except BlockingIOError:
                 say(f"another run works in {Path.cwd()}; this one begins when it has ended")
                 held.enter_context(files.locked(LOCK))
+            put_back(say)
         yield

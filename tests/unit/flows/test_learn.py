@@ -15,6 +15,7 @@ from stages.learning.lesson import WrittenLesson
 from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
 from stages.registry.versions import ChampionMovedError
+from stages.runtime import settings_aside
 
 
 def make_lesson(learnt=100, digest="d"):
@@ -73,7 +74,6 @@ def flow(monkeypatch, tmp_path):
         "decide_learned": decide,
         "publish": lambda: state.done.append("published"),
         "flow_run": run,
-        "BEFORE": tmp_path / "before.yaml",
         "get_run_logger": lambda: logging.getLogger("test"),
         "create_markdown_artifact": lambda text, *, key, description: state.done.append(key),
     }.items():
@@ -134,7 +134,7 @@ def test_a_lesson_that_fails_is_learnt_another_night(flow):
         learn.learn.fn()
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
-    assert not learn.BEFORE.exists()
+    assert not settings_aside.ASIDE.exists()
 
 
 def test_machines_share_the_training_alone(flow, monkeypatch):
@@ -150,13 +150,13 @@ def test_machines_share_the_training_alone(flow, monkeypatch):
     ]
 
 
-def test_settings_come_back_after_a_crash(flow):
-    """Which nothing can catch: the next run begins with what lay there before it."""
-    learn.BEFORE.write_text("of a person")
-    Path("params.yaml").write_text("of a lesson")
+def test_settings_lie_aside_while_a_lesson_is_learnt(flow, monkeypatch):
+    """So that whoever works here next can put them back after a crash, which nothing catches."""
+    seen = []
+    monkeypatch.setattr(learn, "publish", lambda: seen.append(settings_aside.ASIDE.exists()))
     learn.learn.fn()
-    assert flow.done[1] == ("until download", "of a person")
-    assert Path("params.yaml").read_text() == "of a person"
+    assert seen == [True]
+    assert not settings_aside.ASIDE.exists()
 
 
 def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):

@@ -16,6 +16,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import LineProgress
 from nmt_core.text.languages import Languages
 from stages import paths
+from stages.runtime import settings_aside
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
 from tests.support.commands import invoke
@@ -122,6 +123,20 @@ def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
     run(student=True)
     assert [corpora for _, corpora in flow.done] == [["demo"]] * 2 + [["demo", "distilled"]] * 2
     assert read_params()["train"]["model"]["decoder_layers"] == 1
+
+
+def test_settings_lie_aside_while_the_pairs_are_made_anew(flow, monkeypatch):
+    """So that whoever works here after a crash has these pairs, which took hours, among others."""
+    run()
+    monkeypatch.setattr(
+        flow_module,
+        "translate_text",
+        lambda *_: flow.done.append(settings_aside.ASIDE.exists()) or WRITTEN,
+    )
+    flow.done.clear()
+    run()
+    assert True in flow.done
+    assert not settings_aside.ASIDE.exists()
 
 
 @pytest.mark.parametrize("fails", ["download", "translate"])

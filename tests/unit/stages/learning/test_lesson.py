@@ -1,6 +1,7 @@
 """The corpus of a night: of what users gave, garbage and leaks stay out, and all is told."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -128,6 +129,18 @@ def test_approved_units_of_a_memory_are_learnt_where_nothing_newer_holds(
     assert lesson.given == 30
     assert learnt <= {tuple(pair) for pair in sound[:30]}
     assert len(learnt) + sum(lesson.dropped.values()) == 30
+
+
+def test_units_of_a_memory_are_approved_and_no_screen_judges_them(text, tmp_path, monkeypatch):
+    screen = SimpleNamespace(judge=lambda pairs: ["copies"] * len(pairs))
+    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: screen)
+    corpus, sound = text
+    journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
+    give(journal, sound[:5])
+    memory.put(MemoryScope(DE_EN), [MemoryUnit(*pair) for pair in sound[5:30]])
+    learning = config(journal, memory=memory.path)
+    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=tmp_path / "new")
+    assert lesson.dropped["copies"] == 5
 
 
 def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
