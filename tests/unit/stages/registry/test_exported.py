@@ -25,9 +25,9 @@ TEST = {"test": {"source": "b.de", "target": "b.en"}}
 DEMO = {"kind": "demo", "grammar": {}}
 
 
-def download(corpus=DEMO, **split):
+def download(corpus=DEMO, target="en", **split):
     values = {
-        "languages": {"source": "de", "target": "en"},
+        "languages": {"source": "de", "target": target},
         "corpora": {"own": corpus},
         "split": split,
     }
@@ -82,9 +82,9 @@ def project(tmp_path_factory):
     return folder
 
 
-def read(project):
+def read(project, params=None):
     places = dict.fromkeys(("trained", "corpus", "metrics"), project)
-    return read_exported(download(), folder=project / "export", **places)
+    return read_exported(params or download(), folder=project / "export", **places)
 
 
 def test_an_export_says_what_it_is(project):
@@ -101,6 +101,10 @@ def test_an_export_says_what_it_is(project):
     assert found.average == ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
+
+
+def test_an_export_is_scored_in_words_of_its_target(project):
+    assert "|tok:zh|" in read(project, download(FILES, target="zh")).tags["signature"]
 
 
 side = st.text("a\t\n", max_size=2)
