@@ -73,11 +73,13 @@ class MlflowRun:
         self._params = dict(run.data.params)
         datasets = run.inputs.dataset_inputs if run.inputs else []
         self._datasets = {(known.dataset.name, known.dataset.digest) for known in datasets}
-        self._points = {
-            (name, point.step, repr(point.value))
+        self._moments = {
+            (name, point.step, repr(point.value), point.timestamp)
             for name in run.data.metrics
             for point in self._client.get_metric_history(self._id, name)
         }
+        self._points = {moment[:3] for moment in self._moments}
+        self._last: dict[tuple[str, int], str] = {}
 
     def send(self, entries: list[Entry]) -> int:
         """Send missing entries to MLflow; return the number of points sent."""
@@ -156,19 +158,30 @@ class MlflowRun:
                 self._tag(name, text)
 
     def _send_metrics(self, entries: list[Entry]) -> int:
-        """Send points, but none that a resumed run has measured before, to the same value."""
-        fresh: dict[tuple[str, int, str], Metric] = {}
-        for entry in _of("metrics", entries):
-            for name, value in entry["values"].items():
-                point = (name, entry["step"], repr(value))
-                if point not in self._points:
-                    metric = Metric(name, value, entry["milliseconds"], entry["step"])
-                    fresh.setdefault(point, metric)
-        points = list(fresh.values())
+        """Send points, but none that a resumed run has measured before, to the same value.
+
+        One that another has followed since is measured anew: MLflow shows the last.
+        """
+        points = [
+            Metric(name, value, entry["milliseconds"], entry["step"])
+            for entry in _of("metrics", entries)
+            for name, value in entry["values"].items()
+            if self._is_fresh(name, entry["step"], repr(value), entry["milliseconds"])
+        ]
         for start in range(0, len(points), METRICS_A_REQUEST):
             self._client.log_batch(self._id, metrics=points[start : start + METRICS_A_REQUEST])
-        self._points |= fresh.keys()
         return len(points)
+
+    def _is_fresh(self, name: str, step: int, value: str, milliseconds: int) -> bool:
+        """Tell whether MLflow lacks a point of the journal, which is read in order; note it."""
+        point, before = (name, step, value), self._last.get((name, step))
+        is_known = point in self._points
+        if before is not None:
+            is_known = before == value or (*point, milliseconds) in self._moments
+        self._last[name, step] = value
+        self._points.add(point)
+        self._moments.add((*point, milliseconds))
+        return not is_known
 
     def _send_datasets(self, entries: list[Entry]) -> None:
         """Send the datasets of the run."""

@@ -28,7 +28,7 @@ from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import COMPARISON, Journal
 from stages.tracking.run_metadata import Dataset
-from stages.tracking.tracker import open_tracker
+from stages.tracking.tracker import open_tracker, send
 from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, runs, train
 
@@ -289,6 +289,19 @@ def test_a_later_stage_may_measure_anew(database):
     run = only_run(database)
     assert run.data.metrics["test_bleu"] == 21.5
     assert (run.data.params["evaluate.beam"], run.data.tags["evaluate.beam"]) == ("1", "5")
+
+
+def test_who_goes_back_to_an_earlier_setting_sees_its_score_again(database):
+    """Beside what the beam is now; whoever sends all of it again sends no point twice."""
+    for beam, bleu in ((1, 20.0), (5, 21.5), (1, 20.0), (1, 20.0)):
+        with open_tracker("f", experiment="e") as tracker:
+            tracker.params({"evaluate.beam": beam})
+            tracker.metrics({"test_bleu": bleu}, step=100)
+    run = only_run(database)
+    assert run.data.metrics["test_bleu"] == 20.0
+    assert run.data.tags["evaluate.beam"] == "1"
+    assert points(database, "test_bleu") == [(100, 20.0), (100, 21.5), (100, 20.0)]
+    assert send(Journal("f")) == 0
 
 
 def test_a_run_that_failed_is_marked(database):

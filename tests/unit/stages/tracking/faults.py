@@ -10,8 +10,8 @@ FAULTS = [
     (
         "points that a continued run sends again",
         "stages/tracking/mlflow_run.py",
-        "if point not in self._points:",
-        "if point not in fresh:",
+        "is_known = point in self._points",
+        "is_known = False",
     ),
     (
         "a password in the settings of a run",
