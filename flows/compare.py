@@ -30,8 +30,8 @@ from flows.artifacts import call_run
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.experiments import (
     Experiment,
+    add_budget,
     describe_plan,
-    list_budget_settings,
     parse_seeds,
     plan_experiments,
 )
@@ -166,7 +166,7 @@ def compare(
         seeds: Seeds to train each model with; null takes 1.
         jobs: Experiments at once, sharing the processor's cores.
     """
-    given = [*(settings or []), *list_budget_settings(seconds, steps, tokens)]
+    given = add_budget(settings or [], seconds, steps, tokens)
     models = models or read(PRESETS)["models"]
     chosen, threads = schedule_experiments(models, given, seeds=seeds or [1], jobs=jobs)
     call_run(" ".join(filter(None, ["compare", *models, short_commit()])))
@@ -273,10 +273,8 @@ def main(
     with report_errors():
         models = named or read(PRESETS)["models"]
         chosen = parse_seeds(seeds)
-        budget = list(list_budget_settings(seconds, steps, tokens))
-        schedule_experiments(
-            models, [*settings, *budget], seeds=chosen, jobs=jobs
-        )  # before a server
+        budgeted = add_budget(settings, seconds, steps, tokens)
+        schedule_experiments(models, budgeted, seeds=chosen, jobs=jobs)  # before a server
         check_server()
         leave_nothing_behind()
         result = compare(models, settings, seconds, steps, tokens, chosen, jobs)

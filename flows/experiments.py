@@ -19,6 +19,14 @@ SECONDS = 300.0
 """The budget of every model where none is given."""
 
 
+FIXED = {
+    "model": "name the models alone",
+    "train.budget": "give the budget by --seconds, --steps or --tokens (SECONDS=, STEPS=, TOKENS=)",
+    "train.seed": "give the seeds by --seeds (SEEDS=)",
+}
+"""Settings that a comparison sets itself, and how to choose them."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One training and its evaluation."""
@@ -113,6 +121,22 @@ def list_budget_settings(
     budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
     for name, limit in budget.items():
         yield f"train.budget.{name}={'null' if limit is None else limit}"
+
+
+def add_budget(
+    settings: Sequence[str], seconds: float | None, steps: int | None, tokens: int | None
+) -> list[str]:
+    """Return settings with the same budget for every model.
+
+    Raises:
+        ConfigError: if they set what a comparison sets itself, so that it would not hold.
+    """
+    for setting in settings:
+        name = setting.lstrip("+~").partition("=")[0]
+        for fixed, how in FIXED.items():
+            if f"{name}.".startswith(f"{fixed}."):
+                raise ConfigError(f"{setting} would not hold in a comparison; {how}")
+    return [*settings, *list_budget_settings(seconds, steps, tokens)]
 
 
 def parse_seeds(words: str) -> list[int]:

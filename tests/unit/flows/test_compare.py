@@ -314,6 +314,26 @@ def test_the_time_left_is_told_once_a_run_has_been_timed():
     assert compare.describe_progress(4, 4, 3, 120.0) == "4 of 4 runs are done"
 
 
+@pytest.mark.parametrize(
+    ("setting", "how"),
+    [
+        ("train.budget.steps=20", "--steps"),
+        ("+train.budget={steps:20}", "--steps"),
+        ("train.seed=7", "--seeds"),
+        ("model=convs2s", "name the models"),
+    ],
+)
+def test_a_setting_that_would_not_hold_is_refused(setting, how):
+    with pytest.raises(ConfigError, match=f"would not hold.*{how}"):
+        experiments.add_budget(["data=demo", setting], None, None, None)
+    ran = invoke(compare.main, "convs2s", setting)
+    assert ran.exit_code == 1
+    assert "would not hold" in ran.stderr
+    with pytest.raises(ConfigError, match="would not hold"):
+        compare.compare.fn(["convs2s"], [setting])
+    assert experiments.add_budget(["train.model.dropout=0"], 1.0, None, None)
+
+
 def test_a_budget_is_given_even_if_nobody_asks():
     assert "train.budget.seconds=300.0" in [*experiments.list_budget_settings(None, None, None)]
     assert "train.budget.seconds=null" in [*experiments.list_budget_settings(None, 10, None)]
