@@ -96,9 +96,11 @@ class Subwords:
             raise
         except (RuntimeError, OSError) as error:
             reason = str(error).split("]")[-1].strip() or str(error)
+            advice = "lower tokenize.subwords.vocab_size or give more text"
+            if "smaller than required_chars" in reason:
+                advice = "raise tokenize.subwords.vocab_size or lower character_coverage beside it"
             raise TokenizerError(
-                f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); "
-                f"lower tokenize.subwords.vocab_size or give more text"
+                f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); {advice}"
             ) from None
         return cls(model.getvalue())
 

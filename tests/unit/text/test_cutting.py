@@ -172,6 +172,12 @@ def test_a_text_that_is_too_small_is_told_with_what_to_change():
         Subwords.train(["ein Haus"], SubwordConfig(vocab_size=9000))
 
 
+def test_fewer_pieces_than_characters_are_told_with_what_to_change():
+    letters = " ".join(map(chr, range(0x4E00, 0x4E40)))
+    with pytest.raises(TokenizerError, match=r"^300 pieces .*required_chars.*; raise tokenize"):
+        Subwords.train([letters], SubwordConfig(vocab_size=300, character_coverage=1.0))
+
+
 def test_tokenizers_come_back_from_their_folders(tmp_path):
     for number, own in enumerate([subwords("bpe"), Characters(), SpacyWords("de")]):
         folder = tmp_path / str(number)
