@@ -235,6 +235,29 @@ def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
     assert rescored["chrf"] == 100
 
 
+@pytest.mark.parametrize("tag", ["", "own"])
+def test_behaviour_is_measured_without_tags(tagged, monkeypatch, tag):
+    """Beside translations of lines without them: those of lines with a tag are made anew."""
+    translator, inputs = tagged
+    inputs = replace(inputs, tags=("", tag))
+    files.write_json(inputs.trained / "training.json", TRAINING)
+    given = []
+    monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
+    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
+    monkeypatch.setattr(
+        evaluate, "measure_behaviour", lambda *all_of_it: given.append(all_of_it) or {}
+    )
+    evaluate.run(
+        EvaluateParams(resamples=0, choose_length_penalty=False),
+        inputs,
+        languages=Languages(source="de", target="en"),
+        reports=inputs.trained / "reports",
+    )
+    [(_, _, sources, plain)] = given
+    assert sources == LINES
+    assert (plain is None) is bool(tag)
+
+
 def test_confidence_is_fitted_on_validation_text_translated_with_its_tags(tagged, monkeypatch):
     translator, inputs = tagged
     inputs = replace(inputs, tags=("own", ""))
