@@ -201,6 +201,24 @@ def test_a_part_is_taken_and_the_rest_left_to_chance(name, part):
     assert parts == {*ALL}
 
 
+UNTIED = [name for name in NAMES if tiny_config(name).tie != "all"]
+
+
+@pytest.mark.parametrize("name", UNTIED)
+def test_tokens_of_a_side_are_matched_with_those_of_that_side(name):
+    source, target = (Vocabulary([*SPECIALS, *words]) for words in ("ea", "dbc"))
+    torch.manual_seed(3)
+    new = build_model(tiny_config(name), source_size=len(source), target_size=len(target)).eval()
+    _, initial = finished(name)
+    start_from(initial, new, tiny_config(name), (source, target), ALL)
+    of_words = {key: weight for key, weight in own_tensors(new).items() if is_of_words(key)}
+    for key, weight in of_words.items():
+        side = source if key.startswith("source") else target
+        rows = [KNOWN.tokens.index(token) for token in side.tokens]
+        assert torch.equal(weight, initial.tensors[key][rows])
+    assert {len(weight) for weight in of_words.values()} == {len(source), len(target)}
+
+
 def test_another_shape_is_refused_with_what_to_set():
     _, initial = finished("transformer")
     wider = tiny_config("transformer").model_copy(update={"feed_forward_width": 48, "norm": "post"})
