@@ -26,7 +26,7 @@ from flows.retrain import check_text, promote_winner, registry_was_away
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
-from stages.configure.made_corpus import count_weighted_pairs
+from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all
 from stages.learning.contest import (
     Learned,
@@ -141,12 +141,13 @@ def compose_params(
         ConfigError: if it cannot be read together with the other corpora.
         RegistryError: if there is no champion, or the registry does not answer.
     """
+    present = read(paths.PARAMS)
     values = compose_learning(
-        read(paths.PARAMS),
+        present,
         lesson,
         learning,
         champion=Registry(model_name(download.languages)).find_initial("").digest,
-        pairs=count_weighted_pairs(),
+        pairs=count_weighted_pairs(read_temperature(present)),
     )
     return render_params(pin_all(build_all(values, source="flows/learn.py")))
 

@@ -31,7 +31,7 @@ from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
-from stages.configure.made_corpus import count_weighted_pairs
+from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all
 from stages.params import DownloadParams, load
 from stages.runtime.params_file import read
@@ -102,7 +102,8 @@ def synthesize_and_train(
             if written is None:
                 say("other machines have not translated their parts yet; run this again then")
                 return None
-            clone.put_params(render_params(pin_all(compose(written.kept, count_weighted_pairs()))))
+            others = count_weighted_pairs(read_temperature(present))
+            clone.put_params(render_params(pin_all(compose(written.kept, others))))
         finally:
             put_back()
         say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)

@@ -14,9 +14,7 @@ HIGHEST = 1_000_000.0
 def describe_made_corpus(
     stem: Path,
     *,
-    share: float,
-    pairs: int,
-    others: float,
+    weight: float,
     licence: str,
     tag: str = "",
     filters: Mapping[str, Any] | None = None,
@@ -25,9 +23,7 @@ def describe_made_corpus(
 
     Args:
         stem: their path, without the side that each ends in.
-        share: see :func:`find_weight`, as for ``pairs`` and ``others``.
-        pairs: how many there are.
-        others: pairs of the other corpora, each times its weight.
+        weight: see :func:`find_weight`.
         licence: what the model card says of it.
         tag: what a model reads before its lines.
         filters: of its own, in the place of some of those of all text.
@@ -37,24 +33,34 @@ def describe_made_corpus(
         "train": {side: f"{stem}.{side}" for side in paths.SIDES},
         "licence": licence,
         "train_only": True,
-        "weight": find_weight(share, pairs=pairs, others=others),
+        "weight": weight,
         "tag": tag,
         "filter": filters,
     }
 
 
-def count_weighted_pairs(metrics: Path = paths.METRICS) -> float:
-    """Return how many training pairs were downloaded, those of each corpus times its weight."""
+def read_temperature(values: Mapping[str, Any]) -> float:
+    """Return the temperature of the mixture in the content of a params.yaml."""
+    return float(values["train"].get("mixture", {}).get("temperature", 1.0))
+
+
+def count_weighted_pairs(temperature: float = 1.0, *, metrics: Path = paths.METRICS) -> float:
+    """Return how many training pairs were downloaded, those of each corpus times its weight.
+
+    At a temperature T each of these numbers is its T-th root, as in a mixture.
+    """
     corpora = files.read_json(metrics / "download.json")["corpora"].values()
-    return float(sum(corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora))
+    sizes = (corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora)
+    return float(sum(size ** (1 / temperature) for size in sizes))
 
 
-def find_weight(share: float, *, pairs: int, others: float) -> float:
+def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
     """Return the weight with which pairs are a share of what is read.
 
     Args:
         share: of these pairs, between 0 and 1.
         pairs: how many there are.
-        others: pairs of the other corpora, each times its weight.
+        others: what :func:`count_weighted_pairs` returns at that temperature.
+        temperature: of the mixture.
     """
-    return min(share / (1 - share) * others / pairs, HIGHEST)
+    return min((share / (1 - share) * others) ** temperature / pairs, HIGHEST)

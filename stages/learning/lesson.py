@@ -26,7 +26,7 @@ from nmt_core.text.languages import Languages
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
 from stages.configure.compose import overlay_group
-from stages.configure.made_corpus import describe_made_corpus
+from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
 from stages.runtime.fingerprint import hash_json
@@ -198,7 +198,7 @@ def compose_learning(
         lesson: what is learnt.
         config: the share of it, and how often it is read.
         champion: digest of the model to start from.
-        pairs: of the other corpora in train, each times its weight.
+        pairs: of the other corpora in train, each times its weight, at the mixture's temperature.
         folder: of the lesson.
 
     Raises:
@@ -215,14 +215,15 @@ def compose_learning(
     download["initial_model"]["sha256"] = champion
     download["corpora"][CORPUS] = describe_made_corpus(
         folder / "learnt",
-        share=config.share,
-        pairs=lesson.learnt,
-        others=pairs,
+        weight=find_weight(
+            config.share, pairs=lesson.learnt, others=pairs, temperature=read_temperature(values)
+        ),
         licence="own",
         filters=JUDGED_ONE_BY_ONE,
     )
     tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
+    train["mixture"] = train.get("mixture", {}) | {"phases": []}  # none of which reads a lesson
     train["initial_share"] = config.champion_share
     train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
     # the gate judges; a validation of the old text would take what has learnt least

@@ -6,7 +6,7 @@ from typing import Any
 
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import overlay_group
-from stages.configure.made_corpus import describe_made_corpus
+from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature
 from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
@@ -34,7 +34,7 @@ def compose_synthesis(
         values: content of params.yaml, without these pairs.
         config: share, licence and name of these pairs.
         kept: how many there are.
-        pairs: of the other corpora in train, each times its weight.
+        pairs: of the other corpora in train, each times its weight, at the mixture's temperature.
         student: take the preset of a student.
 
     Raises:
@@ -50,9 +50,9 @@ def compose_synthesis(
         overlay_group(composed, "model", STUDENT)
     composed["download"]["corpora"][config.corpus] = describe_made_corpus(
         config.folder / "pairs/train",
-        share=config.share,
-        pairs=kept,
-        others=pairs,
+        weight=find_weight(
+            config.share, pairs=kept, others=pairs, temperature=read_temperature(values)
+        ),
         licence=config.licence,
         tag=BACKTRANSLATED if config.backward else "",
     )

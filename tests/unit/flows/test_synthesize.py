@@ -65,7 +65,7 @@ def flow(monkeypatch, tmp_path):
         "plan_stages": lambda until: until,
         "load": lambda *_: SimpleNamespace(languages="l"),
         "translate_text": translate,
-        "count_weighted_pairs": lambda: 1600.0,
+        "count_weighted_pairs": lambda temperature: 1600.0,
         "pin_all": lambda sections: sections,
         "publish": lambda: note("publish"),
         "get_run_logger": lambda: logging.getLogger("test"),

@@ -20,6 +20,7 @@ from stages import download, paths
 from stages.configure.sections import build_all
 from stages.learning import lesson as lesson_of_a_night
 from stages.learning.lesson import (
+    WrittenLesson,
     compose_learning,
     note_judged,
     read_held_out,
@@ -237,3 +238,19 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
     assert filters["own"].look
     assert (filters["corrections"].look, filters["corrections"].screen) == (None, None)
     assert filters["corrections"].max_words == 99
+
+
+def test_no_phase_keeps_a_lesson_from_being_read(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    before = yaml.safe_load(Path("params.yaml").read_text())
+    own = {"corpora": ["demo"]}
+    before["train"]["mixture"] |= {"phases": [own | {"tokens": 10**6}, own], "temperature": 2.0}
+    lesson = WrittenLesson(
+        digest="d", ids=[], learnt=9, held_out=1, words=9, given=10, dropped={}, examples={}
+    )
+    values = compose_learning(before, lesson, LearningConfig(), champion="d" * 64, pairs=30.0)
+    train = build_all(values, source="test")["train"]
+    assert (train.mixture.phases, train.mixture.temperature) == ((), 2.0)
+    assert values["download"]["corpora"]["corrections"]["weight"] == pytest.approx(
+        (0.15 / 0.85 * 30) ** 2 / 9
+    )
