@@ -44,6 +44,13 @@ def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
     assert chrf.value > 0
 
 
+def test_the_best_system_is_first_whatever_it_is_called():
+    outcomes = [outcome("a", 1, WRONG, 20.0), outcome("z", 1, REFERENCES, 31.0)]
+    found = results.compare_outcomes(outcomes, command="", commit="")
+    assert [*found.scores] == [*found.systems] == [*found.budgets] == ["z", "a"]
+    assert found.differences[0].value > 0
+
+
 def test_numbers_of_different_test_sets_are_not_compared():
     other = replace(OUTCOMES[1], references=REFERENCES[::-1])
     with pytest.raises(ComparisonError, match="tested on different sentences") as told:
