@@ -16,7 +16,7 @@ _TWICE = re.compile(
 """A byte that begins a character in UTF-8 and one that goes on with it, as Windows' characters."""
 
 _UNLIKELY = re.compile("[\u0580-\u05cf\u0700-\u08ff\u2500-\U0010ffff]")
-"""Characters that tell nothing where there are few: "Ö“" is one of Hebrew, "ß–" of N'Ko, "é…»" of Chinese."""
+"""Characters that tell nothing where there are few: "ß–" is one of N'Ko, "é…»" of Chinese."""
 
 _FEW = 3
 
