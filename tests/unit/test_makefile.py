@@ -1,5 +1,6 @@
 """What the Makefile deletes, what it leaves, and what it passes on."""
 
+import os
 import shutil
 import subprocess
 
@@ -24,9 +25,10 @@ def clone(project):
 
 
 def make(clone, *arguments, answer=""):
-    return subprocess.run(
-        ["make", *arguments], cwd=clone, input=answer, capture_output=True, text=True, check=False
-    )
+    """Run make as a person does: below another one, which may run the tests, it says more."""
+    options = {"cwd": clone, "input": answer, "capture_output": True, "text": True}
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(["make", *arguments], env=alone, check=False, **options)
 
 
 def list_files(clone):
