@@ -48,8 +48,8 @@ def decode_utf8(
     try:
         return data.decode()
     except UnicodeDecodeError as problem:
-        if line == 1 and looks_like_utf16(data):
-            raise error(f"{name} {UTF16}") from None
+        if line == 1:
+            refuse_utf16(data, name, error=error)
         before = data[: problem.start]
         raise error(
             f"{noun} {line + before.count(10)} of {name} is not UTF-8 "
@@ -61,6 +61,16 @@ def looks_like_utf16(data: bytes) -> bool:
     """Tell whether the first line of a file begins with a mark of UTF-16, or is half NUL."""
     first = data.partition(b"\n")[0]
     return first.startswith(_UTF16_MARKS) or 2 * first.count(0) >= max(2, len(first) - 1)
+
+
+def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:
+    """Refuse a file whose first bytes look like UTF-16.
+
+    Raises:
+        NmtError: saying how to convert it.
+    """
+    if looks_like_utf16(data):
+        raise error(f"{name} {UTF16}") from None
 
 
 def is_mojibake(text: str) -> bool:

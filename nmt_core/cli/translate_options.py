@@ -249,7 +249,7 @@ class Beginnings:
 
 
 NO_LINES = (".pdf", ".doc", ".rtf", ".ppt", ".xls", ".csv", ".tsv", ".tmx")
-"""Endings of files that are translated by no name of theirs, and that no line has as one word."""
+"""Endings of files that are no documents here; a word that ends so is taken for a file's name."""
 
 
 def is_document(argument: str) -> bool:

@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -28,7 +28,7 @@ from nmt_core.base.raw_lines import (
     open_raw,
     require_regular_file,
 )
-from nmt_core.base.utf8 import UTF16, decode_utf8, is_mojibake, looks_like_utf16
+from nmt_core.base.utf8 import UTF16, decode_utf8, is_mojibake, looks_like_utf16, refuse_utf16
 from nmt_core.corpora.formats.chapters import is_markup
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
@@ -213,18 +213,13 @@ def _cut(
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         for path, spans in zip(paths, columns, strict=True):
-            _refuse_utf16(path, spans)  # half a line end counts as one more line
+            first = next(_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
+            refuse_utf16(first or b"", path)  # half a line end counts as one more line
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
             f"line N of one must translate line N of the other"
         )
     return (PairRows(spans, paths, place) for spans in zip(*columns, strict=True))
-
-
-def _refuse_utf16(path: Path, spans: Sequence[LineSpan]) -> None:
-    first = next(_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
-    if first and looks_like_utf16(first):
-        raise CorpusError(f"{path} {UTF16}")
 
 
 def _write_rows(units: PairedUnits, scratch: Path) -> Path:

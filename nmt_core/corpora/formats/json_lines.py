@@ -12,7 +12,7 @@ from typing import Any
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import read_raw_lines
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, UTF16, looks_like_utf16
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES, find_columns
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.languages import Languages
@@ -46,8 +46,8 @@ def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
     for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MOST_LINE_BYTES), start=1):
         if raw is None:
             raise CorpusError(f"{path} line {number} is longer than {MOST_LINE_BYTES:,} bytes")
-        if number == 1 and looks_like_utf16(raw):
-            raise CorpusError(f"{path} {UTF16}")
+        if number == 1:
+            refuse_utf16(raw, path)
         text = raw.decode(errors="surrogateescape")  # what is no UTF-8 is told with its pair
         text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
         try:

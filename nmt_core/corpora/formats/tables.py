@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, UTF16, looks_like_utf16
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
@@ -243,8 +243,8 @@ def _read_lines(path: Path) -> Iterator[str]:
                     f"{path} line {number} is longer than {MOST_LINE_BYTES:,} bytes; "
                     f"take columns away, or look for a quote that nothing closes"
                 )
-            if number == 1 and looks_like_utf16(line):
-                raise CorpusError(f"{path} {UTF16}")
+            if number == 1:
+                refuse_utf16(line, path)
             text = line.decode(errors="surrogateescape")
             yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
 

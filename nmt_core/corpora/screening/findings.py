@@ -44,12 +44,12 @@ READ_AS_ONE = 5
 """Lines that are read as one where they may be short."""
 
 SOME = 0.01
-"""Share of pairs with entities, with mojibake, or in another language that is no accident.
+"""Least share of pairs with entities, with mojibake or in another language that is no accident.
 
 In sound text, short sentences and names included, the last is below 0.001."""
 
 FEW = 10
-"""Such pairs that are none, whatever their share."""
+"""Least number of such pairs that is none."""
 
 READ_FOR_STRAYS = 2000
 """Pairs in which others of another language are looked for."""
@@ -135,7 +135,7 @@ def inspect_sample(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> li
     findings += _check_header(pairs, languages)
     for kind, is_spoilt, what in _SPOILT:
         rows = [row for row, pair in enumerate(pairs) if any(map(is_spoilt, pair))]
-        if len(rows) >= max(FEW, SOME * len(pairs)):
+        if not _are_accident(len(rows), pairs):
             sentence = f"{len(rows) / len(pairs):.0%} of the {unit} {what}"
             findings.append(show_finding(kind, sentence, pairs, rows))
     for side, lines in zip(names, sides, strict=True):
@@ -159,10 +159,14 @@ def describe_strays(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> s
     for at, (name, code) in enumerate(zip(names, languages, strict=True)):
         doubt = scorer.measure_doubt([pair[at] for pair in pairs], code)
         off = np.isfinite(doubt) & (doubt > PLAINLY_WRONG["language"])
-        if off.sum() >= max(FEW, SOME * len(pairs)):
+        if not _are_accident(off.sum(), pairs):
             share = f"{off.sum() / len(pairs):.0%} of the {name} is not {code}"
             told.append(str(show_finding("noise", share, pairs, np.flatnonzero(off).tolist())))
     return " and ".join(told) or None
+
+
+def _are_accident(count: int, pairs: Sequence[SampleRow]) -> bool:
+    return count < max(FEW, SOME * len(pairs))
 
 
 def refuse_findings(
