@@ -17,7 +17,7 @@ from nmt_core.alignment.shortlist import Shortlist
 from nmt_core.base import files
 from nmt_core.engines.engine import InexpressibleError
 from nmt_core.engines.settings import SHORTLIST, Precision
-from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
+from nmt_core.models.settings import ROTARY_BASE, Seq2SeqConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 ACTIVATIONS = {
@@ -50,13 +50,22 @@ class Converter:
 
     def __init__(self, config: TransformerConfig, weights: Weights) -> None:
         self.weights = weights
-        self.spec = transformer_spec.TransformerSpec.from_config(
-            (config.encoder_layers, config.decoder_layers),
-            config.heads,
-            pre_norm=config.norm == "pre",
-            activation=ACTIVATIONS[config.activation],
-            alignment_layer=max(0, config.decoder_layers - 2),  # as Transformer.attention
-            alignment_heads=0,  # the mean of all
+        shape: dict[str, Any] = {
+            "pre_norm": config.norm == "pre",
+            "activation": ACTIVATIONS[config.activation],
+            "rotary_dim": config.features_per_head if config.positions == "rotary" else None,
+            "rotary_interleave": False,
+            "rotary_base": ROTARY_BASE,
+        }
+        self.spec = transformer_spec.TransformerSpec(
+            transformer_spec.TransformerEncoderSpec(config.encoder_layers, config.heads, **shape),
+            transformer_spec.TransformerDecoderSpec(
+                config.decoder_layers,
+                config.heads,
+                **shape,
+                alignment_layer=max(0, config.decoder_layers - 2),  # as Transformer.attention
+                alignment_heads=0,  # the mean of all
+            ),
         )
         self.before = config.norm == "pre"
 
@@ -81,7 +90,8 @@ class Converter:
         ):
             table.weight = self.weights[f"{side}_embedding.table.weight"]
             spec.scale_embeddings = config.scale_embeddings
-            spec.position_encodings.encodings = self._positions(side, config, positions)
+            if hasattr(spec, "position_encodings"):
+                spec.position_encodings.encodings = self._positions(side, config, positions)
         self._linear(decoder.projection, "output")
 
     def _convert_encoder_layer(
@@ -137,6 +147,8 @@ class Converter:
         if config.positions == "learned":  # past the last position, all share its vector
             table = self.weights[f"{name}.table.weight"]
             return table[np.minimum(np.arange(count), len(table) - 1)]
+        if config.positions == "rotary":  # what an encoder adds even so
+            return np.zeros((count, config.width), dtype=np.float32)
         signal = compute_sinusoids(count, config.width)
         return signal * self.weights.get(f"{name}.scale", np.float32(1))
 

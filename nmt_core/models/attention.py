@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from nmt_core.models.dense import Dense, Derived, Product, is_search
 from nmt_core.models.dropout import dropout
+from nmt_core.models.rotary import Rotation
 
 KeyValue = tuple[Tensor, Tensor]
 """Keys and values, each (B, H, S, d)."""
@@ -30,6 +31,11 @@ def masked_softmax(
         return scores.softmax(dim=-1)
     floor = torch.finfo(scores.dtype).min
     return scores.masked_fill(blocked, floor).softmax(dim=-1).masked_fill(blocked, 0.0)
+
+
+def turn(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tensor, "B H T d"]:
+    """Return queries or keys turned by where they stand; as they are without a rotation."""
+    return x if rotation is None else rotation.turn(x)
 
 
 def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
@@ -109,22 +115,29 @@ class MultiHeadAttention(nn.Module):
         self.output = Dense(heads * head_width, width, bias=output_bias)
         self._stacked = Derived(stack)
 
-    def project(self, memory: Float[Tensor, "B S D"]) -> KeyValue:
-        """Return the keys and values of every position in ``memory``."""
-        return self._split(self.key(memory)), self._split(self.value(memory))
+    def project(self, memory: Float[Tensor, "B S D"], rotation: Rotation | None = None) -> KeyValue:
+        """Return the keys and values of every position in ``memory``.
 
-    def project_all(self, x: Float[Tensor, "B M D"]) -> tuple[Tensor, KeyValue]:
+        Args:
+            memory: what is attended to.
+            rotation: what turns the keys, where positions are told so; see ``rotary.py``.
+        """
+        return turn(self._split(self.key(memory)), rotation), self._split(self.value(memory))
+
+    def project_all(
+        self, x: Float[Tensor, "B M D"], rotation: Rotation | None = None
+    ) -> tuple[Tensor, KeyValue]:
         """Return queries, and keys and values, of the same positions; (B, H, M, d) each."""
         layers = (self.query, self.key, self.value)
         if not is_search(self):
-            return self._split(self.query(x)), self.project(x)
+            return turn(self._split(self.query(x)), rotation), self.project(x, rotation)
         weights = [layer.weight for layer in layers]
         if self.query.bias is not None:
             weights += [layer.bias for layer in layers]
         product, bias = self._stacked.of(*weights)
         all_heads = product.add(bias, x).unflatten(-1, (3 * self.heads, -1))
         query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
-        return query, (keys, values)
+        return turn(query, rotation), (turn(keys, rotation), values)
 
     def look(
         self, x: Float[Tensor, "B M D"], key_value: KeyValue, mask: Float[Tensor, "#B 1 #M S"]
@@ -162,6 +175,7 @@ class MultiHeadAttention(nn.Module):
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
         *,
         causal: bool = False,
+        rotation: Rotation | None = None,
     ) -> Float[Tensor, "B Q D"]:
         """Return one weighted sum of values per query.
 
@@ -172,8 +186,9 @@ class MultiHeadAttention(nn.Module):
             key_value: where it looks.
             blocked: True where it may not.
             causal: block, instead, every position from those after it.
+            rotation: what turns the queries, where keys were turned.
         """
-        query = self._split(self.query(queries))
+        query = turn(self._split(self.query(queries)), rotation)
         if is_fused(query):
             context = F.scaled_dot_product_attention(
                 query,

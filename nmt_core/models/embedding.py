@@ -149,11 +149,11 @@ class Embedding(nn.Module):
 
     Args:
         table: a row per word.
-        positions: what is added.
+        positions: what is added; None where attention tells positions apart.
         scale: factor of the words' rows.
     """
 
-    def __init__(self, table: nn.Embedding, positions: nn.Module, *, scale: float) -> None:
+    def __init__(self, table: nn.Embedding, positions: nn.Module | None, *, scale: float) -> None:
         super().__init__()
         self.table = table
         self.positions = positions
@@ -161,14 +161,16 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "R T"], first: int = 0) -> Float[Tensor, "R T D"]:
         """Return the vectors of tokens at positions ``first``, ``first + 1``, and so on."""
-        return self.positions(self.table(tokens) * self.scale, first)
+        words = self.table(tokens) * self.scale
+        return words if self.positions is None else self.positions(words, first)
 
 
 def embedding(config: PositionedConfig, table: nn.Embedding, *, scale: float) -> Embedding:
     """Return the embedding of one language, with positions as configured."""
-    positions = (
-        LearnedPositions(config.width, config.max_positions)
-        if config.positions == "learned"
-        else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
-    )
+    positions: nn.Module | None = None
+    if config.positions == "learned":
+        positions = LearnedPositions(config.width, config.max_positions)
+    elif config.positions == "sinusoidal":
+        trained_scale = config.position_scale == "trained"
+        positions = SinusoidalPositions(config.width, trained_scale=trained_scale)
     return Embedding(table, positions, scale=scale)

@@ -10,6 +10,9 @@ from nmt_core.base.config import Config
 CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
+ROTARY_BASE = 10_000
+"""Rotary positions turn their slowest features by one radian in nearly so many positions."""
+
 
 class Seq2SeqConfig(Config):
     """Settings of every architecture; see :class:`nmt_core.models.seq2seq.Seq2Seq`."""
@@ -39,8 +42,9 @@ class Seq2SeqConfig(Config):
 class PositionedConfig(Seq2SeqConfig):
     """Settings of architectures that add positional encodings to words."""
 
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How positions are told apart."""
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    """How positions are told apart; the Transformer alone can turn queries and keys by them
+    (``rotary``: Su et al. 2021)."""
     max_positions: int = Field(1024, ge=1, le=1_000_000)
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
@@ -53,7 +57,7 @@ class PositionedConfig(Seq2SeqConfig):
 
     @model_validator(mode="after")
     def _check_positions(self) -> "PositionedConfig":
-        if self.positions == "learned" and self.position_scale == "trained":
+        if self.positions != "sinusoidal" and self.position_scale == "trained":
             raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
         return self
 
@@ -108,7 +112,17 @@ class TransformerConfig(PositionedConfig):
                 f"width {self.width} does not split over {self.heads} heads (remainder "
                 f"{self.width % self.heads}); choose heads that divide width, or set head_width"
             )
+        if self.positions == "rotary" and self.features_per_head % 2:
+            raise ValueError(
+                f"rotary positions turn pairs of features, and heads have "
+                f"{self.features_per_head}; choose an even head_width, or other positions"
+            )
         return self
+
+    @property
+    def features_per_head(self) -> int:
+        """The features of one head, d."""
+        return self.head_width or self.width // self.heads
 
 
 class EncoderConfig(Config):

@@ -25,6 +25,7 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
+from nmt_core.models.rotary import Rotation, rotate_at
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
@@ -106,10 +107,14 @@ class EncoderLayer(nn.Module):
         self.attend = Sublayer(config, first=True)
         self.transform = Sublayer(config, dense=True)
 
-    def forward(self, x: Tensor, blocked: Tensor) -> Tensor:
+    def forward(self, x: Tensor, blocked: Tensor, rotation: Rotation | None = None) -> Tensor:
         """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
-        x = self.attend(x, lambda y: self.attention(y, self.attention.project(y), blocked))
-        return self.transform(x, self.feed_forward)
+
+        def attend(y: Tensor) -> Tensor:
+            key_value = self.attention.project(y, rotation)
+            return self.attention(y, key_value, blocked, rotation=rotation)
+
+        return self.transform(self.attend(x, attend), self.feed_forward)
 
     def go_on(
         self, x: Float[Tensor, "R T D"], past: KeyValue, blocked: Bool[Tensor, "1 1 T P"] | None
@@ -134,17 +139,19 @@ class DecoderLayer(nn.Module):
         self.attend_source = Sublayer(config)
         self.transform = Sublayer(config, dense=True)
 
-    def forward(self, x: Tensor, source: KeyValue, blocked: Tensor) -> tuple[Tensor, KeyValue]:
+    def forward(
+        self, x: Tensor, source: KeyValue, blocked: Tensor, rotation: Rotation | None
+    ) -> tuple[Tensor, KeyValue]:
         """Read the whole target, (B, T, D); return the same shape, and its keys and values."""
-        x, key_value = self.look_back(x)
+        x, key_value = self.look_back(x, rotation)
         x = self.attend_source(x, lambda y: self.cross_attention(y, source, blocked))
         return self.transform(x, self.feed_forward), key_value
 
-    def look_back(self, x: Tensor) -> tuple[Tensor, KeyValue]:
+    def look_back(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, KeyValue]:
         """Attend to the target so far; the first half of :meth:`forward`."""
         y = self.attend_self.before(x)
-        key_value = self.self_attention.project(y)
-        y = self.self_attention(y, key_value, causal=True)
+        key_value = self.self_attention.project(y, rotation)
+        y = self.self_attention(y, key_value, causal=True, rotation=rotation)
         return self.attend_self.add(x, y), key_value
 
     def step(
@@ -152,7 +159,7 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Tensor, Cache]:
         """Read tokens after the past, (B, M, D); return the same shape, and the longer past."""
         y = self.attend_self.before(x)
-        query, (keys, values) = self.self_attention.project_all(y)
+        query, (keys, values) = self.self_attention.project_all(y, past.rotation)
         cache = past.cache.extended(past.end, keys, values)
         present = cache.first(past.end + keys.size(2))
         x = self.attend_self.add(x, self.self_attention.look_from(query, present, past.mask))
@@ -166,6 +173,7 @@ class LayerCache(NamedTuple):
     cache: Cache
     end: int
     mask: Tensor | None  # (B, 1, M, end + M), of what is read next
+    rotation: Rotation | None  # of what is read next
 
 
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
@@ -192,6 +200,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         super().__init__()
         scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
+        self.turned = config.features_per_head if config.positions == "rotary" else None
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -217,8 +226,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self._drop(self.source_embedding(source))
+        rotation = self._rotate(x)
         for layer in self.encoder:
-            x = layer(x, blocked)
+            x = layer(x, blocked, rotation)
         memory = self.encoder_norm(x)
         layers = tuple(layer.cross_attention.project(memory) for layer in self._decoder())
         mask = torch.zeros(blocked.shape, dtype=x.dtype, device=x.device)
@@ -244,8 +254,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> tuple[Tensor, TransformerState]:
         """Read a whole target."""
         caches = []
+        rotation = self._rotate(x)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
-            x, (keys, values) = layer(x, source, memory.blocked)
+            x, (keys, values) = layer(x, source, memory.blocked, rotation)
             caches.append(Cache(keys, values, x.size(1)))
         return x, TransformerState(tuple(caches), None, x.size(1), 0)
 
@@ -258,10 +269,12 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
         mask = make_descent_mask(state, x, hypotheses)
+        rotation = self._rotate(x, state.position, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
         for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
-            x, after = layer.step(x, source, memory.mask, LayerCache(cache, state.end, mask))
+            past = LayerCache(cache, state.end, mask, rotation)
+            x, after = layer.step(x, source, memory.mask, past)
             caches.append(after)
         if mask is not None:
             mask = mask[:, :, -hypotheses:]  # of the last position
@@ -278,11 +291,12 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
         x = self._drop(self.target_embedding(tokens))
+        rotation = self._rotate(x)
         for layer, source in zip(self._decoder(), memory.layers, strict=True):
             if layer is self.aligning:
                 break
-            x, _ = layer(x, source, memory.blocked)
-        x, _ = layer.look_back(x)
+            x, _ = layer(x, source, memory.blocked, rotation)
+        x, _ = layer.look_back(x, rotation)
         queries = layer.attend_source.before(x)
         weights = layer.cross_attention.weights(queries, source, memory.blocked)
         return self.leave_source_start(weights)
@@ -295,6 +309,16 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def _decoder(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
+    def _rotate(
+        self, x: Float[Tensor, "R T D"], first: int = 0, hypotheses: int = 1
+    ) -> Rotation | None:
+        """Return what turns the positions of ``x``, each as often as there are hypotheses of it."""
+        if self.turned is None:
+            return None
+        positions = torch.arange(first, first + x.size(1), device=x.device)
+        of_each = positions[:, None].expand(-1, hypotheses).flatten()
+        return rotate_at(of_each, self.turned)
+
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, variational=self.variational)
 
@@ -304,7 +328,7 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.width,
         config.heads,
-        config.head_width or config.width // config.heads,
+        config.features_per_head,
         bias=config.projection_bias,
         output_bias=config.attention_output_bias,
         drop=config.attention_dropout,

@@ -35,6 +35,7 @@ SHAPES = {
     "post-norm": {"norm": "post"},
     "gelu": {"activation": "gelu"},
     "learned positions": {"positions": "learned", "max_positions": 6},
+    "rotary positions": {"positions": "rotary"},
     "trained scale": {"position_scale": "trained"},
     "untied": {"tie": "none"},
     "output tied": {"tie": "output"},
@@ -45,7 +46,12 @@ SHAPES = {
     "two layers": {"encoder_layers": 1, "decoder_layers": 2},
     "one head": {"width": 20, "heads": 1},
 }
-EXPRESSED = ("transformer", "transformer_base", "transformer_post_learned")
+EXPRESSED = (
+    "transformer",
+    "transformer_base",
+    "transformer_post_learned",
+    "transformer_rotary",
+)
 GREEDY = BeamConfig(beam_size=1, stopping="fast")
 QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
 

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from nmt_core.models import attention
 from nmt_core.models.attention import MultiHeadAttention, masked_softmax
+from tests.support.tensors import seeded
 from tests.support.torchs import copy_attention
 
 rows = st.lists(
@@ -48,10 +49,6 @@ def test_no_mask_blocks_nothing():
     scores = torch.randn(3, 4)
 
     assert_close(masked_softmax(scores, None), masked_softmax(scores, torch.zeros(3, 4).bool()))
-
-
-def seeded(shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.fixture
