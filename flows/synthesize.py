@@ -24,11 +24,11 @@ from flows.pipeline import introduce, plan_stages, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
 from nmt_core.base.progress import LineProgress
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.replay import read_texts
 from nmt_core.corpora.screening.settings import LookConfig
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.made_corpus import count_weighted_pairs, read_temperature

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.base import files
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
 from nmt_core.corpora.corpus import Corpus
@@ -47,7 +48,6 @@ from nmt_core.fetch.initial_model import (
     copy_initial_model,
     copy_language_models,
 )
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name

@@ -27,6 +27,7 @@ from nmt_core.base import files
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TrainingError
+from nmt_core.base.languages import Languages
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import NullTracker, Tracker
@@ -39,7 +40,6 @@ from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
-from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.training.averaging import average_with, choose_average
 from nmt_core.training.budget import Budget

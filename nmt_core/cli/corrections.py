@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import (
     KEY_CHARACTERS,
     Correction,
@@ -17,7 +18,6 @@ from nmt_core.memory.correction import (
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.pairs import read_languages, read_pair_file, write_pair_file
 from nmt_core.memory.selection import select_corrections
-from nmt_core.text.languages import Languages
 
 corrections = typer.Typer(
     help="Decide on corrections that users suggested, and export or delete them.",

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from nmt_core.base.errors import DownloadError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora import pivot
 from nmt_core.corpora.corpus import (
     Corpus,
@@ -24,7 +25,6 @@ from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.kept import quarantine
 from nmt_core.fetch.settings import Checksum, Renewed
 from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
-from nmt_core.text.languages import Languages
 
 ENGLISH = "en"
 # fmt: off

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from nmt_core.base import files
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
     explain_damage,
     explain_unreadable_file,
@@ -27,7 +28,6 @@ from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import TextFiles, require_pinned
 from nmt_core.fetch.source import Fetch, FindKept, find_nothing
-from nmt_core.text.languages import Languages
 
 
 class FilesCorpus(Corpus):

@@ -20,6 +20,7 @@ from pydantic import AfterValidator
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
 from nmt_core.base.errors import DownloadError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
 from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.parallel_text import Text
@@ -27,7 +28,6 @@ from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.settings import Checksum
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.languages import Languages
 
 PROGRAM = "mtdata"
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
 from nmt_core.fetch.source import FindKept, find_nothing
-from nmt_core.text.languages import Languages
 
 Corpora = Mapping[str, Corpus]
 

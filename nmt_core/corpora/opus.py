@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import (
     Corpus,
     Description,
@@ -27,7 +28,6 @@ from nmt_core.corpora.web import file_of_both_sides
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.settings import Checksum, Renewed
 from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
-from nmt_core.text.languages import Languages
 
 HOME = "https://opus.nlpl.eu"
 

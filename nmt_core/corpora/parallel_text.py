@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 from nmt_core.base import files
 from nmt_core.base.compression import is_compressed
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import Job, LineSpan, cut
 from nmt_core.base.parallel.spans import BLOCK_BYTES
 from nmt_core.base.raw_lines import (
@@ -33,7 +34,6 @@ from nmt_core.corpora.formats.chapters import is_markup
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.corpora.formats.verses import read_verses
-from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import INVISIBLE
 
 Problem = Literal[

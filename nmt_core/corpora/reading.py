@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base import files
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.filters import FilterConfig
@@ -17,7 +18,6 @@ from nmt_core.corpora.named import Corpora, list_split_off
 from nmt_core.corpora.sifting import COUNTS, SiftedCorpus, SiftRules, sift_corpus
 from nmt_core.corpora.splitting import Split, SplitConfig
 from nmt_core.fetch.source import Fetch, Fetched, Source
-from nmt_core.text.languages import Languages
 
 OF_MIXTURE = {"weight", "licence", "tag", "filter", "train_only"}
 """Settings of a corpus that change nothing of how it is read; its filters count as they apply."""

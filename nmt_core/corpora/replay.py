@@ -7,12 +7,12 @@ from typing import Any
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.named import Corpora
 from nmt_core.corpora.reading import ReadCorpus
 from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import SplitConfig
-from nmt_core.text.languages import Languages
 
 LOGGER = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from nmt_core.base.config import Config
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import check_name, list_parallel
 from nmt_core.corpora.registered import CorpusConfig
-from nmt_core.text.languages import Languages
 
 CorpusName = Annotated[str, AfterValidator(check_name)]
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, model_validator
 
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
 from nmt_core.corpora.formats.registered import (
@@ -25,7 +26,6 @@ from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.settings import Checksum, Renewed
 from nmt_core.fetch.source import Fetch, Source
-from nmt_core.text.languages import Languages
 
 
 class WebCorpus(Corpus):

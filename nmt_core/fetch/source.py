@@ -9,8 +9,8 @@ from typing import Self
 from urllib.parse import unquote
 
 from nmt_core.base.config import Config
+from nmt_core.base.languages import Languages
 from nmt_core.fetch.address import redact_url
-from nmt_core.text.languages import Languages
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.embeddings.word_vectors import open_vectors
 from nmt_core.fetch.address import Address
 from nmt_core.fetch.settings import Renewed
 from nmt_core.fetch.source import Fetch, Fetchable, Source
-from nmt_core.text.languages import Languages
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, field_validator
 
 from nmt_core.base.config import Config
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 
 CorrectionVerdict = Literal["approved", "dropped"]
 CorrectionStatus = Literal["suggested", "approved", "dropped"]

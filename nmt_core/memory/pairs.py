@@ -12,9 +12,9 @@ import regex
 from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.packages import advise_installing
 from nmt_core.corpora.formats.registered import open_units
-from nmt_core.text.languages import Languages
 
 Pairs: TypeAlias = Iterable[tuple[str, str]]
 

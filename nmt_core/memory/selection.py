@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import Correction
 from nmt_core.memory.index import join_spaces
-from nmt_core.text.languages import Languages
 
 
 class SelectedCorrection(NamedTuple):

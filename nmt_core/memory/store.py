@@ -15,11 +15,11 @@ from itertools import islice
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.memory.index import join_spaces, list_terms
 from nmt_core.memory.search import search_units
 from nmt_core.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
-from nmt_core.text.languages import Languages
 
 APPLICATION = 0x6E6D746D
 """What SQLite's header says that the file is for: nmtm."""

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 
 THRESHOLD = 0.75
 """Similarity from which a unit is offered."""

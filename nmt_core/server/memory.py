@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
+from nmt_core.base.languages import Languages
 from nmt_core.documents.placeholders import unshield
 from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import Match, MatchPart
-from nmt_core.text.languages import Languages
 from nmt_core.translation.translation import Translation, remember_translation
 
 MOST_MATCHED = 50

@@ -5,6 +5,7 @@ import logging
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.server.errors import RequestError, beyond_limit, missing
@@ -13,7 +14,6 @@ from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import SuggestRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import check_text
-from nmt_core.text.languages import Languages
 
 _log = logging.getLogger(__name__)
 

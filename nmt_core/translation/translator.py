@@ -15,11 +15,11 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.base.languages import Languages
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import Engine, FullEngine, Request
 from nmt_core.literals.glossary import Glossary
-from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized

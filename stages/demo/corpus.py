@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch, FindKept, find_nothing
-from nmt_core.text.languages import Languages
 from stages.demo.generate import GrammarConfig, generate
 
 CHARACTERS = 67

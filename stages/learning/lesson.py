@@ -12,6 +12,7 @@ from typing import Any
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.looking import MOST_TRUSTED
@@ -22,7 +23,6 @@ from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
 from nmt_core.memory.selection import SelectedCorrection, select_corrections
 from nmt_core.memory.store import TranslationMemory
-from nmt_core.text.languages import Languages
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
 from stages.configure.compose import overlay_group

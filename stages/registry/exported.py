@@ -8,9 +8,9 @@ from typing import NamedTuple
 from nmt_core.base import files, seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.registered import find_metric_names, load_metric
 from nmt_core.evaluation.statistics import gate
-from nmt_core.text.languages import Languages
 from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.params import DownloadParams

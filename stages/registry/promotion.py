@@ -15,6 +15,7 @@ from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slice import SlicedText
@@ -28,7 +29,6 @@ from nmt_core.evaluation.statistics.gate import (
 )
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.literals.glossary import Glossary
-from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams

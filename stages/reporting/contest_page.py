@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.sentence_scores import score_chrf
-from nmt_core.text.languages import Languages
 from stages.reporting.hypertext import make, write_page
 from stages.reporting.judged import JudgedSentence, choose_changed
 from stages.reporting.page_style import STYLE

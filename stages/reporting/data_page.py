@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.splitting import SPLITS
 from nmt_core.corpora.statistics import (
     MOST_PAIRS,
@@ -13,7 +14,6 @@ from nmt_core.corpora.statistics import (
     Distribution,
     SideStatistics,
 )
-from nmt_core.text.languages import Languages
 from stages.reporting.histograms import draw_histogram
 from stages.reporting.hypertext import Content, make, make_quote, make_table, write_page
 from stages.reporting.page_style import STYLE

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.registered import find_label, find_metric_names
-from nmt_core.text.languages import Languages
 from stages.reporting.confidence import describe_reliability, read_confidence
 from stages.reporting.curves import draw_curves
 from stages.reporting.hypertext import Content, make, make_table, write_page

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from stages.reporting.hypertext import Content, make, make_table
 from stages.reporting.judged import JudgedSentence
 from stages.reporting.marked_text import LINK_STYLE, mark_difference, mark_source

@@ -9,11 +9,11 @@ from safetensors.torch import load_file
 
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
+from nmt_core.base.languages import Languages
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
-from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.word_translations import load_word_translations

@@ -18,9 +18,9 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.screening.findings import inspect_sample, refuse_findings
 from nmt_core.corpora.screening.settings import LookConfig
-from nmt_core.text.languages import Languages
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
 from stages.reporting.markdown import quote_text, render_pipe_table

@@ -13,8 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from nmt_core.base import packages
+from nmt_core.base.languages import Languages
 from nmt_core.models.settings import RnnConfig
-from nmt_core.text.languages import Languages
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from tests.support.projects import PROJECT

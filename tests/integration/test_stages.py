@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.tracking import NullTracker
@@ -25,7 +26,6 @@ from nmt_core.fetch.initial_model import copy_initial_model
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.models.weights import own_tensors
 from nmt_core.text import Subwords, load_tokenizer
-from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from nmt_core.base import files, seal
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.registry.registry import Registry
 

@@ -1,7 +1,7 @@
 """Pages about data, of corpora that a test writes."""
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.statistics import measure_sample
-from nmt_core.text.languages import Languages
 from stages.reporting.data_page import render_data_page
 
 LANGUAGES = Languages(source="de", target="en")

@@ -1,6 +1,6 @@
 """Reports of runs, of test sets that a test writes."""
 
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
 from stages.reporting.contest_page import compare_sentences, render_contest_page
 from stages.reporting.judged import JudgedSentence

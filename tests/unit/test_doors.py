@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from nmt_core.base.config import build
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.formats.registered import PairFormat, open_units
 from nmt_core.corpora.text_files import TextFiles
@@ -26,7 +27,6 @@ from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
-from nmt_core.text.languages import Languages
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from stages.download import describe_corpora

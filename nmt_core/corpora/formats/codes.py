@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.text.language_codes import pick_code
-from nmt_core.text.languages import Languages
 
 MOST_NAMED = 20
 """Codes in a message, and characters of each."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, open_raw
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.corpora.formats.codes import refuse_languages
 from nmt_core.corpora.formats.packages import require_package
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.text.language_codes import pick_code
-from nmt_core.text.languages import Languages
 
 MOST_BYTES = 1 << 26
 """A file is read whole; the largest that people keep has some 10 MB."""

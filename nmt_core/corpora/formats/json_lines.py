@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES, find_columns
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
-from nmt_core.text.languages import Languages
 
 NESTED = "translation"
 """Key of the object with both sides, where they do not stand in the line's own."""

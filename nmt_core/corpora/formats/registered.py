@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from nmt_core.base.compression import COMPRESSED, list_members, plain_name
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.formats.units import PairedUnits
-from nmt_core.text.languages import Languages
 
 ARCHIVE = ".zip"
 VERSES = ".tsv"

@@ -15,11 +15,11 @@ from xml.parsers import expat
 
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, open_raw
 from nmt_core.corpora.formats.packages import require_package
 from nmt_core.corpora.formats.tables import MOST_COLUMNS, read_table
 from nmt_core.corpora.formats.units import PairedUnits
-from nmt_core.text.languages import Languages
 
 MOST_BYTES = 1 << 30
 """Unpacked; strings that occur in several cells, and those alone, are held in memory."""

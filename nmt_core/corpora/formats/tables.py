@@ -13,11 +13,11 @@ from itertools import chain, count, islice
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
 from nmt_core.text.language_codes import pick_code
-from nmt_core.text.languages import Languages
 
 MOST_COLUMNS = 1000
 MOST_LINE_BYTES = 1 << 20

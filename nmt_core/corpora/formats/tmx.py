@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.codes import MOST_CODES, pick_pair, refuse_languages
 from nmt_core.corpora.formats.markup import XML_LANG, Element, iterate_elements, join_text
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
-from nmt_core.text.languages import Languages
 
 KEPT = ("hi",)
 """Inline elements with text; the others hold codes of the program that wrote the memory."""

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.codes import MOST_CODES, pick_pair, refuse_languages
 from nmt_core.corpora.formats.markup import Element, iterate_elements, join_text
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace
 from nmt_core.text.language_codes import pick_code
-from nmt_core.text.languages import Languages
 
 KEPT = ("g", "mrk", "pc")
 """Inline elements with text; the others stand for codes."""

@@ -7,10 +7,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from nmt_core.base.languages import Languages
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
-from nmt_core.text.languages import Languages
 from tests.support.page import serving
 from tests.support.page_reading import file, translated, write
 

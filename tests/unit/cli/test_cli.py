@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
@@ -16,7 +17,6 @@ from nmt_core.cli.records import UNKNOWN, translate_lines, warn_of_lines
 from nmt_core.cli.translate_options import Beginnings
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
-from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.translation import EMPTY_TRANSLATION

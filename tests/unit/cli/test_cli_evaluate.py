@@ -9,9 +9,9 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.languages import Languages
 from nmt_core.cli.evaluate import render_differences
 from nmt_core.evaluation.statistics.significance import Difference
-from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.literals.glossary import Glossary
-from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.scripted import scripted_translator

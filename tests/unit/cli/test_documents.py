@@ -4,10 +4,10 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.languages import Languages
 from nmt_core.cli.documents import recall_lines
 from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from tests.support.echoes import Answer, Echo
 from tests.support.processes import run_python

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
 from nmt_core.corpora.mtdata import MtdataCorpus
@@ -22,7 +23,6 @@ from nmt_core.corpora.short_names import expand_name
 from nmt_core.corpora.web import WebCorpus
 from nmt_core.fetch import http
 from nmt_core.fetch.kept import find_kept
-from nmt_core.text.languages import Languages
 from tests.support import formats, opus
 from tests.support.downloads import QUICK
 from tests.support.web_server import serving, whole, without_ranges

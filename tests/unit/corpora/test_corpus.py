@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.corpora import parallel_text as corpus
 from nmt_core.corpora import pivot
@@ -25,7 +26,6 @@ from nmt_core.corpora.parallel_text import (
 )
 from nmt_core.corpora.text_files import TextFiles, require_pinned
 from nmt_core.fetch.vectors import copy_model
-from nmt_core.text.languages import Languages
 
 ALL = (*DAMAGED, *UNUSABLE)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.formats.markup import iterate_elements
 from nmt_core.corpora.formats.registered import PAIR_FORMATS, open_units
@@ -25,7 +26,6 @@ from nmt_core.corpora.parallel_text import (
     read_pairs,
 )
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.text.languages import Languages
 from tests.support.formats import (
     COMPRESSORS,
     WRITERS,

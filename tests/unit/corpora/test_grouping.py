@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.formats.chapters import is_markup, read_chapters
 from nmt_core.corpora.formats.registered import open_units
@@ -21,7 +22,6 @@ from nmt_core.corpora.formats.units import Metadata, find_field
 from nmt_core.corpora.grouping import find_day, name_files, split_groups
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
-from nmt_core.text.languages import Languages
 from stages.params import DownloadParams
 from tests.support.bringing import bring
 from tests.support.formats import WRITERS, table, workbook, zipped

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import are_paired_by_id
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.parallel_text import UNUSABLE, CorpusReading, Text, cut_rows, read_pairs
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.text.languages import Languages
 
 DE_EN = Languages(source="de", target="en")
 GERMAN = "\ufeffGEN 1:1\tAm Anfang\r\n\nGEN 1:2\t\nGEN 1:3\tEs werde\tLicht\nGEN 1:5\tTag\n"

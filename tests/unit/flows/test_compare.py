@@ -13,10 +13,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from flows import compare, dvc_program, experiments
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.splitting import SessionSplit, SplitConfig
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.text.languages import Languages
 from stages.comparison import report, results
 from stages.params import DownloadParams
 from stages.tracking.journal import Journal

@@ -13,8 +13,8 @@ from flows import synthesize as flow_module
 from flows.nodes.job import NodesConfig
 from flows.synthesize import keep_teacher, synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.languages import Languages
 from nmt_core.base.progress import LineProgress
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.runtime import settings_aside
 from stages.synthesis.settings import SynthesisConfig

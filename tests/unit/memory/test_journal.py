@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError, DiskError
+from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import Correction, Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.selection import select_corrections
-from nmt_core.text.languages import Languages
 from tests.support.projects import PROJECT
 
 DE_EN = Languages(source="de", target="en")

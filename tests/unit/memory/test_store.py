@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from rapidfuzz.distance.Levenshtein import normalized_similarity
 
 from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import Correction, Suggestion
 from nmt_core.memory.difference import format_differences, list_differences
 from nmt_core.memory.index import bound_lengths, join_spaces, list_terms
 from nmt_core.memory.learning import forget_corrections, remember_corrections
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
-from nmt_core.text.languages import Languages
 
 DE_EN = Languages(source="de", target="en")
 ALL = MemoryScope(DE_EN)

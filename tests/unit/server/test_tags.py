@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 from tests.support.tagged import NAMES, tagged_translator
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_core.base import files
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from nmt_core.text.side import Side
 from stages import export, paths, train
 from stages.configure import compose

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.opus import opus_index
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.text.languages import Languages
 from nmt_core.training.budget import Budget
 from stages.configure import auto, compose
 from stages.configure.__main__ import main

@@ -3,9 +3,9 @@
 import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, ServerError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.fetch.settings import HttpConfig
-from nmt_core.text.languages import Languages
 from stages.configure import corpora
 from tests.support import opus
 from tests.support.web_server import serving, status, whole

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.text.languages import Languages
 from stages import download
 from stages.configure.compose import compose_groups
 from stages.configure.sections import build_all

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_core.base.config import build
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.text.languages import Languages
 from nmt_core.training.chosen_average import ChosenAverage
 from stages.learning import contest
 from stages.learning.contest import (

@@ -8,6 +8,7 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
@@ -15,7 +16,6 @@ from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
-from nmt_core.text.languages import Languages
 from stages import download, paths
 from stages.configure.sections import build_all
 from stages.learning import lesson as lesson_of_a_night

@@ -7,12 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from nmt_core.base import files
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.evaluation.statistics.gate import Effect
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.memory.correction import Suggestion
 from nmt_core.memory.selection import SelectedCorrection
-from nmt_core.text.languages import Languages
 from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.learning import contest, lesson

@@ -12,10 +12,10 @@ import torch
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.params import BehaviourParams, EvaluateParams
 from stages.registry import promotion

@@ -9,7 +9,7 @@ from types import CodeType, SimpleNamespace
 
 import pytest
 
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from nmt_core.training.distributed import ALONE
 from nmt_core.training.interrupt import Interrupted
 from stages import paths, train

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.languages import Languages
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
-from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary

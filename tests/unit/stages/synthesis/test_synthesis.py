@@ -4,8 +4,8 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.screening.settings import LookConfig
-from nmt_core.text.languages import Languages
 from stages import paths
 from stages.synthesis import synthesis
 from stages.synthesis.settings import SynthesisConfig

@@ -11,7 +11,7 @@ import tenacity
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
-from nmt_core.text.languages import Languages
+from nmt_core.base.languages import Languages
 from nmt_core.translation.translation import Translation
 from stages.synthesis import teachers
 from stages.synthesis.settings import SynthesisConfig
