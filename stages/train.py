@@ -27,6 +27,7 @@ from nmt_core.base import files
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TrainingError
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.languages import Languages
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
@@ -47,7 +48,6 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.initial import describe_taken, load_initial_model, start_from
-from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
 from nmt_core.training.prolong import prolong

@@ -10,7 +10,7 @@ from nmt_core.alignment.links import format_links
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.translate_options import Keep
-from nmt_core.documents.alignment import UNALIGNED
+from nmt_core.text.alignment import UNALIGNED
 from nmt_core.translation.linking import link_translated
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

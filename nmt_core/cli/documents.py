@@ -11,10 +11,10 @@ from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.cli.lines import open_standard_input
 from nmt_core.cli.translate_options import Approved, open_approved
 from nmt_core.documents import files
-from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.placeholders import unshield
 from nmt_core.documents.translator import DocumentTranslator, Translate
+from nmt_core.text.alignment import Translated
 from nmt_core.translation.translator import Translator
 
 

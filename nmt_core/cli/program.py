@@ -14,9 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.packages import DISTRIBUTION, advise_installing, is_installed
 from nmt_core.base.registry import Registry
-from nmt_core.training.interrupt import Interrupted
 
 EXTENSIONS = "nmt_core.extensions"
 """The room of commands that may be left out of an installation."""

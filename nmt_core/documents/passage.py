@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import count, pairwise
 from typing import NamedTuple
 
-from nmt_core.documents.alignment import (
+from nmt_core.text.alignment import (
     UNALIGNED,
     WORD,
     Translated,
@@ -22,7 +22,7 @@ from nmt_core.documents.alignment import (
     carry_cuts,
     find_words,
 )
-from nmt_core.documents.sentences import Span, space_sentences
+from nmt_core.text.sentences import Span, space_sentences
 
 BREAK = "\n"
 """The character for a line end that must be kept in the text of a passage."""

@@ -6,7 +6,6 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol, TypeVar, runtime_checkable
 
-from nmt_core.documents.alignment import Translated
 from nmt_core.documents.passage import (
     HARD_BREAK,
     Item,
@@ -16,7 +15,8 @@ from nmt_core.documents.passage import (
     flatten,
     place_marks,
 )
-from nmt_core.documents.sentences import Span, split_sentences
+from nmt_core.text.alignment import Translated
+from nmt_core.text.sentences import Span, split_sentences
 
 TOKEN_CHARACTERS = 20
 """Most of a token, about; a text with more than that many for each is not cut into tokens first."""

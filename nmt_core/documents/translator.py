@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.documents.plan import Document, Plan, Result_co, Segmenter
+from nmt_core.text.alignment import Translated
 
 
 class Translate(Protocol):

@@ -11,7 +11,6 @@ import numpy as np
 import regex
 
 from nmt_core.base.config import Config
-from nmt_core.documents.alignment import WORD
 from nmt_core.evaluation.metric import Counts, SummedMetric
 from nmt_core.evaluation.registered import SLICES
 from nmt_core.evaluation.slice import Mask, Slice, SlicedText
@@ -20,6 +19,7 @@ from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.number import Number
+from nmt_core.text.alignment import WORD
 
 FEW_WORDS, MANY_WORDS = 8, 25
 """Up to the one a source is short, from the other on it is long."""

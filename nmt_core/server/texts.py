@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
@@ -16,6 +15,7 @@ from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
 from nmt_core.documents.translator import SourceSide
 from nmt_core.documents.units import count_left
 from nmt_core.server.errors import RequestError
+from nmt_core.text.alignment import Translated
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """Readers of texts, by format."""

@@ -23,6 +23,7 @@ from torch import Tensor
 from nmt_core.base import config as settings
 from nmt_core.base.compute import explain_out_of_memory
 from nmt_core.base.errors import is_out_of_memory
+from nmt_core.base.interrupt import Interrupted, catch_stop_signals
 from nmt_core.base.parallel.ahead import submit_ahead
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display, NullTracker, Tracker
@@ -37,7 +38,6 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
-from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.objective import Objective
 from nmt_core.training.progress import Clock, Progress
 from nmt_core.training.schedule import ScheduleConfig

@@ -2,8 +2,8 @@
 
 import re
 
-from nmt_core.documents.alignment import align_words
-from nmt_core.documents.sentences import Span
+from nmt_core.text.alignment import align_words
+from nmt_core.text.sentences import Span
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from nmt_core.base.errors import TrainingError
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.extensions.classifiers.training import ClassifierObjective
 from nmt_core.extensions.language_models.training import LanguageObjective
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.settings import EpochTrainingConfig
 from nmt_core.training.translation import TranslationObjective
 from tests.support import language_models, trainings

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.training import interrupt as module
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.interrupt import Interrupted
 from tests.support import trainings
 
 pytestmark = pytest.mark.usefixtures("heard")
@@ -88,7 +88,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from nmt_core.data.shards import ShardDataset
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.training.budget import Budget
-from nmt_core.training.interrupt import Interrupted
+from nmt_core.base.interrupt import Interrupted
 from stages.runtime.entry import run_stage
 from tests.support import trainings
 

@@ -6,8 +6,8 @@ import pytest
 
 from nmt_core.alignment.bundle import load_aligner
 from nmt_core.alignment.links import read_links
-from nmt_core.documents.alignment import align_words
-from nmt_core.documents.sentences import Span
+from nmt_core.text.alignment import align_words
+from nmt_core.text.sentences import Span
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.presets import tiny_config

@@ -10,10 +10,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.cli.sentences import LineCutter, search_sentences
 from nmt_core.documents.plan import Segmenter
-from nmt_core.documents.sentences import Span
 from nmt_core.literals.checking import Breach
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.text.sentences import Span
 from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator

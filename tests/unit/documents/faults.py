@@ -3,7 +3,7 @@
 FAULTS = [
     (
         "the end of a sentence taken for a word",
-        "nmt_core/documents/alignment.py",
+        "nmt_core/text/alignment.py",
         "weights[word], -abs(word - near)",
         "-weights[word], -abs(word - near)",
     ),

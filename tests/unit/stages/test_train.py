@@ -10,10 +10,10 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import TrainingError
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.tracking import NullTracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
-from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.progress import Progress
 from stages import paths, train
 from stages.configure import compose

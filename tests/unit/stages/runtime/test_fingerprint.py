@@ -9,9 +9,9 @@ from types import CodeType, SimpleNamespace
 
 import pytest
 
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.languages import Languages
 from nmt_core.training.distributed import ALONE
-from nmt_core.training.interrupt import Interrupted
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from nmt_core.documents.sentences import Span
+from nmt_core.text.sentences import Span
 
 PUNCTUATION = re.escape(
     r"""!"#$%&()*+,./:;<=>?@[\]^`{|}~…–—“”„«»‚‘¿¡。、，！？；：「」『』（）【】《》"""

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.documents.alignment import META_SPACE, align_words, carry_cuts, find_words
+from nmt_core.text.alignment import META_SPACE, align_words, carry_cuts, find_words
 from tests.support.echoes import Answer
 
 texts = st.text("aé1 ,.'-本カ。\N{COMBINING ACUTE ACCENT}\n")
