@@ -43,3 +43,20 @@ def rotate_at(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
     pairs = torch.arange(head_width // 2, device=positions.device)
     angle = positions[:, None] * torch.exp(pairs * (-2 * math.log(ROTARY_BASE) / head_width))
     return Rotation(angle.cos(), angle.sin())
+
+
+def rotate_next(
+    x: Float[Tensor, "R T D"], head_width: int | None, first: int = 0, hypotheses: int = 1
+) -> Rotation | None:
+    """Return what turns the features of what is read next.
+
+    Args:
+        x: what is read.
+        head_width: features of a head, d; None where positions are told otherwise.
+        first: where it begins.
+        hypotheses: how many there are of each position, one behind the other.
+    """
+    if head_width is None:
+        return None
+    positions = torch.arange(first, first + x.size(1), device=x.device)
+    return rotate_at(positions[:, None].expand(-1, hypotheses).flatten(), head_width)

@@ -144,6 +144,8 @@ class EncoderConfig(Config):
     """Probability of dropping a feature of a token, inside dense blocks and after sub-layers."""
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
+    positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
+    """How positions are told apart; translators of today's presets start from ``rotary`` alone."""
     context: int = Field(64, ge=4, le=1_000_000)
     """Tokens that are seen at most; training shows no fewer at once."""
 
@@ -161,6 +163,7 @@ class EncoderConfig(Config):
             feed_forward_width=self.feed_forward_width,
             dropout=self.dropout,
             attention_dropout=self.attention_dropout,
+            positions=self.positions,
         )
 
 

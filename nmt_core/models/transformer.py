@@ -25,7 +25,7 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.rotary import Rotation, rotate_at
+from nmt_core.models.rotary import Rotation, rotate_next
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
@@ -107,7 +107,7 @@ class EncoderLayer(nn.Module):
         self.attend = Sublayer(config, first=True)
         self.transform = Sublayer(config, dense=True)
 
-    def forward(self, x: Tensor, blocked: Tensor, rotation: Rotation | None = None) -> Tensor:
+    def forward(self, x: Tensor, blocked: Tensor, rotation: Rotation | None) -> Tensor:
         """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
 
         def attend(y: Tensor) -> Tensor:
@@ -117,13 +117,18 @@ class EncoderLayer(nn.Module):
         return self.transform(self.attend(x, attend), self.feed_forward)
 
     def go_on(
-        self, x: Float[Tensor, "R T D"], past: KeyValue, blocked: Bool[Tensor, "1 1 T P"] | None
+        self,
+        x: Float[Tensor, "R T D"],
+        past: KeyValue,
+        blocked: Bool[Tensor, "1 1 T P"] | None,
+        rotation: Rotation | None,
     ) -> tuple[Float[Tensor, "R T D"], KeyValue]:
         """Read tokens after a past; return the same shape, and the P keys and values of both."""
         y = self.attend.before(x)
-        pairs = zip(past, self.attention.project(y), strict=True)
+        pairs = zip(past, self.attention.project(y, rotation), strict=True)
         keys, values = (torch.cat(pair, dim=2) for pair in pairs)
-        x = self.attend.add(x, self.attention(y, (keys, values), blocked))
+        y = self.attention(y, (keys, values), blocked, rotation=rotation)
+        x = self.attend.add(x, y)
         return self.transform(x, self.feed_forward), (keys, values)
 
 
@@ -200,7 +205,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         super().__init__()
         scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
-        self.turned = config.features_per_head if config.positions == "rotary" else None
+        self.turned = find_turned(config)
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -226,7 +231,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self._drop(self.source_embedding(source))
-        rotation = self._rotate(x)
+        rotation = rotate_next(x, self.turned)
         for layer in self.encoder:
             x = layer(x, blocked, rotation)
         memory = self.encoder_norm(x)
@@ -254,7 +259,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> tuple[Tensor, TransformerState]:
         """Read a whole target."""
         caches = []
-        rotation = self._rotate(x)
+        rotation = rotate_next(x, self.turned)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
             x, (keys, values) = layer(x, source, memory.blocked, rotation)
             caches.append(Cache(keys, values, x.size(1)))
@@ -269,7 +274,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
         mask = make_descent_mask(state, x, hypotheses)
-        rotation = self._rotate(x, state.position, hypotheses)
+        rotation = rotate_next(x, self.turned, state.position, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
         for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
@@ -291,7 +296,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
         x = self._drop(self.target_embedding(tokens))
-        rotation = self._rotate(x)
+        rotation = rotate_next(x, self.turned)
         for layer, source in zip(self._decoder(), memory.layers, strict=True):
             if layer is self.aligning:
                 break
@@ -309,16 +314,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def _decoder(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
-    def _rotate(
-        self, x: Float[Tensor, "R T D"], first: int = 0, hypotheses: int = 1
-    ) -> Rotation | None:
-        """Return what turns the positions of ``x``, each as often as there are hypotheses of it."""
-        if self.turned is None:
-            return None
-        positions = torch.arange(first, first + x.size(1), device=x.device)
-        of_each = positions[:, None].expand(-1, hypotheses).flatten()
-        return rotate_at(of_each, self.turned)
-
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, variational=self.variational)
 
@@ -333,6 +328,11 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
         output_bias=config.attention_output_bias,
         drop=config.attention_dropout,
     )
+
+
+def find_turned(config: TransformerConfig) -> int | None:
+    """Return how many features of each head are turned by positions; None if none are."""
+    return config.features_per_head if config.positions == "rotary" else None
 
 
 def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:

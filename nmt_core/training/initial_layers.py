@@ -42,12 +42,12 @@ def read_shape(folder: Path, halves: list[Half]) -> TransformerConfig:
         del values["kind"]
         shapes[half] = config.build(EncoderConfig, values, at=half).build_layer_config()
     first = shapes[halves[0]]
-    for name in ("width", "heads", "feed_forward_width"):
-        sizes = [getattr(shape, name) for shape in shapes.values()]
-        if len({*sizes}) > 1:
+    for name in ("width", "heads", "feed_forward_width", "positions"):
+        of_both = [getattr(shape, name) for shape in shapes.values()]
+        if len({*of_both}) > 1:
             raise ConfigError(
-                f"the language models of encoder and decoder have different {name}, {sizes[0]} and "
-                f"{sizes[1]}; learn both with --set model.{name}={sizes[0]}"
+                f"the language models of encoder and decoder have different {name}, {of_both[0]} "
+                f"and {of_both[1]}; learn both with --set model.{name}={of_both[0]}"
             )
     layers = {f"{half}_layers": shape.encoder_layers for half, shape in shapes.items()}
     return first.model_copy(update=layers)

@@ -34,6 +34,9 @@ KINDS = {
     "gru": RecurrentConfig(cell="gru", tie=True, **SHAPE),
     "transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, feed_forward_width=16),
     "short_transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, context=4),
+    "rotary_transformer": TransformerLanguageConfig(
+        layers=2, width=8, heads=2, context=6, positions="rotary"
+    ),
 }
 tokens = torch.tensor([[BOS, 4, 5, 6, 7], [BOS, 6, 4, 3, 8], [BOS, 5, 5, 4, 4]])
 

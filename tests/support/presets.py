@@ -40,7 +40,6 @@ PRESETS = {
 VARIANTS = {
     "transformer_post_learned": PRESETS["transformer"]
     | {"norm": "post", "positions": "learned", "attention_output_bias": False},
-    "transformer_rotary": PRESETS["transformer"] | {"positions": "rotary"},
     "rnn_dot_gru_forward": PRESETS["rnn_attention"]
     | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
     "rnn_concat_reversed": PRESETS["rnn_attention"]

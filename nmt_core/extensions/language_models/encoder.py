@@ -13,8 +13,9 @@ from typing_extensions import override
 from nmt_core.models.attention import KeyValue, make_causal_mask
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding, embedding_table
+from nmt_core.models.rotary import rotate_next
 from nmt_core.models.settings import EncoderConfig
-from nmt_core.models.transformer import EncoderLayer, build_layer_norm
+from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_turned
 
 
 class TransformerEncoder(nn.Module):
@@ -29,6 +30,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.config = config
         shape = config.build_layer_config()
+        self.turned = find_turned(shape)
         table = embedding_table(words, config.width)
         self.embedding = embedding(shape, table, scale=config.width**0.5)
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
@@ -46,8 +48,9 @@ class TransformerEncoder(nn.Module):
         """Return the hidden vector of every position; padding is ignored."""
         blocked = padding[:, None, None]
         x = self._drop(self.embedding(tokens))
+        rotation = rotate_next(x, self.turned)
         for layer in self.layers:
-            x = layer(x, blocked)
+            x = layer(x, blocked, rotation)
         return self.norm(x)
 
     def start(self, rows: int) -> tuple[KeyValue, ...]:
@@ -64,9 +67,10 @@ class TransformerEncoder(nn.Module):
         mask = make_causal_mask(first + tokens.size(1), tokens.device)
         blocked = None if mask is None else mask[:, :, first:]
         x = self._drop(self.embedding(tokens, first))
+        rotation = rotate_next(x, self.turned, first)
         present = []
         for layer, before in zip(self.layers, past, strict=True):
-            x, key_value = cast("EncoderLayer", layer).go_on(x, before, blocked)
+            x, key_value = cast("EncoderLayer", layer).go_on(x, before, blocked, rotation)
             present.append(key_value)
         return self.norm(x), tuple(present)
 

@@ -46,12 +46,7 @@ SHAPES = {
     "two layers": {"encoder_layers": 1, "decoder_layers": 2},
     "one head": {"width": 20, "heads": 1},
 }
-EXPRESSED = (
-    "transformer",
-    "transformer_base",
-    "transformer_post_learned",
-    "transformer_rotary",
-)
+EXPRESSED = ("transformer", "transformer_base", "transformer_post_learned")
 GREEDY = BeamConfig(beam_size=1, stopping="fast")
 QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
 

@@ -53,7 +53,7 @@ def test_half_precision_stays_half():
 
 
 def test_words_are_embedded_without_positions():
-    embedding = tiny_model("transformer_rotary").source_embedding
+    embedding = tiny_model("transformer").source_embedding
     tokens = torch.tensor([[4, 4, 5]])
 
     assert_close(embedding(tokens)[0, 0], embedding(tokens)[0, 1])
@@ -63,7 +63,7 @@ def test_words_are_embedded_without_positions():
 @torch.no_grad()
 def test_what_is_read_is_told_apart_by_its_order():
     """Without positions, an encoder would give each word the same vector in any order."""
-    model = tiny_model("transformer_rotary").eval()
+    model = tiny_model("transformer").eval()
     source = torch.tensor([[4, 5, 6]])
     padding = torch.zeros_like(source, dtype=torch.bool)
     (keys, _), *_ = model.encode(source, padding).layers

@@ -56,7 +56,7 @@ def stack_of_torch(name, config, stack, norm):
 def test_the_transformer_is_torchs(norm):
     """As published, without a norm at the end of a stack; with one where layers begin by one."""
     config = tiny_config("transformer").model_copy(
-        update={"norm": norm, "dropout": 0.0, "projection_bias": True}
+        update={"norm": norm, "dropout": 0.0, "projection_bias": True, "positions": "sinusoidal"}
     )
     model = build_model(config, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double()
     encoder = stack_of_torch("encoder", config, model.encoder, model.encoder_norm)

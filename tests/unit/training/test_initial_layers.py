@@ -40,12 +40,13 @@ def learnt(folder, config, *, units=None):
     return model.eval()
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory):
+@pytest.fixture(scope="module", params=["sinusoidal", "rotary"])
+def both(request, tmp_path_factory):
+    shape = SHAPE | {"positions": request.param}
     folder = tmp_path_factory.mktemp("language_models")
     return folder, {
-        "encoder": learnt(folder / "encoder", MaskedConfig(layers=2, **SHAPE)),
-        "decoder": learnt(folder / "decoder", TransformerLanguageConfig(layers=3, **SHAPE)),
+        "encoder": learnt(folder / "encoder", MaskedConfig(layers=2, **shape)),
+        "decoder": learnt(folder / "decoder", TransformerLanguageConfig(layers=3, **shape)),
     }
 
 
@@ -65,7 +66,7 @@ def fresh(**changes):
 
 
 def started(initial, parts, **changes):
-    config, model = fresh(**changes)
+    config, model = fresh(positions=initial.config.positions, **changes)
     taken = start_from(initial, model, config, (TOKENS.vocabulary,) * 2, parts)
     return model, taken
 
@@ -138,7 +139,7 @@ def test_what_looks_at_the_source_and_what_was_not_asked_for_is_left_to_chance(b
 def test_tokens_are_known_by_what_they_are(both, tmp_path):
     initial, _ = bring(both[0], ["encoder"], tmp_path / "initial")
     tokens = [*SPECIALS, *reversed(TOKENS.vocabulary.tokens[len(SPECIALS) :]), "new"]
-    config, _ = fresh()
+    config, _ = fresh(positions=initial.config.positions)
     model = Transformer(config, source_size=SIZE + 1, target_size=SIZE + 1).eval()
     taken = start_from(initial, model, config, (Vocabulary(tokens),) * 2, ["embeddings", "encoder"])
     turned = torch.tensor([[tokens.index(TOKENS.vocabulary.tokens[n]) for n in TEXT[0].tolist()]])
@@ -183,10 +184,13 @@ def test_both_sides_get_the_tokens_of_the_language_model(both, tmp_path):
 
 
 def test_other_language_models_are_refused(both, tmp_path):
-    folder, _ = both
+    folder, models = both
     shorter = Units(SubwordUnit(), TOKENS.tokenizer, Vocabulary(TOKENS.vocabulary.tokens[:-1]))
     learnt(tmp_path / "decoder", TransformerLanguageConfig(layers=3, **SHAPE), units=shorter)
+    kind = models["encoder"].config.positions
     learnt(tmp_path / "wide", TransformerLanguageConfig(**SHAPE | {"width": 32}))
+    other_kind = "sinusoidal" if kind == "rotary" else "rotary"
+    learnt(tmp_path / "turned", TransformerLanguageConfig(**SHAPE, positions=other_kind))
 
     def told(kind, **given):
         into = tmp_path / f"into_{len(list(tmp_path.iterdir()))}"
@@ -203,5 +207,6 @@ def test_other_language_models_are_refused(both, tmp_path):
     assert "other tokens" in told(BundleError, encoder=encoder, decoder=other)
     assert "another model" in told(BundleError, encoder=encoder, encoder_sha256="0" * 64)
     assert "encoder, decoder or both" in told(ConfigError)
-    wide = str(tmp_path / "wide")
+    wide, turned = str(tmp_path / "wide"), str(tmp_path / "turned")
     assert "different width, 16 and 32" in told(ConfigError, encoder=encoder, decoder=wide)
+    assert f"different positions, {kind}" in told(ConfigError, encoder=encoder, decoder=turned)

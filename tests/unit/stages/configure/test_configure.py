@@ -427,7 +427,8 @@ OF_A_PRESET = {
     "download.near_duplicates.distance", "evaluate.good_chrf", "tokenize.kind",
     "tokenize.subwords.vocab_size",
     "train.budget.steps", "train.model.decoder_layers", "train.model.dropout",
-    "train.model.feed_forward_width", "train.model.hidden_width", "train.model.width",
+    "train.model.feed_forward_width", "train.model.hidden_width", "train.model.positions",
+    "train.model.width",
     "train.schedule.learning_rate", "train.training.validate_every",
     *(f"train.augmentation.{name}" for name in AugmentationConfig.model_fields),
 }  # fmt: skip
