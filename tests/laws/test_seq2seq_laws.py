@@ -170,13 +170,16 @@ def test_one_past_has_several_futures(model):
 
 
 def test_hypotheses_share_their_sentence(model):
-    """Three rows per sentence on one memory score as on three copies of it."""
+    """Three rows per sentence score as on three copies of it, read one by one or all at once."""
     rows = torch.arange(3).repeat_interleave(3)
     tokens = torch.tensor([[BOS, 4 + n % 4, 5, 3 + n % 3] for n in range(9)])
     shared, _ = stepwise(model, model.encode(source, padding), tokens, beam_size=3)
+    memory = model.encode(source, padding)
+    together, _ = model.decode(tokens, memory, model.start(memory, 3))
     copied, _ = stepwise(model, model.encode(source[rows], padding[rows]), tokens)
 
     assert_close(shared, copied)
+    assert_close(model.project(together), copied)
 
 
 def test_attention_is_a_distribution_over_the_source(model):

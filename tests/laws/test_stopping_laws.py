@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from nmt_core.base import interrupt as module
 from nmt_core.base.interrupt import Interrupted
-from nmt_core.training import interrupt as module
 from nmt_core.training.checkpoint import CheckpointStore
 from tests.support import trainings
 
