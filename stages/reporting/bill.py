@@ -35,6 +35,7 @@ LIBRARIES = (
     "safetensors",
     "scipy",
     "sentencepiece",
+    "sentencex",
     "spacy",
     "tenacity",
     "torch",
