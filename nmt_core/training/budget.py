@@ -46,7 +46,7 @@ class Budget(Config):
 
     @property
     def validation_seconds(self) -> float:
-        """Time spent in updates between two validations; without end where no clock ends it.
+        """Time spent in updates after which one is due again; without end where no clock ends it.
 
         How many updates a budget of seconds comes to is known to nobody beforehand, so validations
         that are counted in updates alone may be none but the last.

@@ -57,7 +57,10 @@ class Progress(Config, frozen=False):
     position: Position = Position()
     target_tokens: int = 0
     seconds: float = 0.0
-    """Time spent in updates: of all that is here, what no two trainings have in common."""
+    """Time spent in updates: of all that is here, what no two trainings have in common, with the
+    next."""
+    validated_seconds: float = 0.0
+    """What that was at the last validation."""
     best_step: int | None = None
     finished: bool = False
     loss_sum: float = 0.0

@@ -130,7 +130,7 @@ class TrainingConfig(Config):
 
     validate_every: int = Field(1000, ge=1)
     """Updates between two validations, each followed by a checkpoint. A budget of seconds is also
-    validated after every twelfth of it."""
+    validated where a twelfth of it has passed without one."""
     log_every: int = Field(50, ge=1)
     """Updates between two points of the training curve."""
     patience: int | None = Field(None, ge=1)

@@ -224,13 +224,13 @@ class Trainer:
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
         """Log, validate and save what is due; return the signal at which to stop, or 0."""
-        before = self.progress.seconds
         number, self.progress.seconds = self.world.all_reduce_max(
             signal_caught(), self._clock.seconds
         )
         if self.world.is_main and self.progress.step % self.objective.config.log_every == 0:
             self._log()
-        if self._validation_is_due(before):
+        if self._validation_is_due():
+            self.progress.validated_seconds = self.progress.seconds
             self.world.run_on_main(self._validate)
             number, finished = self.world.all_reduce_max(signal_caught(), self.progress.finished)
             self.progress.finished = bool(finished)
@@ -278,12 +278,12 @@ class Trainer:
             step=progress.step,
         )
 
-    def _validation_is_due(self, before: float) -> bool:
-        """Tell whether updates, or the clock since the seconds before this one, ask for it."""
+    def _validation_is_due(self) -> bool:
+        """Tell whether updates ask for it, or the clock since the last one, or the budget's end."""
         progress, every = self.progress, self.objective.config.validate_every
         regular = progress.step % every == 0 if every else progress.position.begins_epoch
-        seconds = self.budget.validation_seconds
-        timed = progress.seconds // seconds > before // seconds
+        waited = progress.seconds - progress.validated_seconds
+        timed = waited >= self.budget.validation_seconds
         return regular or timed or progress.has_spent(self.budget)
 
     def _validate(self) -> None:

@@ -74,6 +74,7 @@ class TrainRow(Config):
     epochs: int
     most_tokens: dict[Device, int]
     validations: int
+    """Those of a budget of seconds follow the clock instead, as no speed is known beforehand."""
 
 
 class AutoConfig(Config):
@@ -150,6 +151,55 @@ def choose(
     assert isinstance(download, DownloadParams)
     assert isinstance(train, TrainParams)
     machine = Machine.find(train.compute.device)
+    size = estimate_size(download, wanted)
+    row = take_row(known.text, "pairs", size.pairs)
+    epoch = estimate_tokens(size, row.vocab_size)
+    batch_tokens = estimate_batch(train.batching)
+    validations = known.train.validations
+    if "train" in wanted and budget is None:
+        most = known.train.most_tokens[machine.device]
+        tokens = round_down(min(known.train.epochs * epoch, most))
+    else:
+        cores = machine.cores if machine.device == "cpu" else 1
+        speed = known.speed[machine.device] * cores
+        limits = budget if budget and "train" in wanted else train.budget
+        counted = count_tokens(limits, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
+        first = min(counted, key=counted.__getitem__)
+        tokens = round(counted[first])
+        validations = 1 if first == "seconds" else validations
+    groups, settings = [], []
+    if "model" in wanted:
+        often = [row for row in known.model if tokens >= row.passes * epoch]
+        model = take_row(often, "tokens", tokens)
+        groups.append(f"model={model.preset}")
+        fitting = {
+            "tokenize.subwords.vocab_size": row.vocab_size,
+            "train.model.dropout": row.dropout,
+            **model.settings,
+            **({"train.model.dropout": 0.0} if tokens < epoch else {}),
+        }
+        settings += [f"{path}={value}" for path, value in fitting.items()]
+        if size_of_batch := model.settings.get(BATCH):
+            batch_tokens = round(int(size_of_batch) * REAL_SHARE)
+    if "train" in wanted:
+        steps = max(1, round(tokens / batch_tokens))
+        settings += [
+            "train.budget.steps=null",
+            *([] if budget else [f"train.budget.tokens={tokens}"]),
+            f"train.training.validate_every={max(1, steps // validations)}",
+            f"train.training.ema_decay={choose_ema_decay(steps)}",
+        ]
+    reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
+    return Choice(groups, settings, reason)
+
+
+def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
+    """Estimate the size of all text.
+
+    Raises:
+        ConfigError: if it is unknown, naming the groups that cannot be chosen.
+        CorpusError: if a file cannot be read.
+    """
     size = estimate_total(
         download.corpora,
         download.languages,
@@ -162,42 +212,7 @@ def choose(
             f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, or run 'make corpora' "
             f"for those of OPUS"
         )
-    row = take_row(known.text, "pairs", size.pairs)
-    epoch = estimate_tokens(size, row.vocab_size)
-    batch_tokens = estimate_batch(train.batching)
-    if "train" in wanted and budget is None:
-        most = known.train.most_tokens[machine.device]
-        tokens = round_down(min(known.train.epochs * epoch, most))
-    else:
-        cores = machine.cores if machine.device == "cpu" else 1
-        speed = known.speed[machine.device] * cores
-        limits = budget if budget and "train" in wanted else train.budget
-        tokens = count_tokens(limits, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
-    groups, settings = [], []
-    if "model" in wanted:
-        often = [row for row in known.model if tokens >= row.passes * epoch]
-        model = take_row(often, "tokens", tokens)
-        groups.append(f"model={model.preset}")
-        fitting = {
-            "tokenize.subwords.vocab_size": row.vocab_size,
-            "train.model.dropout": row.dropout,
-            **model.settings,
-        }
-        if tokens < epoch:
-            fitting["train.model.dropout"] = 0.0
-        settings += [f"{path}={value}" for path, value in fitting.items()]
-        if size_of_batch := model.settings.get(BATCH):
-            batch_tokens = round(int(size_of_batch) * REAL_SHARE)
-    if "train" in wanted:
-        steps = max(1, round(tokens / batch_tokens))
-        settings += [
-            "train.budget.steps=null",
-            *([] if budget else [f"train.budget.tokens={tokens}"]),
-            f"train.training.validate_every={max(1, steps // known.train.validations)}",
-            f"train.training.ema_decay={choose_ema_decay(steps)}",
-        ]
-    reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
-    return Choice(groups, settings, reason)
+    return size
 
 
 def estimate_tokens(size: Size, vocab_size: int) -> int:
@@ -229,8 +244,10 @@ def estimate_batch(batching: BatchingConfig) -> int:
     return round(most * REAL_SHARE)
 
 
-def count_tokens(budget: Budget, *, epoch: int, batch_tokens: int, speed: float) -> int:
-    """Estimate the target tokens of a budget.
+def count_tokens(
+    budget: Budget, *, epoch: int, batch_tokens: int, speed: float
+) -> dict[str, float]:
+    """Estimate the target tokens of each limit of a budget, by its name.
 
     Args:
         budget: limits of training; the first one that is reached ends it.
@@ -244,4 +261,4 @@ def count_tokens(budget: Budget, *, epoch: int, batch_tokens: int, speed: float)
         "epochs": budget.epochs and budget.epochs * epoch,
         "seconds": budget.seconds and budget.seconds * speed,
     }
-    return round(min(limit for limit in limits.values() if limit is not None))
+    return {name: limit for name, limit in limits.items() if limit is not None}

@@ -1,6 +1,7 @@
 """Number of updates of a budget, and the updates after which it is validated."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stages.params import TrainParams
@@ -31,8 +32,14 @@ def expect_updates(
     known = {name: limit for name, limit in limits.items() if limit is not None}
     first = min(known, key=lambda name: known[name])
     updates = max(1, math.ceil(known[first] - 1e-9))
-    by_clock = budget.validation_seconds * a_second  # endless, but in a budget of seconds
-    turns = range(1, math.floor(updates / by_clock) + 1)
-    every = params.training.validate_every
-    due = {*range(every, updates + 1, every), *(math.ceil(n * by_clock) for n in turns), updates}
-    return Expected(updates, first, sorted(due))
+    return Expected(updates, first, [*_list_validations(params, updates, a_second)])
+
+
+def _list_validations(params: TrainParams, updates: int, a_second: float) -> Iterator[int]:
+    """Yield the updates that are validated: every so many, where the clock asks, and the last."""
+    by_clock = params.budget.validation_seconds * a_second  # endless, but in a budget of seconds
+    every, done = params.training.validate_every, 0
+    while done < updates:
+        regular = (done // every + 1) * every
+        done = math.ceil(min(regular, done + by_clock, updates))
+        yield done

@@ -224,7 +224,8 @@ def records(folder):
     """What a training wrote, with the digests of its tensors and all but the time it took."""
     found = {path.name: files.read_json(path)["record"] for path in folder.glob("*.json")}
     for record in found.values():
-        record["progress"].pop("seconds", None)
+        for clock in ("seconds", "validated_seconds"):
+            record["progress"].pop(clock, None)
     return found
 
 

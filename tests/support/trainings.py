@@ -105,7 +105,7 @@ def trainer(
 
 def untimed(progress):
     """All of it but what no two trainings have in common."""
-    return progress.model_dump(mode="json", exclude={"seconds"})
+    return progress.model_dump(mode="json", exclude={"seconds", "validated_seconds"})
 
 
 def weights(model):

@@ -77,11 +77,11 @@ def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
 @pytest.mark.parametrize(
     ("budget", "tokens"),
     [
-        (Budget(steps=10), 9000),
-        (Budget(tokens=777), 777),
-        (Budget(epochs=3), 3000),
-        (Budget(seconds=2.0), 100),
-        (Budget(tokens=777, seconds=2.0, epochs=3), 100),
+        (Budget(steps=10), {"steps": 9000}),
+        (Budget(tokens=777), {"tokens": 777}),
+        (Budget(epochs=3), {"epochs": 3000}),
+        (Budget(seconds=2.0), {"seconds": 100}),
+        (Budget(seconds=2.0, tokens=777), {"tokens": 777, "seconds": 100}),
     ],
 )
 def test_a_budget_is_counted_in_tokens(budget, tokens):
@@ -210,7 +210,10 @@ def test_validations_are_counted_in_the_batches_that_were_chosen(
     ],
 )
 def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, tokens):
-    """Not that which train=auto would choose: the model and the validations follow it."""
+    """Not that which train=auto would choose: the model and the validations follow it.
+
+    Those of seconds follow the clock, and not also updates at a speed that is guessed.
+    """
     said = []
     budget = f"train.budget.{limit}"
     found = compose_sections("data=demo", "model=auto", "train=auto", budget, say=said.append)
@@ -220,10 +223,21 @@ def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, token
 
     assert said[0].startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train")
     assert found["train"].budget == Budget(**{name: int(amount)})
-    assert found["train"].training.validate_every == max(1, round(tokens / 901) // 16)
+    validations = 1 if name == "seconds" else 16
+    assert found["train"].training.validate_every == max(1, round(tokens / 901) // validations)
     preset = compose_sections("data=demo", f"model={row.preset}", *map("=".join, settings))
     assert found["train"].model.width == preset["train"].model.width
     assert compose.is_chosen(found)
+
+
+@pytest.mark.parametrize(("seconds", "validations"), [(7, 16), (5, 1)])
+def test_the_limit_that_is_reached_first_says_when_to_validate(project, seconds, validations):
+    """Seconds that are there for safety ask for none, or there would be none but the last."""
+    limits = ["train.budget.tokens=36000", f"train.budget.seconds={seconds}"]
+    found = compose_sections("data=demo", "train=auto", *limits)
+    tokens = min(36_000, seconds * 1500 * 4)
+
+    assert found["train"].training.validate_every == max(1, round(tokens / 901) // validations)
 
 
 def test_a_limit_that_is_taken_away_is_no_budget(project):

@@ -62,7 +62,8 @@ def test_the_limit_that_is_reached_first_ends_a_training(limits, each):
         ({"steps": 601}, 300, [300, 600, 601]),
         # 4 updates a second, validated a dozen times, but not at every turn of a short one
         ({"seconds": 240.0}, 10**6, [*range(80, 961, 80)]),
-        ({"seconds": 240.0, "steps": 100}, 30, [30, 60, 80, 90, 100]),
+        ({"seconds": 240.0, "steps": 100}, 30, [30, 60, 90, 100]),
+        ({"seconds": 240.0, "steps": 300}, 90, [80, 90, 170, 180, 260, 270, 300]),
         ({"seconds": 12.0}, 10**6, [20, 40, 48]),
     ],
 )
