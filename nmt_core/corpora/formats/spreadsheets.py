@@ -8,6 +8,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime, time
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -110,9 +111,15 @@ def _show(row: Sequence[Any]) -> list[str]:
     return [
         ""
         if cell.value is None or cell.data_type == "e"
-        else _SPELT.sub(lambda found: chr(int(found[1], 16)), str(cell.value))
+        else _SPELT.sub(lambda found: chr(int(found[1], 16)), _write(cell.value))
         for cell in row
     ]
+
+
+def _write(value: Any) -> str:
+    """Return a value as people write it: a date has a time of day, midnight if nobody gave one."""
+    is_day = isinstance(value, datetime) and value.time() == time()
+    return str(value.date() if is_day else value)
 
 
 def _check(file: IO[bytes], path: Path) -> None:

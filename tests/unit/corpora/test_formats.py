@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 import zipfile
+from datetime import datetime
 
 import pytest
 from hypothesis import assume, given, settings
@@ -412,6 +413,16 @@ def test_formulas_are_their_last_values(read):
 
     assert read("a.xlsx", workbook(rows), reading=reading) == [("1", "True"), ("d", "e")]
     assert reading.dropped == {"empty_side": 2}
+
+
+DAY = datetime.fromisoformat("2024-01-02")
+
+
+def test_a_day_in_a_spreadsheet_has_no_time(read):
+    rows = [("de", "en"), (DAY, DAY.date()), ("x", DAY.replace(hour=9))]
+    read_rows = [("2024-01-02", "2024-01-02"), ("x", "2024-01-02 09:00:00")]
+
+    assert read("a.xlsx", workbook(rows)) == read_rows
 
 
 BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
