@@ -9,7 +9,7 @@ from typing import Any
 from nmt_core.base import config
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.local import FilesCorpus
-from nmt_core.corpora.named import estimate_total, list_split_off
+from nmt_core.corpora.named import list_split_off
 from nmt_core.corpora.splitting import PER
 from nmt_core.fetch.initial_model import NoInitialModel
 from stages.params import DownloadParams
@@ -40,27 +40,52 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
     """
     try:
         download = config.build(DownloadParams, values.get("download") or {}, at="download")
-        if not all(isinstance(corpus, FilesCorpus) for corpus in download.parallel.values()):
-            return [], ""
-        total = estimate_total(download.corpora, download.languages)
-        assert total
-        pairs = total.pairs
+        learnt, tested = count_pairs(download)
     except NmtError:  # readers of the settings, or of the text, report it
         return [], ""
-    settings = [] if _are_set("download.split", given) else fit_split(download, pairs)
-    if not _are_set("tokenize", given):
-        settings += fit_subwords(values["tokenize"], pairs)
+    settings = []
+    if tested is not None and not _are_set("download.split", given):
+        settings += fit_split(download, tested)
+    if learnt is not None and not _are_set("tokenize", given):
+        settings += fit_subwords(values["tokenize"], learnt)
     anew = isinstance(download.initial_model, NoInitialModel)
     few = (
         "; so few hardly make a translator to rely on, unless it goes on from another one "
         "(START=bundle)"
     )
-    message = f"fitted to {pairs:,} pairs: {' '.join(settings)}"
-    return settings, f"{message}{few if anew and pairs <= FEW_PAIRS else ''}" if settings else ""
+    parts = [f"{learnt:,} pairs"] if learnt is not None else []
+    if tested is not None and tested != learnt:
+        parts += [f"{tested:,} pairs that may be tested on"]
+    message = f"fitted to {' and '.join(parts)}: {' '.join(settings)}"
+    told = few if anew and learnt is not None and learnt <= FEW_PAIRS else ""
+    return settings, f"{message}{told}" if settings else ""
+
+
+def count_pairs(download: DownloadParams) -> tuple[int | None, int | None]:
+    """Return how many pairs are learnt from, and how many may be tested on.
+
+    None where not all of them are in files of the user's own.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    counts = {
+        name: corpus.estimate_size(download.languages).pairs
+        for name, corpus in download.parallel.items()
+        if isinstance(corpus, FilesCorpus)
+    }
+
+    def add(names: list[str]) -> int | None:
+        return sum(counts[name] for name in names) if counts.keys() >= {*names} else None
+
+    return (
+        add([name for name, corpus in download.parallel.items() if corpus.weight]),
+        add([name for name, corpus in download.parallel.items() if not corpus.train_only]),
+    )
 
 
 def fit_split(download: DownloadParams, pairs: int) -> list[str]:
-    """Return rates of a hash split that hold out enough pairs."""
+    """Return rates of a hash split that hold out enough of the pairs that may be tested on."""
     split = download.split
     tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), LARGEST_SHARE * pairs)
     rate = round(PER * tests / max(1, pairs), 1)

@@ -102,6 +102,41 @@ def test_sets_that_are_given_need_no_split(compose):
     assert said == []
 
 
+def test_only_what_may_be_tested_on_counts_for_the_split(compose, project):
+    """Of 4,000 pairs, 3,200 of which only teach, 200 of the others are set aside."""
+    (project / "more.tsv").write_text("vier\tfour\n" * 3_200)
+    more = "{kind:files,train:{source:more.tsv},licence:own,train_only:true}"
+    both = ["download.corpora.files.licence=own", f"+download.corpora.more={more}"]
+    found, [said] = compose(800, *both)
+
+    assert found["download"].split.test_per_10000 * 800 / PER == pytest.approx(200)
+    assert said.startswith("fitted to 4,000 pairs and 800 pairs that may be tested on: ")
+    assert found["tokenize"].subwords.vocab_size == 2000
+
+
+def test_what_is_not_learnt_may_be_tested_on(compose, project):
+    (project / "more.tsv").write_text("vier\tfour\n" * 20_000)
+    more = "{kind:files,train:{source:more.tsv},licence:own,train_only:true}"
+    files = ["download.corpora.files.licence=own", "+download.corpora.files.weight=0"]
+    found, [said] = compose(800, *files, f"+download.corpora.more={more}")
+
+    assert found["download"].split.test_per_10000 == 2500
+    assert said.startswith("fitted to 20,000 pairs and 800 pairs that may be tested on: ")
+    assert found["tokenize"].subwords.vocab_size == 8000
+
+
+def test_a_small_text_of_ones_own_is_split_beside_any_corpus_that_only_teaches(compose):
+    opus = "{kind:opus,corpus:Books,version:v1,licence:own,train_only:true}"
+    both = ["download.corpora.files.licence=own", f"+download.corpora.books={opus}"]
+    found, [said] = compose(800, *both)
+
+    assert found["download"].split.test_per_10000 == 2500
+    assert said.startswith("fitted to 800 pairs that may be tested on: download.split.")
+    assert FEW not in said
+    assert found["tokenize"].subwords.vocab_size == 8000
+    assert compose(800, *both, "download.corpora.books.train_only=false")[1] == []
+
+
 def test_settings_alone_change_nothing_else(compose, project):
     (project / "params.yaml").write_text((PROJECT / "params.yaml").read_text())
     files = "download.corpora={files:{kind:files,train:{source:text.tsv}}}"
