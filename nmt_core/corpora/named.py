@@ -29,9 +29,16 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
     """Check that corpora can be read together.
 
     Raises:
-        ValueError: if one has not both languages, none teaches or none may be tested on, or the
-            licence of one of several is unknown, or all are of one language alone.
+        ValueError: if the languages are one, a corpus has not both, none teaches or none may be
+            tested on, or the licence of one of several is unknown, or all are of one language
+            alone.
     """
+    if languages.source == languages.target:
+        raise ValueError(
+            f"languages.source and languages.target are both {languages.source}; text within a "
+            f"language needs a code for each side, such as {languages.source} and "
+            f"{languages.source}-simple"
+        )
     for name, corpus in corpora.items():
         try:
             corpus.check(languages)

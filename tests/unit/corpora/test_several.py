@@ -227,6 +227,14 @@ def test_what_cannot_be_meant_is_told(corpus, change, expected):
         settings(corpora)
 
 
+def test_one_language_on_both_sides_is_refused(corpus):
+    """A slip in most cases; what is translated within a language has codes for its sides."""
+    corpora = {"one": corpus("one", [("a", "b")])}
+    with pytest.raises(ConfigError, match=r"both de; text .* such as de and de-simple$"):
+        settings(corpora, languages={"source": "de", "target": "de"})
+    assert settings(corpora, languages={"source": "de", "target": "de-simple"})
+
+
 def test_a_wrong_key_beside_a_short_name_is_answered_from_its_kind(corpus):
     short = {"name": "my.tmx", "wieght": 1.0, "licence": "own"}
     with pytest.raises(ConfigError, match=r"corpora.two.wieght is not .* did you mean 'weight'"):
