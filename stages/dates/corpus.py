@@ -1,16 +1,16 @@
 """Dates as a corpus: English is to be translated into ISO 8601."""
 
 from datetime import date
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
-from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
-from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.fetch.source import Fetch, FindKept, find_nothing
+from nmt_core.corpora.corpus import Description, Size
+from nmt_core.corpora.drawn import DrawnCorpus
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.splitting import Split
+from nmt_core.fetch.source import FindKept, find_nothing
 from stages.dates.generate import draw_dates
 
 ISO = "zxx"
@@ -20,11 +20,14 @@ CHARACTERS = 10
 """Of a date in ISO 8601."""
 
 
-class DatesCorpus(Corpus):
+class DatesCorpus(DrawnCorpus):
     """Dates such as April 22, 2019 with their form in ISO 8601, 2019-04-22: no network, no licence.
 
     No date occurs twice, in any split.
     """
+
+    first_language: ClassVar = "en"
+    code: ClassVar = "stages/dates"
 
     kind: Literal["dates"]
     """The tag of this choice."""
@@ -70,26 +73,9 @@ class DatesCorpus(Corpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Write dates, source first."""
-        del fetch
-        drawn = draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
-        texts: dict[Split, Text] = {}
-        for split in SPLITS:
-            paths = (scratch / f"dates.{split}.source", scratch / f"dates.{split}.target")
-            step = 1 if languages.source == "en" else -1
-            write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
-            texts[split] = Text((paths,))
-        return texts
-
-    def list_given(self) -> frozenset[Split]:
-        """Return that it brings both."""
-        return frozenset({"validation", "test"})
-
-    def origin(self, split: str, languages: Languages) -> Origin:
-        """Return where the code stands that draws them."""
-        del split, languages
-        return Origin("code", "stages/dates")
+    def draw(self) -> dict[Split, list[Pair]]:
+        """Draw the dates of every split, English first."""
+        return draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
 
     def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Estimate the size of the corpus, as if the target were ISO 8601."""

@@ -1,21 +1,24 @@
 """The demo language as a corpus."""
 
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
-from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
-from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.fetch.source import Fetch, FindKept, find_nothing
+from nmt_core.corpora.corpus import Description, Size
+from nmt_core.corpora.drawn import DrawnCorpus
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.splitting import Split
+from nmt_core.fetch.source import FindKept, find_nothing
 from stages.demo.generate import GrammarConfig, generate
 
 CHARACTERS = 67
 """Of a sentence, on the average."""
 
 
-class DemoCorpus(Corpus):
+class DemoCorpus(DrawnCorpus):
     """Sentences of a small grammar: no network, no licence, made in a second."""
+
+    first_language: ClassVar = "de"
+    code: ClassVar = "stages/demo"
 
     kind: Literal["demo"]
     """The tag of this choice."""
@@ -31,26 +34,9 @@ class DemoCorpus(Corpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Write sentences, source first."""
-        del fetch
-        drawn = generate(self.grammar)
-        texts: dict[Split, Text] = {}
-        for split in SPLITS:
-            paths = (scratch / f"demo.{split}.source", scratch / f"demo.{split}.target")
-            step = 1 if languages.source == "de" else -1
-            write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
-            texts[split] = Text((paths,))
-        return texts
-
-    def list_given(self) -> frozenset[Split]:
-        """Return that it brings both."""
-        return frozenset({"validation", "test"})
-
-    def origin(self, split: str, languages: Languages) -> Origin:
-        """Return where the grammar stands."""
-        del split, languages
-        return Origin("code", "stages/demo")
+    def draw(self) -> dict[Split, list[Pair]]:
+        """Draw the sentences of every split, German first."""
+        return generate(self.grammar)
 
     def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Estimate the size of the corpus."""
