@@ -6,6 +6,7 @@ Whoever is stopped goes on: what was translated is kept, and training continues.
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -33,10 +34,15 @@ from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all
-from stages.params import DownloadParams, load
+from stages.params import DownloadParams, TrainParams, load
 from stages.runtime.params_file import read
 from stages.runtime.settings_aside import put_aside, put_back
-from stages.synthesis.composition import compose_synthesis, leave_out
+from stages.synthesis.composition import (
+    check_phases_read,
+    compose_synthesis,
+    leave_out,
+    leave_out_phases,
+)
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import (
     WrittenSynthesis,
@@ -89,12 +95,11 @@ def synthesize_and_train(
             changed = apply_changes(composed, settings or [])
             return build_all(changed, source="flows/synthesize.py")
 
-        checked = compose(kept=1, pairs=1.0)["download"]  # before hours of translating
-        assert isinstance(checked, DownloadParams)
-        look = checked.corpora[config.corpus].choose_filter(checked.filter).look
+        look = check_composed(compose(kept=1, pairs=1.0), config)  # before hours of translating
         try:
             if values != present:
-                without = render_params(build_all(values, source=str(paths.PARAMS)))
+                of_text = build_all(leave_out_phases(values), source=str(paths.PARAMS))
+                without = render_params(of_text)
                 put_aside(without)
                 clone.put_params(without)
             run_stages(plan_stages("download"), shared=False)
@@ -113,6 +118,19 @@ def synthesize_and_train(
         run_stages(plan_stages("export"), shared=False, nodes=nodes)
         publish()
     return written
+
+
+def check_composed(sections: Mapping[str, Config], config: SynthesisConfig) -> LookConfig | None:
+    """Check that a training reads the pairs; return how they are looked at.
+
+    Raises:
+        ConfigError: if it does not.
+    """
+    download, train = sections["download"], sections["train"]
+    assert isinstance(download, DownloadParams)
+    assert isinstance(train, TrainParams)
+    check_phases_read(train, config)
+    return download.corpora[config.corpus].choose_filter(download.filter).look
 
 
 def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:

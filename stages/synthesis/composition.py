@@ -7,6 +7,7 @@ from typing import Any
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import overlay_group
 from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature
+from stages.params import TrainParams
 from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
@@ -18,6 +19,27 @@ def leave_out(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, A
     left = copy.deepcopy(dict(values))
     left["download"]["corpora"].pop(config.corpus, None)
     return left
+
+
+def leave_out_phases(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without phases of training, which may name a corpus that is not there yet."""
+    left = copy.deepcopy(dict(values))
+    left["train"].get("mixture", {}).pop("phases", None)
+    return left
+
+
+def check_phases_read(train: TrainParams, config: SynthesisConfig) -> None:
+    """Check that a phase of a training reads these pairs, before hours of translating.
+
+    Raises:
+        ConfigError: if none does.
+    """
+    phases = train.mixture.phases
+    if phases and all(phase.corpora and config.corpus not in phase.corpora for phase in phases):
+        raise ConfigError(
+            f"each of train.mixture.phases names corpora, and none names {config.corpus}, so its "
+            f"pairs would never be read; name it in one of them, or set train.mixture.phases=[]"
+        )
 
 
 def compose_synthesis(

@@ -125,6 +125,25 @@ def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
     assert read_params()["train"]["model"]["decoder_layers"] == 1
 
 
+@pytest.mark.parametrize("phases", ["[{tokens:9},{corpora:[demo]}]", "[{corpora:[distilled]}]"])
+def test_phases_that_read_the_pairs_stay_a_second_time_too(flow, phases):
+    """Though no corpus has the name while there is nothing but the text."""
+    run(settings=[f"train.mixture.phases={phases}"])
+    once = read_params()
+    run()
+    assert read_params() == once
+    assert once["train"]["mixture"]["phases"]
+
+
+def test_phases_of_which_none_reads_the_pairs_are_told(flow):
+    phases = "train.mixture.phases=[{corpora:[demo],tokens:9},{corpora:[demo]}]"
+    with pytest.raises(ConfigError, match=r"none names distilled.*train.mixture.phases=\[\]$"):
+        run(settings=[phases])
+    assert not flow.done
+    run(settings=[phases, "train.mixture.phases=[]"])
+    assert read_params()["train"]["mixture"]["phases"] == []
+
+
 def test_settings_lie_aside_while_the_pairs_are_made_anew(flow, monkeypatch):
     """So that whoever works here after a crash has these pairs, which took hours, among others."""
     run()
