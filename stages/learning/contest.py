@@ -15,7 +15,7 @@ from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.promotion import Contest, render_verdict, run_contest, translate_by_both
+from stages.registry.promotion import Contest, render_tests, run_contest, translate_by_both
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
 from stages.reporting.markdown import quote_text, render_pipe_table
@@ -248,7 +248,7 @@ def render_learned(learned: Learned) -> str:
             for one in learned.held_out.effects
         ]
         lines += [*render_pipe_table([title, "champion", "challenger"], rows), ""]
-    lines += ["## On the test set of before", "", render_verdict(contest)]
+    lines += ["## On the test set of before", "", render_tests(learned.contest.verdict, contest)]
     missed = [
         [*map(quote_text, (one.source, one.correction, one.translation))] for one in learned.missed
     ]

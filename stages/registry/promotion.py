@@ -329,26 +329,28 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
 
 def render_verdict(contest: Contest) -> str:
     """Return the verdict in Markdown."""
-    lines = [f"**{contest.outcome}**: {contest.reason}."]
-    if contest.verdict is not None:
-        gate = contest.verdict.gate
-        lines += [
-            "",
-            f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
-            "|---|---|---|---|---|---|",
-            *(
-                f"| {find_label(row.metric)} | {row.champion:.2f} | {row.challenger:.2f} "
-                f"| {row.difference:+.2f} | p = {row.bootstrap:.4f} | p = {row.randomization:.4f} |"
-                for row in contest.verdict.effects
-            ),
-            "",
-            (
-                f"On {contest.verdict.sentences:,} sentences; of {find_label(gate.metrics[0])}, p "
-                f"must not exceed {gate.significance}."
-            ),
-            "",
-            *map(describe_condition, contest.verdict.conditions),
-        ]
+    told = f"**{contest.outcome}**: {contest.reason}.\n"
+    return told if contest.verdict is None else f"{told}\n{render_tests(contest.verdict, contest)}"
+
+
+def render_tests(verdict: Verdict, contest: Contest) -> str:
+    """Return in Markdown what the tests of a contest have found, without its outcome."""
+    lines = [
+        f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {find_label(row.metric)} | {row.champion:.2f} | {row.challenger:.2f} "
+            f"| {row.difference:+.2f} | p = {row.bootstrap:.4f} | p = {row.randomization:.4f} |"
+            for row in verdict.effects
+        ),
+        "",
+        (
+            f"On {verdict.sentences:,} sentences; of {find_label(verdict.gate.metrics[0])}, p "
+            f"must not exceed {verdict.gate.significance}."
+        ),
+        "",
+        *map(describe_condition, verdict.conditions),
+    ]
     return "\n".join([*lines, ""])
 
 

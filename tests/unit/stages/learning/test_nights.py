@@ -224,7 +224,7 @@ def learned(*, held_out=True, average=True, missed=True, judged=True):
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("missed", [True, False])
 def test_a_report_has_a_part_for_all_that_there_is(monkeypatch, held_out, average, missed):
-    monkeypatch.setattr(contest, "render_verdict", lambda told: f"VERDICT {told.outcome}")
+    monkeypatch.setattr(contest, "render_tests", lambda verdict, told: f"TESTS {told.champion}")
     text = render_learned(learned(held_out=held_out, average=average, missed=missed))
     expected = [
         "**hold**: why.",
@@ -252,7 +252,7 @@ def test_a_report_has_a_part_for_all_that_there_is(monkeypatch, held_out, averag
             "| chrF | 50.12 | 51.79 |",
             "",
         ]
-    expected += ["## On the test set of before", "", "VERDICT hold"]
+    expected += ["## On the test set of before", "", "TESTS 1"]
     if missed:
         expected += ["## Learnt, and translated otherwise", ""]
         expected += ["| source | correction | translation |", "| --- | --- | --- |"]
@@ -269,6 +269,16 @@ def test_a_report_has_a_part_for_all_that_there_is(monkeypatch, held_out, averag
     assert len([line for line in expected if line.startswith("The finished")]) == average
     short = render_learned(learned(judged=False)).splitlines()
     assert short == expected[:10]
+
+
+def test_outcome_and_reason_are_told_once():
+    """Also where the report holds the tables of the gate."""
+    told = learned()
+    given = told.contest.verdict.model_copy(update={"effects": (effect("bleu"),)})
+    told = told.model_copy(update={"contest": told.contest.model_copy(update={"verdict": given})})
+    text = render_learned(told)
+    assert text.count("**hold**: why.") == 1
+    assert "| BLEU | 0.50 | 0.50 | +0.50 | p = 0.5000 |" in text
 
 
 @pytest.mark.parametrize("whole", [True, False])
