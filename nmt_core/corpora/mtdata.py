@@ -20,9 +20,11 @@ from pydantic import AfterValidator
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
 from nmt_core.base.errors import DownloadError
-from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
 from nmt_core.corpora.formats.codes import pick_pair
+from nmt_core.corpora.formats.moses import TOO_LONG
+from nmt_core.corpora.formats.tables import MOST_LINE_BYTES
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.address import redact
@@ -134,13 +136,31 @@ def _write(dataset: str, path: Path) -> None:
     with (
         files.whole_file(path) as part,
         part.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file,
-        _run("echo", dataset) as lines,
     ):
-        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table, quoting = (
+            csv.writer(file, delimiter="\t", lineterminator="\n", quoting=how)
+            for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
         table.writerow(_list_codes(dataset))
-        for line in lines:
-            columns = line.decode(errors="surrogateescape").removesuffix("\n").split("\t")
-            table.writerow(columns[:2])
+        row = None
+        with _run("echo", dataset) as lines:
+            for line in bound_lines(lines.readline, MOST_LINE_BYTES):
+                row = _find_columns(line)
+                has_line_end = any("\r" in column for column in row)
+                (quoting if has_line_end else table).writerow(row)
+        if row is None:
+            raise DownloadError(
+                f"{PROGRAM} echo {dataset} gave no line; check the name, and what {PROGRAM} has "
+                f"kept of it in {path.parent.parent}"
+            )
+
+
+def _find_columns(line: bytes | None) -> list[str]:
+    """Return source and target, without what is known of a pair; what is too long as such."""
+    if line is None:
+        return [TOO_LONG]
+    columns = line.removesuffix(b"\r").decode(errors="surrogateescape").split("\t")[:2]
+    return [column if len(column) <= MAX_LINE_BYTES else TOO_LONG for column in columns]
 
 
 @contextmanager

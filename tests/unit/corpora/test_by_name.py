@@ -18,6 +18,7 @@ from nmt_core.corpora import mtdata
 from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
 from nmt_core.corpora.mtdata import MtdataCorpus
 from nmt_core.corpora.opus import INDEX, OpusCorpus, opus_index, read_opus_index
+from nmt_core.corpora.parallel_text import CorpusReading, cut_rows, read_pairs
 from nmt_core.corpora.registered import CORPORA, CorpusConfig
 from nmt_core.corpora.short_names import expand_name
 from nmt_core.corpora.web import WebCorpus
@@ -376,6 +377,42 @@ def test_a_failure_of_mtdata_is_told_without_secrets_and_leaves_nothing(program,
     with pytest.raises(DownloadError, match="AssertionError") as caught:
         read(build("mtdata:Statmt-nothing-9-deu-eng"), GERMAN, None)
     assert "word" not in str(caught.value)
+    assert not [*tmp_path.glob("home/nmt/*.tsv")]
+
+
+@pytest.fixture
+def odd_program(program, tmp_path):
+    """Let the program print some bytes."""
+
+    def replace(content):
+        (tmp_path / "odd").write_bytes(content)
+        printing = f"#!/bin/sh\nexec cat {tmp_path / 'odd'}\n"
+        (tmp_path / "bin/mtdata").write_text(printing, encoding="utf-8")
+
+    return replace
+
+
+def test_what_mtdata_gives_that_is_no_sentence_costs_that_pair_alone(odd_program, tmp_path):
+    """Nobody can repair the text of a program, in which on_bad_line drops what is no text."""
+    long = b"x" * 150_000 + b"\ty\n" + b"x" * 3_000_000 + b"\ty\t{}\n"
+    odd_program(b"a\tb\n" + long + b"a\xff\tb\nonly one\n\nc\rc\td\t{}\r\n" + b'"e\tf\r\ng\th\n')
+    corpus = build(f"mtdata:{DATASET}")
+    text = corpus.obtain(GERMAN, fetch=None, scratch=None)["train"]
+    reading = CorpusReading()
+    pairs = [
+        tuple(pair)
+        for rows in cut_rows(text, 100, scratch=tmp_path)
+        for _, pair in read_pairs(rows, drop=text.drop, reading=reading)
+    ]
+    assert pairs == [("a", "b"), ("c c", "d"), ('"e', "f"), ("g", "h")]
+    assert reading.dropped == {"line_too_long": 2, "invalid_utf8": 1, "empty_side": 2}
+
+
+def test_no_line_of_mtdata_is_no_corpus(odd_program, tmp_path):
+    """Which would be kept, and be empty for ever."""
+    odd_program(b"")
+    with pytest.raises(DownloadError, match=rf"echo {DATASET} gave no line; check the name"):
+        read(build(f"mtdata:{DATASET}"), GERMAN, None)
     assert not [*tmp_path.glob("home/nmt/*.tsv")]
 
 
