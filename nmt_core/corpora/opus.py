@@ -5,7 +5,7 @@ that Moses reads; its index counts what is in them. The index names no licences.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -61,7 +61,8 @@ class OpusCorpus(Corpus):
 
     pair: OpusName | None = None
     """The languages as OPUS has them in its addresses, such as en-zh_CN; null takes the codes of
-    ``download.languages`` in alphabetical order, as nearly all of its corpora do."""
+    ``download.languages`` in alphabetical order, pt-BR as pt_BR, as nearly all of its corpora
+    do."""
 
     url: Address = "https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/{pair}.txt.zip"
     """Address of the archive, with placeholders for what is set above; another for a mirror."""
@@ -79,11 +80,15 @@ class OpusCorpus(Corpus):
 
     def sources(self, languages: Languages) -> list[Source]:
         """Return the archive, which is the same for both directions."""
-        pair = self.pair or "-".join(sorted(languages.codes))
+        pair = self.pair or "-".join(sorted(map(spell_code, languages.codes)))
         url = self.url
         for name, value in (("corpus", self.corpus), ("version", self.version), ("pair", pair)):
             url = url.replace(f"{{{name}}}", value)
-        return [file_of_both_sides(url, self.sha256, self.renewed, languages)]
+        archive = file_of_both_sides(url, self.sha256, self.renewed, languages)
+        missing = (
+            f"check corpus, version and pair: make corpora LANGUAGES={'-'.join(languages.codes)}"
+        )
+        return [replace(archive, missing=f"{missing} lists them")]
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Fetch the archive."""
@@ -148,7 +153,7 @@ class OpusEntry:
 
     def estimate_size(self, languages: Languages) -> Size | None:
         """Estimate the size of the text; None if the index does not count its tokens."""
-        backwards = self.source == languages.target
+        backwards = self.source == spell_code(languages.target)
         tokens = self.source_tokens if backwards else self.target_tokens
         return None if tokens == "" else Size(self.alignment_pairs, tokens * TOKEN_CHARACTERS)
 
@@ -157,9 +162,14 @@ class _Index(TypedDict):
     corpora: list[OpusEntry]
 
 
+def spell_code(code: str) -> str:
+    """Return the code of a language as OPUS spells it, whose addresses join two by a hyphen."""
+    return code.replace("-", "_")
+
+
 def opus_index(languages: Languages, url: str = INDEX) -> Source:
     """Return the index of a pair of languages, the same for both directions."""
-    source, target = sorted(languages.codes)
+    source, target = sorted(map(spell_code, languages.codes))
     address = url.replace("{source}", source).replace("{target}", target)
     return Source(address, "--index", check=read_opus_index)
 

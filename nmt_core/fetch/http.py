@@ -142,6 +142,7 @@ class _Transfer:
         self._setting = source.setting
         self._lines = source.lines
         self._check = source.check
+        self._missing = source.missing
         self._known = known or ServerVersion()
         self._failures = 0
         self._most_bytes = 0
@@ -269,6 +270,8 @@ class _Transfer:
         remedy = f"set {self._setting} to a mirror that has it"
         if code == httpx.codes.UNAUTHORIZED:
             remedy = f"{IN_NETRC}, or {remedy}"
+        elif code == httpx.codes.NOT_FOUND and self._missing:
+            remedy = f"{self._missing}, or {remedy}"
         raise DownloadError(f"{redact_url(self._url)} answered {answer}; {remedy}")
 
     def _check_range(self, response: httpx.Response, offset: int) -> int | None:

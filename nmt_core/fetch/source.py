@@ -29,6 +29,8 @@ class Source:
     """Where to stop, in ``\\n``; None takes the whole file."""
     check: Callable[[Path], object] | None = None
     """Raises an error of ours if a new file cannot replace the one at hand."""
+    missing: str = ""
+    """What to do where the server has no such file, beside setting another address."""
 
     @property
     def name(self) -> str:

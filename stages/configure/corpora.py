@@ -36,6 +36,9 @@ LOGGER = logging.getLogger(__name__)
 
 UNKNOWN = "unknown"
 
+INSTEAD = "a code without its region, such as pt for pt-BR, or the other way round, have some"
+"""What may help where there are no corpora."""
+
 HTTP = HttpConfig(attempts=3)
 """A person waits, and may ask again."""
 
@@ -129,9 +132,15 @@ def main(
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries, datasets))
     say(said)
-    if entries:
-        say(f"It names no licences; the page of each corpus does, such as {entries[0].page}")
-    say(f"Take one by its name: SET=download.corpora.NAME={entries[0].name if entries else ''}")
+    latest = [entry for entry in entries if entry.latest == "True"]
+    if latest:
+        say(f"It names no licences; the page of each corpus does, such as {latest[0].page}")
+    names = [*(entry.name for entry in latest), *(f"mtdata:{dataset}" for dataset in datasets)]
+    if names:
+        taken = f"{{name:{names[0]},licence:LICENCE}}"
+        say(f'Take one by its name, with its licence: SET="download.corpora.NAME={taken}"')
+    else:
+        say(f"There is none for {' and '.join(pair.codes)}; does {INSTEAD}?")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
@@ -17,7 +18,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
 from nmt_core.corpora.mtdata import MtdataCorpus
-from nmt_core.corpora.opus import INDEX, OpusCorpus, opus_index, read_opus_index
+from nmt_core.corpora.opus import INDEX, OpusCorpus, OpusEntry, opus_index, read_opus_index
 from nmt_core.corpora.parallel_text import CorpusReading, cut_rows, read_pairs
 from nmt_core.corpora.registered import CORPORA, CorpusConfig
 from nmt_core.corpora.short_names import expand_name
@@ -26,7 +27,7 @@ from nmt_core.fetch import http
 from nmt_core.fetch.kept import find_kept
 from tests.support import formats, opus
 from tests.support.downloads import QUICK
-from tests.support.web_server import serving, whole, without_ranges
+from tests.support.web_server import serving, status, whole, without_ranges
 
 PAIRS = [("Guten Tag", "Good day"), ("Er sagte „ja“", "He said “yes”"), ("zwei 'a'", 'two "b"')]
 BACKWARDS = [pair[::-1] for pair in PAIRS]
@@ -166,6 +167,28 @@ def test_opus_has_codes_of_its_own(site, fetch):
     url = site.put("/en-zh_CN.zip", whole(content)).replace("en-zh_CN", "{pair}")
     corpus = OpusCorpus(kind="opus", corpus="UNPC", version="v1", pair="en-zh_CN", url=url)
     assert read(corpus, Languages(source="en", target="zh"), fetch) == pairs
+
+
+def test_a_region_is_spelt_as_opus_does(site, fetch):
+    pairs = [("Good day", "Bom dia")]
+    url = site.put("/en-pt_BR.zip", whole(opus.archive(pairs, "Books", "en", "pt_BR")))
+    corpus = build("opus:Books/v1").model_copy(update={"url": url.replace("en-pt_BR", "{pair}")})
+    languages = Languages(source="en", target="pt-BR")
+    assert read(corpus, languages, fetch) == pairs
+    assert "source=en&target=pt_BR&" in opus_index(languages).url
+    entry = opus.describe_archive("Books", "v1", source="en", target="pt_BR")
+    [known] = TypeAdapter(list[OpusEntry]).validate_python([entry])
+    backwards = Languages(source="pt-BR", target="en")
+    characters = [known.estimate_size(each).target_characters for each in (languages, backwards)]
+    assert characters == [10 * 6, 12 * 6]
+
+
+def test_an_archive_that_is_not_there_is_looked_for_by_name_first(site, fetch):
+    url = site.put("/de-en.zip", status(404))
+    corpus = build("opus:Boks/v1").model_copy(update={"url": url})
+    told = "check corpus, version and pair: make corpora LANGUAGES=de-en lists them, or set url to"
+    with pytest.raises(DownloadError, match=rf"answered 404 Not Found; {told}"):
+        read(corpus, GERMAN, fetch)
 
 
 def test_an_archive_stays_that_of_its_checksum(site, fetch, tmp_path):

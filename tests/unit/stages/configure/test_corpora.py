@@ -1,5 +1,7 @@
 """Which corpora there are for two languages: the index of OPUS, kept, compared and listed."""
 
+import re
+
 import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, ServerError
@@ -7,7 +9,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.fetch.settings import HttpConfig
 from stages.configure import corpora
+from stages.configure.compose import compose_settings
+from stages.configure.sections import build_all
 from tests.support import opus
+from tests.support.projects import PROJECT
 from tests.support.web_server import serving, status, whole
 
 LANGUAGES = Languages(source="de", target="en")
@@ -36,6 +41,10 @@ def renew(tmp_path, site):
         return corpora.renew_index(LANGUAGES, downloads=tmp_path / "downloads", index=url)
 
     return renew
+
+
+def serve_all(entries):
+    return whole(opus.index(*entries))
 
 
 def serve(*entries):
@@ -99,7 +108,29 @@ def test_the_languages_are_those_of_the_settings_unless_named(site, tmp_path):
 def test_no_corpora_are_no_error(site, capsys):
     url = site.put("/opusapi/", whole(opus.index())) + QUERY
     corpora.main("de-tlh", index=url)
-    assert "opus:" not in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "opus:" not in told
+    assert "SET=" not in told
+    assert "There is none for de and tlh; does a code without its region" in told
+
+
+def test_what_is_said_of_how_to_take_one_is_of_one_that_is_listed(site, capsys, monkeypatch):
+    """With what settings ask for, though an older version of it is larger."""
+    monkeypatch.setattr(mtdata, "PROGRAM", "true")
+    monkeypatch.setattr(mtdata, "list_datasets", lambda _: ["Statmt-europarl-10-deu-eng"])
+    for entries, name in (
+        ([SMALL, BOOKS | {"latest": "False"}], "opus:Small/v2"),
+        ([], "mtdata:Statmt-europarl-10-deu-eng"),
+    ):
+        corpora.main("de-en", index=site.put(f"/{len(entries)}/", serve_all(entries)) + QUERY)
+        told = capsys.readouterr().out
+        [setting] = re.findall('SET="(.*)"', told)
+        assert setting == f"download.corpora.NAME={{name:{name},licence:LICENCE}}"
+        values = compose_settings(
+            ["data=demo", setting.replace("NAME", "x")], conf=PROJECT / "conf"
+        )
+        assert build_all(values, source="test")["download"].corpora["x"].licence == "LICENCE"
+        assert ("/Small/de&en/v2/Small" in told) is bool(entries)
 
 
 @pytest.mark.parametrize(
