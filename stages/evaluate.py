@@ -164,6 +164,7 @@ def run(
         good_chrf=params.good_chrf,
         good_share=params.good_share,
         errors=share_errors(sentences, corpora),
+        greedy=translator.config.beam.beam_size == 1,
     )
     measured["verdict"] = verdict.model_dump(mode="json")
     shown = link_shown(sentences, translator, read, translations, params.seed)

@@ -1,5 +1,6 @@
 """The verdict on a run: whether the model is ready, why not, and what to do next."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -81,6 +82,7 @@ def judge_run(
     good_chrf: float,
     good_share: float,
     errors: Mapping[str, tuple[int, float]],
+    greedy: bool,
 ) -> RunVerdict:
     """Return the verdict on a run.
 
@@ -91,19 +93,20 @@ def judge_run(
         good_chrf: chrF from which on a sentence is translated well.
         good_share: share of the test sentences that must be.
         errors: of each corpus, its test sentences and its share of all errors.
+        greedy: whether the search keeps one hypothesis, which no length penalty changes.
     """
     found = [
         *_judge_quality(measured, good, good_chrf, good_share),
         *_judge_test_set(measured),
-        *_judge_output(measured),
+        *_judge_output(measured, greedy=greedy),
         *_judge_curve(history),
         *_judge_corpora(errors),
         *_judge_slices(measured),
         *_judge_confidence(measured),
     ]
     remarks = sorted(found, key=lambda remark: not remark.blocks)
-    share = good / max(1, measured["sentences"])
-    told = f"{share:.0%} of {measured['sentences']:,} test sentences are translated well"
+    share = _write_share(good / max(1, measured["sentences"]))
+    told = f"{share} of {measured['sentences']:,} test sentences are translated well"
     ready = not any(remark.blocks for remark in remarks)
     return RunVerdict(
         ready=ready,
@@ -116,6 +119,11 @@ def judge_run(
     )
 
 
+def _write_share(share: float) -> str:
+    """Return a share in per cent, none of which is more than there is."""
+    return f"{math.floor(100 * share + 1e-9)}%"
+
+
 def _judge_quality(
     measured: Mapping[str, Any], good: int, good_chrf: float, good_share: float
 ) -> Iterator[Remark]:
@@ -123,8 +131,8 @@ def _judge_quality(
     if share < good_share:
         yield Remark(
             what=(
-                f"{share:.0%} of the test sentences are translated well (chrF of at least "
-                f"{good_chrf:g}), fewer than the {good_share:.0%} of evaluate.good_share."
+                f"{_write_share(share)} of the test sentences are translated well (chrF of at "
+                f"least {good_chrf:g}), fewer than the {good_share:.0%} of evaluate.good_share."
             ),
             advice=(
                 f"Train longer or on more text. For the best model of an hour, add MODEL=auto "
@@ -155,7 +163,10 @@ def _judge_test_set(measured: Mapping[str, Any]) -> Iterator[Remark]:
             what=(
                 f"The test set is too small to tell: {measured['sentences']:,} sentences{known}."
             ),
-            advice="Hold out more: raise download.split.test_per_10000, or give a test set.",
+            advice=(
+                "Hold out more: raise download.split.test_per_10000, or sessions.test_pairs there; "
+                "a test set that was given, or is drawn, has to be larger."
+            ),
             blocks=True,
         )
     if _lacks_intervals(first, measured):
@@ -166,7 +177,7 @@ def _judge_test_set(measured: Mapping[str, Any]) -> Iterator[Remark]:
         )
 
 
-def _judge_output(measured: Mapping[str, Any]) -> Iterator[Remark]:
+def _judge_output(measured: Mapping[str, Any], *, greedy: bool) -> Iterator[Remark]:
     failed = {kind: n for kind, n in measured["failures"].items() if n and kind in UNUSABLE}
     if sum(failed.values()) > MOST_UNUSABLE * measured["sentences"]:
         told = ", ".join(f"{count:,} {UNUSABLE[kind]}" for kind, count in failed.items())
@@ -181,16 +192,20 @@ def _judge_output(measured: Mapping[str, Any]) -> Iterator[Remark]:
     ratio = measured["length_ratio"]
     if not SHORTEST <= ratio <= LONGEST:
         short = ratio < SHORTEST
-        by_hand = (
-            f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at a "
-            f"time, as long as the scores rise; no training begins anew for that."
-        )
+        advice = OF_ITSELF
+        if greedy:
+            advice = OF_GREEDY_SEARCH
+        elif not measured.get("length_penalty_trials"):
+            advice = (
+                f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at "
+                f"a time, as long as the scores rise; no training begins anew for that."
+            )
         yield Remark(
             what=(
                 f"Translations are too {'short' if short else 'long'}: they have {ratio:.2f} of "
                 f"the length of their references."
             ),
-            advice=OF_ITSELF if measured.get("length_penalty_trials") else by_hand,
+            advice=advice,
             blocks=False,
         )
     literals = measured["literals"]
@@ -224,6 +239,12 @@ OF_ITSELF = (
     "references say as much as the source text."
 )
 """What to do about a length that is not the references' once length penalties were tried."""
+
+OF_GREEDY_SEARCH = (
+    "Search with several hypotheses (evaluate.beam.beam_size=4), among which a length penalty is "
+    "chosen; no training begins anew for that."
+)
+"""What to do about it where there is one hypothesis alone."""
 
 UNUSABLE = {"empty": "empty", "copied": "copied", "looping": "in loops", "too_long": "too long"}
 """Failures of which nothing can be used, in words."""
@@ -319,7 +340,10 @@ def _judge_confidence(measured: Mapping[str, Any]) -> Iterator[Remark]:
     tested = (found.get("model") or {}).get("reliability")
     if "missing" in found:
         what = f"Translations have no confidence: {found['missing']}."
-        advice = "Hold out more validation text (download.split.validation_per_10000)."
+        advice = (
+            "Hold out more validation text: raise download.split.validation_per_10000, or "
+            "sessions.validation_pairs there, or give more where it was given."
+        )
     elif tested and tested["error"] > LARGEST_ERROR:
         what = f"Confidence is not calibrated: it errs by {tested['error']:.2f} on test text."
         advice = "Hold out validation text of the same kind as the test text, and more of it."

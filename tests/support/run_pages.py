@@ -79,7 +79,7 @@ def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     """Return the verdict on a run."""
     params = EvaluateParams()
     told = {"good": 300, "good_chrf": params.good_chrf, "good_share": params.good_share}
-    return judge_run(measured, history, **(told | {"errors": {}} | changes))
+    return judge_run(measured, history, **(told | {"errors": {}, "greedy": False} | changes))
 
 
 def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download=DOWNLOAD):

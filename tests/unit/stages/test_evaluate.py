@@ -54,6 +54,12 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
     for name in ("source", "target"):
         (tmp_path / f"validation.{name}").touch()
+    judge_run, told = evaluate.judge_run, []
+    monkeypatch.setattr(
+        evaluate,
+        "judge_run",
+        lambda *_, greedy, **how: told.append(greedy) or judge_run(*_, greedy=greedy, **how),
+    )
     measured = evaluate.run(
         EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
@@ -64,6 +70,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     assert sides[0].tokenizer.seen == Counter(LINES)
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
+    assert told == [translator.config.beam.beam_size == 1] == [False]
     verdict = measured["verdict"]["summary"]
     assert verdict.startswith("Not ready: 0% of the test sentences are translated well")
     assert f">{verdict}</h1>" in (tmp_path / "reports" / "index.html").read_text()

@@ -128,6 +128,26 @@ def test_where_length_penalties_were_tried_nobody_is_told_to_try_them():
     assert "train longer" in remark.advice
 
 
+def test_a_search_without_a_length_penalty_is_not_told_to_change_it():
+    """A student's: it keeps one hypothesis."""
+    [remark] = remarks(FINE | {"length_ratio": 0.9}, greedy=True)
+    assert remark.advice.startswith("Search with several hypotheses (evaluate.beam.beam_size=4)")
+
+
+@pytest.mark.parametrize(("good", "share"), [(199, "49%"), (200, "50%"), (399, "99%")])
+def test_no_share_is_said_to_be_more_than_it_is(good, share):
+    """As 50%, fewer than the 50% that are asked for, or as all sentences but one."""
+    verdict = judge(FINE, good=good)
+    assert f" {share} of " in f" {verdict.summary[11:]}"
+
+
+def test_a_test_set_that_is_too_small_is_told_how_each_kind_grows():
+    few = FINE | {"sentences": 199, "confidence": {"missing": "too few"}}
+    advised = [remark.advice for remark in remarks(few, good=150)]
+    assert "download.split.test_per_10000, or sessions.test_pairs" in advised[0]
+    assert "download.split.validation_per_10000, or sessions.validation_pairs" in advised[1]
+
+
 def test_what_blocks_comes_first_and_is_the_reason():
     worse = FINE | BLOCKING["3 copied, 2 in loops"][0] | OTHER["no confidence: too few"][0]
     verdict = judge(worse)
