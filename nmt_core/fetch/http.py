@@ -6,7 +6,7 @@ there, ``NAME.json`` records size, SHA-256 and version before the file takes its
 already there and still has that digest is not fetched again.
 
 Another file of the same address never costs the one at hand: that keeps its name until the new one
-is whole, and is then ``NAME.before``, until the next.
+is whole, and is then ``before-NAME``, until the next.
 """
 
 import logging
@@ -32,6 +32,7 @@ from nmt_core.fetch.kept import (
     find_known,
     find_place,
     find_recorded,
+    name_before,
     quarantine,
     read_record,
     read_server_version,
@@ -178,7 +179,7 @@ class _Transfer:
 
         If this is interrupted, the old file or the new one is there with its own record.
         """
-        record, before = sibling_path(self._path, ".json"), sibling_path(self._path, ".before")
+        record, before = sibling_path(self._path, ".json"), name_before(self._path)
         if self._path.exists() and record.exists():
             old = read_record(record)
             if old.get("sha256", digest) != digest:

@@ -40,10 +40,20 @@ def find_place(source: Source, folder: Path) -> Path:
         DownloadError: if a folder stands there, or where something of the file is kept beside it.
     """
     path = folder / source.name
-    for suffix in ("", ".json", ".part", ".part.json", ".before", ".before.json", ".lock"):
-        if (location := sibling_path(path, suffix)).is_dir():
+    own = (sibling_path(path, suffix) for suffix in ("", ".json", ".part", ".part.json", ".lock"))
+    before = (sibling_path(name_before(path), suffix) for suffix in ("", ".json"))
+    for location in (*own, *before):
+        if location.is_dir():
             raise DownloadError(f"{location} is a folder, where a file is to be; move it away")
     return path
+
+
+def name_before(path: Path) -> Path:
+    """Return the path of the file that another took the place of.
+
+    Its name ends as that of the other one, for the ending says how it is read.
+    """
+    return path.with_name(f"before-{path.name}")
 
 
 def quarantine(path: Path) -> Path:
@@ -69,7 +79,7 @@ def find_known(path: Path, source: Source) -> Fetched | None:
     """Return the file at hand, or the one before it, if it is the wanted one."""
     known = find_recorded(path, source)
     if known is None and source.digest:
-        known = find_recorded(sibling_path(path, ".before"), source)
+        known = find_recorded(name_before(path), source)
     return known
 
 

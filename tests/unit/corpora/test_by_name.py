@@ -223,6 +223,27 @@ def test_what_cannot_be_read_never_replaces_what_can(site, fetch, tmp_path, name
     assert read(corpus, GERMAN, fetch) == PAIRS * 50
 
 
+@pytest.mark.parametrize("name", ["x.zip", "x.tmx", "x.tsv.gz"])
+def test_who_goes_back_to_a_checksum_reads_the_file_of_before(site, fetch, tmp_path, name):
+    """Which the server has no longer, as a person with the params.yaml of an old commit."""
+    old, new = (
+        {
+            "x.zip": opus.archive(pairs),
+            "x.tmx": formats.tmx(pairs),
+            "x.tsv.gz": formats.COMPRESSORS[".gz"](formats.tsv(pairs)),
+        }[name]
+        for pairs in (PAIRS, PAIRS * 2)
+    )
+    url = site.put(f"/{name}", whole(old), whole(new, tag='"v2"'))
+    corpus = WebCorpus(kind="url", url=url)
+    read(corpus, GERMAN, fetch)
+    [source] = corpus.sources(GERMAN)
+    http.renew(source, tmp_path, QUICK)
+    assert read(corpus, GERMAN, fetch) == PAIRS * 2
+    before = corpus.model_copy(update={"renewed": {source.name: hashlib.sha256(old).hexdigest()}})
+    assert read(before, GERMAN, fetch) == PAIRS
+
+
 def test_a_transfer_of_unknown_length_is_whole_or_tried_again(site, fetch):
     content = opus.archive(PAIRS * 50)
 

@@ -298,11 +298,12 @@ def test_nobody_may_lead_us_to_our_own_link(origin, goal):
     check_redirect(httpx.URL("http://10.0.0.1/x"), httpx.URL("http://10.0.0.2/y"))
 
 
-@pytest.mark.parametrize("suffix", ["", ".json", ".part", ".part.json", ".before", ".lock"])
-def test_a_folder_in_the_place_of_a_file_is_named(site, get, again, tmp_path, suffix):
+@pytest.mark.parametrize(
+    "place", ["{}", "{}.json", "{}.part", "{}.part.json", "before-{}", "before-{}.json", "{}.lock"]
+)
+def test_a_folder_in_the_place_of_a_file_is_named(site, get, again, tmp_path, place):
     url = site.put("/de-en.tgz", whole(CONTENT))
-    name = get(url).path.name
-    place = tmp_path / f"{name}{suffix}"
+    place = tmp_path / place.format(get(url).path.name)
     place.unlink(missing_ok=True)
     place.mkdir()
 

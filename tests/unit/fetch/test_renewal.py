@@ -53,7 +53,7 @@ def test_another_tag_of_the_same_bytes_changes_nothing(site, get, again, tmp_pat
 
     assert at_hand == again(url) == again(url)
     assert len(site.requests) == 3
-    assert not list(tmp_path.glob("*.before"))
+    assert not list(tmp_path.glob("before-*"))
     assert site.requests[-1][1]["If-None-Match"] == '"v2"'
 
 
@@ -312,4 +312,4 @@ def test_a_damaged_record_is_none(site, get, again, tmp_path, suffix, damage):
     (tmp_path / f"{name}{suffix}").write_bytes(damage)
     assert again(url).path.read_bytes() == CONTENT
     assert json.loads((tmp_path / f"{name}.json").read_text())["sha256"] == DIGEST
-    assert not list(tmp_path.glob("*.before*"))
+    assert not list(tmp_path.glob("before-*"))
