@@ -1,6 +1,6 @@
 """Parallel text of the user's own, on this machine."""
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -27,7 +27,7 @@ from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import TextFiles, require_pinned
-from nmt_core.fetch.source import Fetch, FindKept, find_nothing
+from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 
 class FilesCorpus(Corpus):
@@ -77,13 +77,9 @@ class FilesCorpus(Corpus):
         return Origin("local", str(text.source))
 
     def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
-        """Count the pairs, and the bytes of their targets, as most characters are one."""
+        """Count the pairs, and the bytes of their targets."""
         del find_kept
-        pairs = size = 0
-        for paths in self.train.found().values():
-            for target in _read_targets(paths, languages):
-                pairs, size = pairs + 1, size + len(target)
-        return Size(pairs, size)
+        return measure_text(self.train.found().values(), languages)
 
     def describe(self) -> Description:
         """Return a description that leaves the facts to the user."""
@@ -125,6 +121,32 @@ class FilesCorpus(Corpus):
             split: text.model_copy(update=change(text)) for split, text in self._texts()
         }
         return self.model_copy(update=texts)
+
+
+def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:
+    """Count the pairs in files, and the bytes of their targets, as most characters are one.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    pairs = size = 0
+    for paths in parts:
+        for target in _read_targets(paths, languages):
+            pairs, size = pairs + 1, size + len(target)
+    return Size(pairs, size)
+
+
+def measure_kept(
+    sources: Iterable[Source], languages: Languages, find_kept: FindKept
+) -> Size | None:
+    """Count the pairs in files of the web that hold a text; None where one was not fetched yet.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    kept = [*map(find_kept, sources)]
+    paths = tuple(each.path for each in kept if each is not None)
+    return measure_text([paths], languages) if len(paths) == len(kept) else None
 
 
 def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:

@@ -20,16 +20,18 @@ from pydantic import AfterValidator
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
 from nmt_core.base.errors import DownloadError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
-from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
+from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.formats.moses import TOO_LONG
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES
+from nmt_core.corpora.local import measure_text
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.settings import Checksum
-from nmt_core.fetch.source import Fetch
+from nmt_core.fetch.source import Fetch, FindKept, find_nothing
 
 PROGRAM = "mtdata"
 
@@ -105,15 +107,26 @@ class MtdataCorpus(Corpus):
         del split, languages
         return Origin("http", f"{HOME}#{self.dataset}")
 
+    def estimate_size(
+        self, languages: Languages, *, find_kept: FindKept = find_nothing
+    ) -> Size | None:
+        """Count what the program gave an earlier run."""
+        del find_kept
+        path = self._find_place()
+        return measure_text([(path,)], languages) if path.exists() else None
+
     def describe(self) -> Description:
         """Return the name, which is all that is known."""
         text = f"{self.dataset} of mtdata, <{HOME}>, which has an entry for citing each dataset."
         return Description(self.dataset, {"license": "unknown"}, text)
 
-    def _bring(self) -> Path:
+    def _find_place(self) -> Path:
         folder = Path(os.environ.get(FOLDER) or "~/.mtdata").expanduser() / "nmt"
-        path = folder / f"{self.dataset}.tsv"
-        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{self.dataset}.tsv"
+
+    def _bring(self) -> Path:
+        path = self._find_place()
+        path.parent.mkdir(parents=True, exist_ok=True)
         with files.locked(path.with_name(f"{path.name}.lock")):
             if not path.exists():
                 _write(self.dataset, path)

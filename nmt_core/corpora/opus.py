@@ -22,6 +22,7 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
+from nmt_core.corpora.local import measure_kept
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.corpora.web import file_of_both_sides
@@ -106,14 +107,13 @@ class OpusCorpus(Corpus):
     def estimate_size(
         self, languages: Languages, *, find_kept: FindKept = find_nothing
     ) -> Size | None:
-        """Return what the index counts, where ``make corpora`` has fetched it."""
+        """Return what the index counts, where ``make corpora`` has fetched it, or count a run's."""
         index = find_kept(opus_index(languages))
-        if index is None:
-            return None
-        for entry in read_opus_index(index.path):
-            if (entry.corpus, entry.version) == (self.corpus, self.version):
-                return entry.estimate_size(languages)
-        return None
+        for entry in read_opus_index(index.path) if index else ():
+            is_this = (entry.corpus, entry.version) == (self.corpus, self.version)
+            if is_this and (counted := entry.estimate_size(languages)):
+                return counted
+        return measure_kept(self.sources(languages), languages, find_kept)
 
     def describe(self) -> Description:
         """Return name and version, and where OPUS says whose text it is."""

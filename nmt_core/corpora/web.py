@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage
-from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
+from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
@@ -21,11 +21,12 @@ from nmt_core.corpora.formats.registered import (
     may_hold_both_sides,
     open_units,
 )
+from nmt_core.corpora.local import measure_kept
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.settings import Checksum, Renewed
-from nmt_core.fetch.source import Fetch, Source
+from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 
 class WebCorpus(Corpus):
@@ -63,6 +64,8 @@ class WebCorpus(Corpus):
                 f"target_url is missing; {redact_url(self.url)} "
                 f"{NO_FORMAT.format(advise_suffixes())}"
             )
+        if self.url == self.target_url:
+            raise ValueError("url and target_url are the same address; name that of the other side")
         for url in (self.url, self.target_url):
             if self.target_url and url and holds_both_sides(find_name(url)):
                 raise ValueError(
@@ -89,6 +92,12 @@ class WebCorpus(Corpus):
         """Return the address."""
         del split, languages
         return Origin("http", redact_url(self.url))
+
+    def estimate_size(
+        self, languages: Languages, *, find_kept: FindKept = find_nothing
+    ) -> Size | None:
+        """Count what an earlier run has fetched."""
+        return measure_kept(self.sources(languages), languages, find_kept)
 
     def describe(self) -> Description:
         """Return the address, which is all that is known."""

@@ -209,8 +209,8 @@ def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
         kinds = ", ".join(corpus.kind for corpus in download.parallel.values())
         raise ConfigError(
             f"corpora of these kinds have no known size before their download: {kinds}; "
-            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, or run 'make corpora' "
-            f"for those of OPUS"
+            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, have them downloaded "
+            f"first by 'make plan' without these, or run 'make corpora' for those of OPUS"
         )
     return size
 

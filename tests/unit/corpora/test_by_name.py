@@ -283,6 +283,8 @@ def test_one_file_holds_both_sides_or_there_are_two():
             WebCorpus(kind="url", url=f"https://h/x{ending}", target_url="https://h/y.en")
     with pytest.raises(ValueError, match="target_url"):
         WebCorpus(kind="url", url="https://h/x.de")
+    with pytest.raises(ValueError, match="are the same address"):
+        WebCorpus(kind="url", url="https://h/x.de", target_url="https://h/x.de")
 
 
 ENTRIES = (
@@ -302,7 +304,8 @@ def keep(tmp_path, site):
         assert site.queries[-1] == "s=de&t=en"
 
         def find(source):
-            assert source.url == opus_index(GERMAN).url
+            if source.url != opus_index(GERMAN).url:
+                return None
             mirrored = opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}")
             return find_kept(mirrored, tmp_path)
 
@@ -323,6 +326,27 @@ def test_the_index_counts_pairs(keep):
     assert estimate("opus:Old/v1") is None
     assert estimate("opus:Books/v2") is None
     assert build("opus:Books/v1").estimate_size(GERMAN) is None
+
+
+def test_what_was_fetched_is_counted(site, fetch, tmp_path):
+    """By whoever asks for a choice of the model, once the text is there."""
+    find = partial(find_kept, folder=tmp_path)
+    targets = "".join(target for _, target in PAIRS)
+    sides = [("\n".join(lines) + "\n").encode() for lines in zip(*PAIRS, strict=True)]
+    urls = [site.put(f"/{number}.x", whole(content)) for number, content in enumerate(sides)]
+    table = site.put("/x.tmx", whole(formats.tmx(PAIRS)))
+    archive = site.put("/x.zip", whole(opus.archive(PAIRS)))
+    for corpus in (
+        WebCorpus(kind="url", url=urls[0], target_url=urls[1]),
+        WebCorpus(kind="url", url=table),
+        OpusCorpus(kind="opus", corpus="Old", version="v1", url=archive),
+    ):
+        assert corpus.estimate_size(GERMAN, find_kept=find) is None
+        read(corpus, GERMAN, fetch)
+        size = corpus.estimate_size(GERMAN, find_kept=find)
+        assert size.pairs == len(PAIRS)
+        assert len(targets) <= size.target_characters <= len(targets.encode())
+        assert corpus.estimate_size(GERMAN) is None
 
 
 def test_the_index_is_asked_for_the_same_pair_in_both_directions():
@@ -387,8 +411,10 @@ def program(tmp_path, monkeypatch):
 @pytest.mark.parametrize("languages", [GERMAN, ENGLISH, Languages(source="de-AT", target="en")])
 def test_mtdata_gives_its_text_once(program, languages, monkeypatch):
     corpus = build(f"mtdata:{DATASET}")
+    assert corpus.estimate_size(languages) is None
     for _ in range(2):
         found = read(corpus, languages, None)
+        assert corpus.estimate_size(languages).pairs == len(PAIRS)
         assert found == (BACKWARDS if languages is ENGLISH else PAIRS)
     assert program().count("PATH") == 1
 
