@@ -1,7 +1,7 @@
 """Several corpora by name: what they are together."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
@@ -54,15 +54,27 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
         raise ValueError(
             "every one of corpora is train_only, which leaves nothing to validate and test on"
         )
+    _check_split(corpora, sources, split)
+    if len(corpora) > 1:
+        _check_licences(corpora)
+
+
+def _check_split(corpora: Corpora, sources: Sequence[str], split: SplitConfig) -> None:
+    if not split.sessions and split.by == "pair":
+        return
+    together = " and ".join(sources)
+    if not list_split_off(corpora):
+        name = "split.sessions" if split.sessions else f"split.by: {split.by}"
+        raise ValueError(
+            f"{name} has no effect, since validation and test are given by {together}; leave it "
+            f"out, or give text to split alone"
+        )
     if (split.sessions or split.by == "date") and len(sources) > 1:
         which = "names the sessions" if split.sessions else "by date holds out the last days"
         raise ValueError(
-            f"split{'.sessions' if split.sessions else ''} {which} of one corpus, but "
-            f"{' and '.join(sources)} may give validation and test; set train_only: true in all "
-            f"but one"
+            f"split{'.sessions' if split.sessions else ''} {which} of one corpus, but {together} "
+            f"may give validation and test; set train_only: true in all but one"
         )
-    if len(corpora) > 1:
-        _check_licences(corpora)
 
 
 def _check_licences(corpora: Corpora) -> None:

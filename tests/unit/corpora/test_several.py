@@ -255,6 +255,23 @@ def test_sessions_are_of_one_corpus(corpus, tmp_path):
     assert settings(corpora, split=split)
 
 
+@pytest.mark.parametrize("by", ["sessions", "document"])
+def test_a_way_to_split_what_is_given_is_refused(corpus, tmp_path, by):
+    """Whoever set it would take the scores for those of later days."""
+    sessions = {"file": str(tmp_path / "s"), "held_out": ["x"]}
+    split = {"sessions": sessions} if by == "sessions" else {"by": by}
+    sets = {"train": [("a", "b")], "validation": [("c", "d")]}
+    assert settings({"one": corpus("one", sets)}, split=split)
+    given = corpus("one", sets | {"test": [("e", "f")]})
+    with pytest.raises(ConfigError, match=rf"split.{'sessions' if by == 'sessions' else 'by: '}"):
+        settings({"one": given}, split=split)
+    other = corpus("two", [("a", "b")]) | {"train_only": True}
+    with pytest.raises(
+        ConfigError, match=r"since validation and test are given by one; leave it out"
+    ):
+        settings({"one": given, "two": other}, split=split)
+
+
 def test_a_split_came_from_its_own_file_or_that_of_train(corpus):
     params = settings({"own": corpus("own", {"train": [("a", "b")], "test": [("c", "d")]})})
     own = params.corpora["own"]
