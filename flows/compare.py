@@ -27,7 +27,12 @@ from rich.console import Console
 
 from flows import dvc_program
 from flows.artifacts import call_run
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import (
+    check_server,
+    leave_nothing_behind,
+    report_errors,
+    tell_when_stopped,
+)
 from flows.experiments import (
     Experiment,
     add_budget,
@@ -277,7 +282,8 @@ def main(
         schedule_experiments(models, budgeted, seeds=chosen, jobs=jobs)  # before a server
         check_server()
         leave_nothing_behind()
-        result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
+        with tell_when_stopped():
+            result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
         if record:
             report.record_results(result)
     Console().print(report.render_report(result))

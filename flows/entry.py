@@ -29,6 +29,19 @@ def report_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+@contextmanager
+def tell_when_stopped() -> Iterator[None]:
+    """Say what a stop has cost, below what Prefect calls a crash: nothing that was saved."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        typer.echo(
+            "stopped; what has ended or was saved is kept, and the same command goes on from there",
+            err=True,
+        )
+        raise
+
+
 def require_server() -> str:
     """Return the address of the Prefect server, which works for us.
 

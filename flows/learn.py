@@ -18,7 +18,12 @@ from rich.console import Console
 
 from flows import clone
 from flows.artifacts import publish
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import (
+    check_server,
+    leave_nothing_behind,
+    report_errors,
+    tell_when_stopped,
+)
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
@@ -167,7 +172,8 @@ def main(
         plan_stages("export")  # before a server is started
         check_server()
         leave_nothing_behind()
-        learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
+        with tell_when_stopped():
+            learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
     nothing = "nothing was learnt: the corrections are too few, or none is new, as is said above"
     told = nothing if learned is None else learned.contest.reason
     outcome = "" if learned is None else f"{learned.contest.outcome}: "

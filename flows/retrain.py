@@ -24,7 +24,12 @@ from rich.console import Console
 
 from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import (
+    check_server,
+    leave_nothing_behind,
+    report_errors,
+    tell_when_stopped,
+)
 from flows.nodes.job import NodesConfig
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
@@ -188,7 +193,8 @@ def main(
         plan_stages("export")  # before a server is started
         check_server()
         leave_nothing_behind()
-        result = retrain(test_set=test_set)
+        with tell_when_stopped():
+            result = retrain(test_set=test_set)
     Console().print(f"{result.outcome}: {result.reason}", markup=False, soft_wrap=True)
 
 

@@ -18,7 +18,12 @@ from rich.console import Console
 
 from flows import clone
 from flows.artifacts import publish
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import (
+    check_server,
+    leave_nothing_behind,
+    report_errors,
+    tell_when_stopped,
+)
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
 from flows.pipeline import introduce, plan_stages, run_stages
@@ -198,7 +203,8 @@ def main(
         check_inputs(synthesis, load(DownloadParams, "download").languages)
         check_server()  # what is wrong with all else was told before one is started
         leave_nothing_behind()
-        written = synthesize_and_train(synthesis, student=student, settings=settings)
+        with tell_when_stopped():
+            written = synthesize_and_train(synthesis, student=student, settings=settings)
     if written is not None:
         Console().print(render_synthesis(written), markup=False, soft_wrap=True)
 

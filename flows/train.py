@@ -14,7 +14,12 @@ from prefect import flow
 
 from flows import dvc_program
 from flows.artifacts import publish
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import (
+    check_server,
+    leave_nothing_behind,
+    report_errors,
+    tell_when_stopped,
+)
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes, read_nodes
 from flows.pipeline import hold_up_to_date, plan_stages
@@ -67,7 +72,8 @@ def main(
             typer.echo("All stages are up to date.")
             return
         leave_nothing_behind()
-        train(until, nodes=asked)
+        with tell_when_stopped():
+            train(until, nodes=asked)
 
 
 if __name__ == "__main__":
