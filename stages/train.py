@@ -336,11 +336,17 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
         )
         return
     validate_every = params.training.validate_every
-    if prolonged := prolong(store, others, budget=params.budget, validate_every=validate_every):
-        other, step = prolonged
-        yield f"going on from {other.folder}, a training that differs in its budget only"
-        with suppress(OSError):
-            journal.take_over(Journal(other.folder.name), until=step)
+    prolonged = prolong(store, others, budget=params.budget, validate_every=validate_every)
+    if prolonged is None:
+        yield (
+            f"training begins anew, though {others[0].folder} differs in its budget only: what is "
+            f"there lies beyond this budget, is damaged, or followed the clock, as this does not"
+        )
+        return
+    other, step = prolonged
+    yield f"going on from {other.folder}, a training that differs in its budget only"
+    with suppress(OSError):
+        journal.take_over(Journal(other.folder.name), until=step)
 
 
 def run_rank(params: TrainParams, world: World) -> None:

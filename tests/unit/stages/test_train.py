@@ -14,7 +14,7 @@ from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.tracking import NullTracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
-from nmt_core.training.progress import Progress
+from nmt_core.training.progress import Point, Progress
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
@@ -76,6 +76,33 @@ def test_a_training_that_follows_its_budget_says_what_to_do(shorter):
     assert "with a warmup_decay schedule, every update depends on the budget" in note
     assert "an inverse_sqrt or cosine_restarts schedule" in note
     assert CheckpointStore(paths.CHECKPOINTS / "course-long").is_empty
+
+
+@pytest.mark.parametrize(
+    ("limit", "step"), [("steps=900", 1200), ("steps=2000", 1300), ("seconds=9.5", 1300)]
+)
+def test_a_training_that_can_go_on_from_nothing_says_why(shorter, limit, step):
+    """It has less time, or would not validate where the other one did by the clock."""
+    clock = Point(
+        step=1250,
+        epoch=1,
+        target_tokens=1,
+        learning_rate=0.1,
+        train_loss=1.0,
+        validation_loss=1.0,
+        validation_scores={},
+    )
+    if step == 1300:
+        for path in shorter.folder.iterdir():
+            path.unlink()
+        progress = Progress(step=step, history=[clock]).model_dump(mode="json")
+        again = CheckpointStore(shorter.folder)
+        again.save(Checkpoint({"w": torch.zeros(1)}, progress), step=step)
+    budget = ["train.budget.steps=null", f"train.budget.{limit}"]
+    [note] = train.find_beginning(params(*budget, *INVERSE_SQRT), Journal("course-long"))
+
+    assert note.startswith("going on" if "seconds" in limit else "training begins anew, though")
+    assert CheckpointStore(paths.CHECKPOINTS / "course-long").is_empty is ("steps" in limit)
 
 
 def test_of_another_course_nothing_is_said_or_taken(shorter):
