@@ -276,6 +276,21 @@ def test_two_files_of_the_web_are_aligned(site, fetch):
     assert read(corpus, GERMAN, fetch) == PAIRS
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_each_of_two_files_is_held_to_its_checksum(site, fetch, side):
+    """And told by the setting that names it."""
+    urls = [site.put(f"/{number}.x", whole(b"eins\n")) for number in range(2)]
+    names = ["url", "target_url"]
+    wrong = {("sha256", "target_sha256")[side]: "0" * 64}
+    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1], **wrong)
+    with pytest.raises(DownloadError, match=rf"change the checksum beside {names[side]}$"):
+        read(corpus, GERMAN, fetch)
+    pinned = {corpus.sources(GERMAN)[side].name: "0" * 64}
+    renewed = WebCorpus(kind="url", url=urls[0], target_url=urls[1], renewed=pinned)
+    with pytest.raises(DownloadError, match=r"the publisher changed the file after that"):
+        read(renewed, GERMAN, fetch)
+
+
 def test_one_file_holds_both_sides_or_there_are_two():
     holds = {ending for ending in list_pair_suffixes() if ending != ".zip"}
     for ending in holds:

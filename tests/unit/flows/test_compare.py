@@ -262,6 +262,11 @@ def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):
     assert told["experiments"].split() == [one.name for one in chosen]
     assert ran == (chosen, {"threads": 3, "parent": parent}, 2)
     assert tracked == "result"
+    monkeypatch.setattr(compare.sys, "argv", ["compare.py", "--seeds", "1,2", "rnn"])
+    compare.run_and_report(chosen, jobs=2, threads=3)
+    assert noted[4] == parent  # the same trainings are the same run, however they are asked for
+    compare.run_and_report(chosen[:1], jobs=2, threads=3)
+    assert noted[8] != parent
 
 
 def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, monkeypatch):

@@ -184,7 +184,7 @@ def results(project, monkeypatch):
     monkeypatch.setattr(summary, "tracking_uri", lambda: "sqlite:///x")
     scores = MEASURED | {"verdict": judge().model_dump(mode="json")}
     examples = [
-        {"source": one, "hypothesis": "h", "reference": "r"} for one in ("lang ist es", "kurz")
+        {"source": one, "hypothesis": "h", "reference": "r"} for one in ("das ist lang", "kurz")
     ]
     for path, document in (
         (paths.METRICS / "evaluate.json", scores),
@@ -212,7 +212,13 @@ def test_the_summary_holds_all_of_a_run(results, monkeypatch, capsys):
     assert f"report  {paths.REPORTS}/index.html" in shown
     assert f"--model {paths.EXPORT} kurz" in shown
     assert "DATA=files" not in shown
-    parts = ("29.5 – 32.5", "31,149 target tokens", "lang ist es", "--interactive", judge().summary)
+    parts = (
+        "29.5 – 32.5",
+        "31,149 target tokens",
+        "das ist lang",
+        "--interactive",
+        judge().summary,
+    )
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)  # the verdict is read last, above the next command
     files.write_json(paths.REPORTS / "examples.json", [])
