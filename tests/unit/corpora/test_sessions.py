@@ -40,6 +40,14 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     assert [0, -1, 0] == rank_sessions(SessionSplit(file=path, held_out=("a",)), 3).tolist()
 
 
+def test_spaces_and_ends_of_lines_are_no_part_of_a_name(tmp_path):
+    """Whoever joins files of Windows and others has both, and one session."""
+    (tmp_path / "meta.tsv").write_bytes(b"a\r\nb\na\n a \t1\r\n")
+    split = SessionSplit(file=tmp_path / "meta.tsv", held_out=("a",))
+
+    assert [0, -1, 0, 0] == rank_sessions(split, 4).tolist()
+
+
 @pytest.mark.parametrize(
     ("lines", "held_out", "said"),
     [

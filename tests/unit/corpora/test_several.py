@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora.filters import make_comparison_key
-from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
+from nmt_core.corpora.named import (
+    describe_rule,
+    describe_together,
+    estimate_total,
+    list_split_off,
+)
 from stages import download
 from stages.params import DownloadParams
 from tests.support.bringing import bring
@@ -197,6 +202,18 @@ def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
     assert measured["pairs"]["train"] == 80
     _, texts = run(settings({"one": one, "two": two | {"train_only": True}}))
     assert texts["test"] == [("c", "d")]
+
+
+@pytest.mark.parametrize(
+    ("change", "left"), [({}, {"validation"}), ({"train_only": True}, {"validation", "test"})]
+)
+def test_what_only_teaches_brings_no_test_set(corpus, change, left):
+    """What nobody reads in training does."""
+    own = corpus("own", [("a", "b")])
+    other = corpus("other", {"train": [("c", "d")], "test": [("e", "f")]}) | {"weight": 0.0}
+    params = settings({"own": own, "other": other | change})
+
+    assert list_split_off(params.corpora) == left
 
 
 def one(**changes):
