@@ -139,7 +139,7 @@ def list_datasets(languages: Languages) -> list[str]:
     Raises:
         DownloadError: if the program is missing or fails.
     """
-    pair = "-".join(languages.codes)
+    pair = "-".join(code.replace("-", "_") for code in languages.codes)
     with _run("list", "--id", "--langs", pair, "--not-groups", "OPUS") as lines:
         return sorted(line.decode().strip() for line in lines)
 

@@ -21,8 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import config
-from nmt_core.base.errors import ConfigError, ServerError
-from nmt_core.base.languages import Languages
+from nmt_core.base.errors import ConfigError, DownloadError, ServerError
 from nmt_core.corpora import mtdata
 from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
 from nmt_core.fetch.http import renew
@@ -69,6 +68,17 @@ def renew_index(
     if before is None or before.sha256 == now.sha256:
         return entries, f"{said}."
     return entries, f"{said}; {compare_entries(entries_before, entries)}."
+
+
+def list_datasets(languages: Languages) -> list[str]:
+    """Return the datasets of mtdata; none where it is not installed, or says why it fails."""
+    if not shutil.which(mtdata.PROGRAM):
+        return []
+    try:
+        return mtdata.list_datasets(languages)
+    except DownloadError as error:
+        LOGGER.warning("%s; this is the index of OPUS alone", error)
+        return []
 
 
 def compare_entries(before: Iterable[OpusEntry], now: Iterable[OpusEntry]) -> str:
@@ -128,7 +138,7 @@ def main(
         given = read(paths.PARAMS).get("download", {}).get("languages", {})
         pair = config.build(Languages, given, at="download.languages")
     entries, said = renew_index(pair, index=index)
-    datasets = mtdata.list_datasets(pair) if shutil.which(mtdata.PROGRAM) else []
+    datasets = list_datasets(pair)
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries, datasets))
     say(said)

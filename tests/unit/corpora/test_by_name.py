@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 import sys
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -450,6 +451,19 @@ def test_mtdata_is_told_nothing_of_ours(program, monkeypatch):
 
 def test_mtdata_lists_its_datasets(program):
     assert mtdata.list_datasets(GERMAN) == ["Statmt-a-1-deu-eng", "Statmt-b-1-eng-deu"]
+
+
+def test_mtdata_joins_two_codes_by_a_hyphen(monkeypatch):
+    asked = []
+
+    @contextmanager
+    def run(*words):
+        asked.append(words)
+        yield [b"x\n"]
+
+    monkeypatch.setattr(mtdata, "_run", run)
+    assert mtdata.list_datasets(Languages(source="pt-BR", target="en")) == ["x"]
+    assert "pt_BR-en" in asked[0]
 
 
 def test_another_text_of_mtdata_is_refused(program):

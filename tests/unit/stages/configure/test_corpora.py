@@ -114,6 +114,17 @@ def test_no_corpora_are_no_error(site, capsys):
     assert "There is none for de and tlh; does a code without its region" in told
 
 
+def test_a_failure_of_mtdata_costs_its_datasets_alone(site, capsys, caplog, monkeypatch):
+    def fail(_):
+        raise DownloadError("mtdata list failed (no network)")
+
+    monkeypatch.setattr(mtdata, "PROGRAM", "true")
+    monkeypatch.setattr(mtdata, "list_datasets", fail)
+    corpora.main("de-en", index=site.put("/", serve(BOOKS)) + QUERY)
+    assert "opus:Books/v1" in capsys.readouterr().out
+    assert "(no network); this is the index of OPUS alone" in caplog.text
+
+
 def test_what_is_said_of_how_to_take_one_is_of_one_that_is_listed(site, capsys, monkeypatch):
     """With what settings ask for, though an older version of it is larger."""
     monkeypatch.setattr(mtdata, "PROGRAM", "true")
