@@ -4,7 +4,7 @@ Words of numbers are those of CLDR's rules for spelling them out (Unicode Techni
 part 3, section 6), which know cardinals, ordinals and years of some eighty languages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +17,8 @@ from nmt_core.literals.checking import Breach, group_by_value
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.number import DIGIT, Number, to_ascii
+from nmt_core.literals.scales import load_scale_words
+from nmt_core.literals.worth import count_worths, find_unsaid_scales, find_worth, name_scaled
 
 MOST = 20
 """Numbers of a line that are looked for in words, so that it takes no time without end."""
@@ -24,8 +26,6 @@ LARGEST = 10**12
 """Numbers above are not looked for in words."""
 ONE = Decimal(1)
 """Articles say it, too."""
-DIGITS_OF_A_YEAR = 4
-"""The last two may stand for all, as in "the 70s"."""
 
 ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X"}
 ROMAN |= {9: "IX", 5: "V", 4: "IV", 1: "I"}
@@ -34,6 +34,8 @@ INITIALS = {"C", "D", "L", "M"}
 ROMAN_ENDING = "(?:[aeoèº°]|er|re|ère|ème|th|st|nd|rd)?"
 
 _DIGITS = regex.compile(r"\p{Nd}+")
+_YEAR = regex.compile("(?:1[0-9]|20)([0-9]{2})")
+"""The last two digits of a year may stand for all, as in "the 70s"."""
 _HYPHEN = regex.compile(r"[\s-]+")
 _JOINED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Arabic}\p{Hebrew}]")
 """Letters of scripts in which words stand behind others without a space."""
@@ -55,21 +57,38 @@ def find_added_numbers(
         kinds: what to look for in the translation.
     """
     digits = list_digits(source)
-    if list_digits(translation) <= digits or load_spelling(languages[0]) is None:
+    words = load_scale_words(languages[1])
+    scaled = words is not None and words.stand_behind_digit(translation)
+    if (not scaled and list_digits(translation) <= digits) or load_spelling(languages[0]) is None:
         return []
-    said = {ONE, *group_by_value(find_literals(source, languages[0]), languages[0])}
-    written = group_by_value(find_literals(translation, languages[1], kinds), languages[1])
+    said = find_literals(source, languages[0])
+    written = find_literals(translation, languages[1], kinds)
+    values, worths = {ONE, *group_by_value(said, languages[0])}, count_worths(said, languages[0])
     others = (
-        (value, literals[0].text)
-        for value, literals in written.items()
-        if literals[0].kind.name == Number.name and value not in said
+        (value, numbers[0])
+        for value, numbers in group_by_value(written, languages[1]).items()
+        if numbers[0].kind.name == Number.name
+        and value not in values
+        and find_worth(numbers[0], languages[1]) not in worths
     )
-    unread = ((value, text) for value, text in others if not has_digits(digits, text))
-    return [
-        Breach(Number.name, text, "", "added")
-        for value, text in islice(unread, MOST)
-        if not (isinstance(value, Decimal) and spells(source, value.copy_abs(), languages[0]))
+    unread = ((value, number) for value, number in others if not has_digits(digits, number.text))
+    added = [
+        number.text
+        for value, number in islice(unread, MOST)
+        if not spells_any(source, {value, find_worth(number, languages[1])}, languages[0])
     ]
+    if scaled:
+        lost = find_unsaid_scales(said, written, translation, languages)
+        told = {number.kind.read(number.text, languages[0]) for number in lost}
+        unsaid = find_unsaid_scales(written, said, source, languages[::-1])
+        added += (
+            name_scaled(number.text, number.scale)
+            for number in islice(unsaid, MOST)
+            if number.text not in added
+            and number.kind.read(number.text, languages[1]) not in told
+            and not spells_any(source, {find_worth(number, languages[1])}, languages[0])
+        )
+    return [Breach(Number.name, text, "", "added") for text in added]
 
 
 def list_digits(text: str) -> set[str]:
@@ -84,10 +103,15 @@ def has_digits(there: set[str], number: str) -> bool:
 
 
 def shorten_years(numbers: set[str]) -> set[str]:
-    """Return numbers, and in the place of those of four digits their last two."""
-    return {
-        digits[-2:].lstrip("0") if len(digits) == DIGITS_OF_A_YEAR else digits for digits in numbers
-    }
+    """Return numbers, and in the place of those that may be years their last two digits."""
+    years = ((digits, _YEAR.fullmatch(digits)) for digits in numbers)
+    return {year[1].lstrip("0") if year else digits for digits, year in years}
+
+
+def spells_any(line: str, values: Collection[Hashable], language: str) -> bool:
+    """Tell whether a line has one of the values, of those that are numbers, in words."""
+    numbers = {value.copy_abs() for value in values if isinstance(value, Decimal)}
+    return any(spells(line, number, language) for number in numbers)
 
 
 def spells(line: str, value: Decimal, language: str) -> bool:

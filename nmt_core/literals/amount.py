@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number import Number
-from nmt_core.literals.units import CURRENCY, find_unit
+from nmt_core.literals.units import CURRENCY, find_unit, normalize_unit
+from nmt_core.literals.worth import name_scaled, write_worth
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 SPACE = "\N{NO-BREAK SPACE}"
@@ -67,33 +68,53 @@ class Amount(LiteralKind):
     symbol_class = "number"
 
     def __init__(self, numbers: Container[str]) -> None:
-        """Take the numbers, as they are written, whose units count as parts of them."""
+        """Take the numbers, as they are written, whose units count as parts of them.
+
+        Words of scale do so, too, of those that are given with them.
+        """
         self._numbers = numbers
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
         end = 0
         for number in Number().find(line, language):
+            text = line[number.start : number.end]
             unit = find_unit(line, number.start, number.end)
-            if unit is None or line[number.start : number.end] not in self._numbers:
+            loses_scale = number.scale and name_scaled(text, number.scale) in self._numbers
+            if not (loses_scale or (unit and text in self._numbers)):
                 continue
-            start = min(number.start, unit.start)
+            start = min(number.start, unit.start) if unit else number.start
             if start >= end:  # a sign between two numbers is that of the first
-                end = max(number.end, unit.end)
-                yield LiteralSpan(start, end, number.unit)
+                ends = [number.end, unit.end if unit else 0]
+                if loses_scale:
+                    ends.append(find_scale_end(line, line.index(number.scale, number.end), number.scale))
+                end = max(ends)
+                yield LiteralSpan(start, end, *number[2:])
 
     @override
     def write(self, text: str, source: str, target: str) -> str:
         if source == target:
             return text
         number = next(Number().find(text, source))
-        written = Number().write(text[number.start : number.end], source, target)
-        pattern = find_pattern(number.unit, target)
+        figure, unit = text[number.start : number.end], number.unit
+        written = Number().write(figure, source, target)
+        if number.scale:
+            written = write_worth(figure, number.scale, source, target)
+            unit = normalize_unit(unit)
+        pattern = find_pattern(unit, target)
+        if number.scale and pattern is None:
+            return f"{written} {unit}".rstrip()
         if pattern is None:
             return text[: number.start] + written + text[number.end :]
         digits = written.lstrip("+-")
         sign = written.removesuffix(digits)
-        return sign + pattern.replace("#", digits).replace("¤", number.unit)
+        return sign + pattern.replace("#", digits).replace("¤", unit)
+
+
+def find_scale_end(line: str, start: int, scale: str) -> int:
+    """Return where words of scale end, with the dot of an abbreviation amid a line."""
+    end = start + len(scale)
+    return end + 1 if line[end : end + 1] == "." and line[end + 1 :].strip() else end
 
 
 def find_pattern(unit: str, language: str) -> str | None:

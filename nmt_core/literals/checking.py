@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Sequence
+from itertools import islice
 from typing import Literal as OneOf
 from typing import NamedTuple
 
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.units import names_unit, normalize_unit
+from nmt_core.literals.worth import find_unsaid_scales, name_scaled, says_all, write_worth
 
 Problem = OneOf["missing", "repeated", "unit", "added", "looping", "empty", "too long", "copied"]
 
@@ -70,14 +72,26 @@ def check_found(
         kept = written.get(value, [])
         first = literals[min(len(kept), len(literals) - 1)]
         problem = judge_literals(literals, kept)
-        if problem == "missing" and first.kind.is_said(first.text, translation):
+        if problem == "missing" and (
+            first.kind.is_said(first.text, translation) or says_all(literals, sound, languages)
+        ):
             continue
         if problem is None and loses_unit(literals, kept, translation, units):
             problem = "unit"
         if problem and not (problem == "repeated" and first.kind.may_repeat):
             expected = first.kind.write(first.text, *languages)
             breaches.append(Breach(first.kind.name, first.text, expected, problem))
+        if not problem:
+            unsaid = find_unsaid_scales(literals, sound, translation, languages)
+            breaches += (make_scale_breach(one, languages) for one in islice(unsaid, 1))
     return breaches
+
+
+def make_scale_breach(number: Literal, languages: tuple[str, str]) -> Breach:
+    """Return that a number has lost its words of scale, which is expected in digits alone."""
+    expected = write_worth(number.text, number.scale, *languages)
+    named = name_scaled(number.text, number.scale)
+    return Breach(number.kind.name, named, expected, "missing")
 
 
 def judge_literals(

@@ -64,7 +64,7 @@ def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS
     found.sort(key=lambda entry: entry[0].start)
     characters = [match.span() for match in REFERENCE.finditer(line)] if found else []
     return [
-        Literal(kind, place.start, place.end, line[place.start : place.end], place.unit)
+        Literal(kind, place.start, place.end, line[place.start : place.end], *place[2:])
         for place, kind in found
         if not any(start < place.start and place.end < end for start, end in characters)
     ]

@@ -14,6 +14,8 @@ class LiteralSpan(NamedTuple):
     end: int
     unit: str = ""
     """The sign of a unit or currency beside it, such as ``%`` or ``km``."""
+    scale: str = ""
+    """Words of scale behind it, such as ``million``."""
 
 
 class LiteralKind(ABC):
@@ -70,4 +72,6 @@ class Literal(NamedTuple):
     end: int
     text: str
     unit: str = ""
+    """See :class:`LiteralSpan`."""
+    scale: str = ""
     """See :class:`LiteralSpan`."""

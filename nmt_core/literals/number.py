@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat, find_number_format
+from nmt_core.literals.scales import load_scale_words
 from nmt_core.literals.units import SPACES, find_unit
 
 APOSTROPHES = "'’"
@@ -47,10 +48,14 @@ class Number(LiteralKind):
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
-        del language
-        for match in _NUMBER.finditer(line) if _SIGNIFICANT.search(line) else ():
+        if not _SIGNIFICANT.search(line):
+            return
+        words = load_scale_words(language)
+        for match in _NUMBER.finditer(line):
             unit = find_unit(line, *match.span())
-            yield LiteralSpan(*match.span(), line[unit.start : unit.end] if unit else "")
+            sign = line[unit.start : unit.end] if unit else ""
+            scale = words.find(line, match.end()) if words else ""
+            yield LiteralSpan(*match.span(), sign, scale)
 
     @override
     def read(self, text: str, language: str) -> Hashable:

@@ -23,6 +23,8 @@ _UNIT = (
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
 )
+MILLIONS_OR_METRES = "m"
+"""A sign behind a number that does not count before one of a currency, as in *£5m*."""
 _UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
 _UNIT_BEFORE = regex.compile(rf"({CURRENCY.pattern})[{SPACES}]?$")
 
@@ -64,7 +66,8 @@ _LATIN = regex.compile(r"\p{Latin}")
 def find_unit(line: str, start: int, end: int) -> LiteralSpan | None:
     """Return where the sign of a unit or currency stands beside a number; None if there is none."""
     match = _UNIT_AFTER.match(line, end, end + LONGEST_UNIT)
-    match = match or _UNIT_BEFORE.search(line, max(0, start - LONGEST_UNIT), start)
+    if match is None or match[1] == MILLIONS_OR_METRES:
+        match = _UNIT_BEFORE.search(line, max(0, start - LONGEST_UNIT), start) or match
     return LiteralSpan(*match.span(1)) if match else None
 
 

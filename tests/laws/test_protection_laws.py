@@ -195,6 +195,39 @@ def test_of_several_hypotheses_the_first_that_adds_no_number_comes_first():
     assert (best.text, best.breaches) == ("11 elf und 5", ())
 
 
+def test_of_several_hypotheses_the_first_that_adds_no_word_of_scale_comes_first():
+    own = scripted_translator(
+        lambda text: text.replace("5", "5 million"),
+        lambda text: text.replace("5", "6"),
+        lambda text: f"a {text}",
+    )
+    [[best]] = own.search(["mit 5 Euro"], n_best=1)
+    assert (best.text, best.breaches) == ("a mit 5 Euro", ())
+
+
+def test_an_added_word_of_scale_is_told_and_no_translation_without_the_number_is_preferred():
+    own = scripted_translator(lambda text: f"{text} million", lambda _: "mit 7")
+    [[best]] = own.search(["mit 5"])
+    assert best.text == "mit 5 million"
+    assert [(one.text, one.problem) for one in best.breaches] == [("5 million", "added")]
+
+
+@pytest.mark.parametrize(
+    ("line", "lost", "written"),
+    [
+        ("für 5 Tausend Euro", "Tausend", "für 5,000 Euro"),
+        ("für 5 Mio. Euro und 5", "Mio.", "für 5,000,000 Euro und 5"),
+        ("für 5 Mrd. € und 6", "Mrd.", "für €5,000,000,000 und 6"),
+    ],
+)
+def test_a_symbol_stands_for_a_number_with_its_word_of_scale_where_that_was_lost(
+    line, lost, written
+):
+    own = scripted_translator(lambda text: text.replace(lost, "trillion"))
+    [[best]] = own.search([line])
+    assert (best.text, best.breaches) == (written, ())
+
+
 def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
     own = scripted_translator(
         lambda text: text.replace("5", "6"), lambda text: f"a {text}", lambda text: f"b {text}"

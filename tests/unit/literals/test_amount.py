@@ -27,6 +27,13 @@ LANGUAGES = "bg cs da de el en es et fi fr hr hu it ja lt lv nb nl pl pt ro ru s
         ("5 $ 6", {"5", "6"}, ["5 $"]),
         ("5 $ 6", {"6"}, ["$ 6"]),
         ("nichts", {"5"}, []),
+        (
+            "5 Mio. Euro oder 6 Mio. €, 7 Mio.",
+            {"5 Mio", "6 Mio", "7 Mio"},
+            ["5 Mio.", "6 Mio. €", "7 Mio"],
+        ),
+        ("5 Mio. Euro oder 6 Mio. €", {"5", "6"}, ["6 Mio. €"]),
+        ("6 Mio. € und 5 Millionen €", {"5 Millionen"}, ["5 Millionen"]),
     ],
 )
 def test_an_amount_is_a_number_with_the_sign_beside_it(line, numbers, found):
@@ -42,7 +49,14 @@ def test_an_amount_is_a_number_with_the_sign_beside_it(line, numbers, found):
         ("+3 €", "nl", "+€\N{NO-BREAK SPACE}3"),
         ("$ 5", "fr", "5\N{NO-BREAK SPACE}$"),
         ("5 %", "en", "5%"),
-        ("3,5 Mio. €", "en", "3.5 Mio. €"),
+        ("3,5 Mio. €", "en", "€3,500,000"),
+        (
+            "3,5 Mio. €",
+            "fr",
+            "3\N{NARROW NO-BREAK SPACE}500\N{NARROW NO-BREAK SPACE}000\N{NO-BREAK SPACE}€",
+        ),
+        ("5 Milliarden", "es", "5.000.000.000"),
+        ("-1,25 Tsd.", "en", "-1,250"),
         ("2 k$", "fr", "2 k$"),
         ("5%", "sv", "5\N{NO-BREAK SPACE}%"),
         ("5 ‰", "tr", "‰5"),

@@ -1,0 +1,87 @@
+"""What numbers are worth with the words of scale behind them, and words that are lost or added."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+from nmt_core.literals.kind import Literal
+from nmt_core.literals.number import Number
+from nmt_core.literals.scales import load_scale_words
+
+POINT_LANGUAGE = "en"
+"""Writes numbers as this program does."""
+
+
+def name_scaled(number: str, scale: str) -> str:
+    """Return a number with its words of scale as a finding names it."""
+    return f"{number} {scale}"
+
+
+def find_worth(literal: Literal, language: str) -> Decimal | None:
+    """Return what a number is worth with its words of scale; None for another literal."""
+    if literal.kind.name != Number.name:
+        return None
+    return read_worth(literal.text, literal.scale, language)
+
+
+def read_worth(number: str, scale: str, language: str) -> Decimal | None:
+    """Return what a number is worth with words of scale; None if it cannot be read."""
+    value = Number().read(number, language)
+    if not isinstance(value, Decimal):
+        return None
+    words = load_scale_words(language) if scale else None
+    return value.scaleb(words.read(scale)).normalize() if words else value
+
+
+def write_worth(number: str, scale: str, source: str, target: str) -> str:
+    """Return a number and its words of scale in digits alone, as the target language has them."""
+    worth = read_worth(number, scale, source)
+    if worth is None:
+        return f"{Number().write(number, source, target)} {scale}"
+    return Number().write(f"{worth:,f}", POINT_LANGUAGE, target)
+
+
+def count_worths(literals: Iterable[Literal], language: str) -> Counter[Decimal]:
+    """Return how often literals say each worth."""
+    worths = (find_worth(literal, language) for literal in literals)
+    return Counter(worth for worth in worths if worth is not None)
+
+
+def says_all(
+    source: Iterable[Literal], target: Iterable[Literal], languages: tuple[str, str]
+) -> bool:
+    """Tell whether numbers are said in worth by others, as *1.5 million* and *1,500,000*."""
+    said = count_worths(target, languages[1])
+    wanted = count_worths(source, languages[0])
+    return bool(wanted) and wanted <= said
+
+
+def find_unsaid_scales(
+    literals: Iterable[Literal],
+    others: Iterable[Literal],
+    line: str,
+    languages: tuple[str, str],
+) -> Iterator[Literal]:
+    """Yield the numbers whose words of scale a line does not say, nor their worth otherwise.
+
+    A word may stand anywhere in it, for one serves several numbers, as in *3 to 5 million*.
+
+    Args:
+        literals: of a line.
+        others: those of the line that should say the same.
+        line: that line.
+        languages: that of the literals, then that of the line; nothing is yielded where its words
+            of scale are not known.
+    """
+    scaled = [literal for literal in literals if literal.scale]
+    own, words = map(load_scale_words, languages) if scaled else (None, None)
+    if own is None or words is None:
+        return
+    said = words.list_powers(line)
+    worths = count_worths(others, languages[1])
+    for literal in scaled:
+        powers = own.list_powers(literal.scale)
+        if own.read(literal.scale) not in said and not (powers and powers <= said):
+            worth = find_worth(literal, languages[0])
+            if worth is not None and worth not in worths:
+                yield literal
