@@ -17,8 +17,14 @@ from nmt_core.literals.checking import Breach, group_by_value
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.number import DIGIT, Number, to_ascii
-from nmt_core.literals.scales import load_scale_words
-from nmt_core.literals.worth import count_worths, find_unsaid_scales, find_worth, name_scaled
+from nmt_core.literals.worth import (
+    count_worths,
+    find_unsaid_scales,
+    find_unsaid_words,
+    find_worth,
+    may_add_scale,
+    name_scaled,
+)
 
 MOST = 20
 """Numbers of a line that are looked for in words, so that it takes no time without end."""
@@ -56,11 +62,11 @@ def find_added_numbers(
             first is not known.
         kinds: what to look for in the translation.
     """
-    digits = list_digits(source)
-    words = load_scale_words(languages[1])
-    scaled = words is not None and words.stand_behind_digit(translation)
-    if (not scaled and list_digits(translation) <= digits) or load_spelling(languages[0]) is None:
-        return []
+    unsaid_words = [*islice(find_unsaid_words(translation, source, languages[::-1]), MOST)]
+    digits, there = list_digits(source), list_digits(translation)
+    scaled = bool(there) and may_add_scale(translation, source, languages[::-1])
+    if (not scaled and there <= digits) or load_spelling(languages[0]) is None:
+        return [Breach(Number.name, word, "", "added") for word in unsaid_words]
     said = find_literals(source, languages[0])
     written = find_literals(translation, languages[1], kinds)
     values, worths = {ONE, *group_by_value(said, languages[0])}, count_worths(said, languages[0])
@@ -88,6 +94,7 @@ def find_added_numbers(
             and number.kind.read(number.text, languages[1]) not in told
             and not spells_any(source, {find_worth(number, languages[1])}, languages[0])
         )
+    added += [word for word in unsaid_words if not any(word in text for text in added)]
     return [Breach(Number.name, text, "", "added") for text in added]
 
 

@@ -87,7 +87,9 @@ class Amount(LiteralKind):
             if start >= end:  # a sign between two numbers is that of the first
                 ends = [number.end, unit.end if unit else 0]
                 if loses_scale:
-                    ends.append(find_scale_end(line, line.index(number.scale, number.end), number.scale))
+                    ends.append(
+                        find_scale_end(line, line.index(number.scale, number.end), number.scale)
+                    )
                 end = max(ends)
                 yield LiteralSpan(start, end, *number[2:])
 

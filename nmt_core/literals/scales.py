@@ -30,8 +30,7 @@ _WORDS = {
     "cs": "3 tisíc- tis 6 milion- mil mio 9 miliard- mld 12 bilion- bil",
     "cy": "3 mil 6 miliwn- 9 biliwn- 12 triliwn-",
     "da": "2 hundrede- 3 tusind- 6 million- mio mill 9 milliard- mia mrd 12 billion- bio",
-    "de": "2 hundert- 3 tausend- tsd 6 million- mio mill 9 milliard- mrd mia 12 billion- bio "
-    "15 billiard-",
+    "de": "2 hundert- 3 tausend- tsd 6 million- mio mill 9 milliard- mrd mia 12 billion- bio",
     "ee": "3 akpe 6 miliɔn 9 biliɔn 12 triliɔn",
     "el": "3 χιλιάδ- χιλ 6 εκατομμ- εκατ 9 δισεκατομμ- δισ 12 τρισεκατομμ- τρισ",
     "en": "2 hundred- 3 thousand- 5 lakh- 6 million- mln mn 7 crore- 9 billion- bln bn "
@@ -107,8 +106,10 @@ _LETTERS |= {"mr": {9}, "ma": {9}, "rb": {3}, "jt": {6}, "l": {5}, "cr": {7}, "�
 _SHORT = regex.compile(rf"\p{{Nd}}[{SPACES}]?(\p{{L}}{{1,2}})(?!\p{{L}})")
 _JOINED = regex.compile(r"[\p{Han}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 """Letters of scripts in which words stand behind others without a space."""
-_SHORTEST_PART = 4
-"""Letters of a word that is also looked for within others, as in German compounds."""
+SHORT = 4
+"""Letters of words that may be others or abbreviations, and are no part of compounds."""
+LARGE = 6
+"""The power of ten of words that say a number by themselves, as in *a million*."""
 _LINK = "(?:de |na )?"
 """What languages put before a word of scale, such as Romanian and Filipino."""
 _ENDING = r"[\p{L}\p{M}]*+"
@@ -132,6 +133,11 @@ class ScaleWords:
         beside = rf"{space}(?P<words>(?:{one})(?:{space}(?:{one}))*+)"
         self._beside = regex.compile(beside, regex.IGNORECASE)
         self._behind_digit = regex.compile(rf"\p{{Nd}}{beside}", regex.IGNORECASE)
+        self._large = [
+            stem for stem, power in self._stems.items() if power >= LARGE and len(stem) > SHORT
+        ]
+        large = "|".join(map(regex.escape, self._large))
+        self._large_word = regex.compile(rf"(?<!\p{{L}})(?:{large}){_ENDING}", regex.IGNORECASE)
         self._within = regex.compile("|".join(map(bound_part, longest)))
 
     def find(self, line: str, end: int) -> str:
@@ -139,9 +145,16 @@ class ScaleWords:
         match = self._beside.match(line, end)
         return match["words"] if match else ""
 
-    def stand_behind_digit(self, line: str) -> bool:
-        """Tell whether any of them stands behind a digit."""
-        return self._behind_digit.search(line) is not None
+    def list_behind_digits(self, line: str) -> set[int]:
+        """Return the powers of ten of words that stand behind digits."""
+        return {self.read(match["words"]) for match in self._behind_digit.finditer(line)}
+
+    def find_large(self, line: str) -> list[str]:
+        """Return the long words of a million and more that stand behind no digit."""
+        folded = line.casefold()
+        if not any(stem in folded for stem in self._large):
+            return []
+        return self._large_word.findall(self._behind_digit.sub(" ", line))
 
     def read(self, words: str) -> int:
         """Return the power of ten of words of scale one behind another."""
@@ -176,5 +189,5 @@ def bound_word(word: str) -> str:
 
 def bound_part(word: str) -> str:
     """Return what finds a word of the table anywhere, long stems within other words, too."""
-    begin = "" if len(word) > _SHORTEST_PART or _JOINED.match(word) else r"(?<!\p{L})"
+    begin = "" if len(word) > SHORT or _JOINED.match(word) else r"(?<!\p{L})"
     return begin + bound_word(word).removesuffix(_ENDING)

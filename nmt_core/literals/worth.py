@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from nmt_core.literals.finding import find_literals
 from nmt_core.literals.kind import Literal
 from nmt_core.literals.number import Number
 from nmt_core.literals.scales import load_scale_words
 
+TEN = Decimal(10)
 POINT_LANGUAGE = "en"
 """Writes numbers as this program does."""
 
@@ -54,6 +56,46 @@ def says_all(
     said = count_worths(target, languages[1])
     wanted = count_worths(source, languages[0])
     return bool(wanted) and wanted <= said
+
+
+def find_unsaid_words(line: str, other: str, languages: tuple[str, str]) -> Iterator[str]:
+    """Yield words of a million and more of a line that another says neither so nor in digits.
+
+    Those behind digits are none of them, see :func:`find_unsaid_scales`.
+
+    Args:
+        line: a line.
+        other: what should say the same.
+        languages: of both.
+    """
+    own = load_scale_words(languages[0])
+    large = own.find_large(line) if own else []
+    words = load_scale_words(languages[1]) if large else None
+    if own is None or words is None:
+        return
+    said = words.list_powers(other)
+    worths = count_worths(find_literals(other, languages[1]), languages[1])
+    for word in large:
+        power = own.read(word)
+        if said.isdisjoint({power, power - 1}) and all(
+            worth < TEN ** (power - 1) for worth in worths
+        ):
+            yield word
+
+
+def may_add_scale(line: str, other: str, languages: tuple[str, str]) -> bool:
+    """Tell whether a word of scale behind digits of a line is one that another does not have.
+
+    Args:
+        line: a line with digits.
+        other: what should say the same.
+        languages: of both.
+    """
+    own, words = map(load_scale_words, languages)
+    if own is None or words is None:
+        return False
+    powers = own.list_behind_digits(line)
+    return bool(powers) and not powers <= words.list_powers(other)
 
 
 def find_unsaid_scales(

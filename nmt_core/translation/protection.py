@@ -20,6 +20,7 @@ from nmt_core.literals.checking import Breach, check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
+from nmt_core.literals.lost_numbers import SPELLED, find_lost_numbers
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.number import Number
 from nmt_core.literals.ordinals import correct_ordinals
@@ -207,7 +208,8 @@ class Protector:
         """Return what is wrong with the literals of a translation."""
         codes, kinds = self.languages.codes, self.kinds
         lost = check_found(given.literals, text, codes, kinds)
-        return [*lost, *find_added_numbers(given.line, text, codes, kinds)]
+        words = find_lost_numbers(given.line, text, codes)
+        return [*lost, *words, *find_added_numbers(given.line, text, codes, kinds)]
 
     def _mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
         """Return a line with symbols for all of its literals, lost numbers with their units."""
@@ -307,8 +309,8 @@ def put_first(best: Translation, several: Sequence[Translation]) -> list[Transla
 
 
 def is_loss(breach: Breach) -> bool:
-    """Tell whether a literal of the source is wrong, and not one that the translation adds."""
-    return not is_flaw(breach) and breach.problem != "added"
+    """Tell whether a literal of the source is wrong: no number that is added or lost in words."""
+    return not is_flaw(breach) and breach.problem != "added" and breach.kind != SPELLED
 
 
 @cache

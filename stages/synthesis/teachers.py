@@ -20,6 +20,7 @@ from nmt_core.fetch.access import parse
 from nmt_core.fetch.address import redact_url
 from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
+from nmt_core.literals.lost_numbers import find_lost_numbers
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -247,8 +248,8 @@ def judge(line: str, translation: str, languages: Languages) -> str:
     for flaw in find_flaws(line, translation, tokens=0, limit=1):
         return flaw.problem
     codes = languages.codes
-    lost = check_literals(line, translation, codes) or find_added_numbers(line, translation, codes)
-    return "literals" if lost else ""
+    finders = (check_literals, find_lost_numbers, find_added_numbers)
+    return "literals" if any(find(line, translation, codes) for find in finders) else ""
 
 
 def find_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:

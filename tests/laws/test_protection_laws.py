@@ -13,7 +13,7 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
-from nmt_core.translation.protection import warn_of_loss
+from nmt_core.translation.protection import is_loss, warn_of_loss
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
 
@@ -203,6 +203,17 @@ def test_of_several_hypotheses_the_first_that_adds_no_word_of_scale_comes_first(
     )
     [[best]] = own.search(["mit 5 Euro"], n_best=1)
     assert (best.text, best.breaches) == ("a mit 5 Euro", ())
+
+
+def test_of_several_hypotheses_the_first_that_says_a_number_in_words_comes_first():
+    own = scripted_translator(
+        lambda text: text.replace("zwölf ", ""), lambda text: text.replace("zwölf", "twelve")
+    )
+    [[best]] = own.search(["zwölf Berichte"], n_best=1)
+    assert (best.text, best.breaches) == ("twelve Berichte", ())
+    [[best]] = scripted_translator(lambda _: "reports").search(["zwölf Berichte"])
+    assert [(one.text, one.problem) for one in best.breaches] == [("zwölf", "missing")]
+    assert not any(map(is_loss, best.breaches))
 
 
 def test_an_added_word_of_scale_is_told_and_no_translation_without_the_number_is_preferred():

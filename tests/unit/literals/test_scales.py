@@ -72,7 +72,7 @@ def test_words_of_scale_are_read(language, line, found, power):
     words = load_scale_words(language)
     assert words.find(line, 1) == found
     assert words.read(found) == power
-    assert words.stand_behind_digit(line) == bool(found)
+    assert words.list_behind_digits(line) == ({power} if found else set())
 
 
 ALIKE = [
