@@ -151,7 +151,7 @@ class Protector:
         """Add other translations of lines to those that are known, more changed ones later.
 
         Where one is sound, no more are looked for, nor by searches without loops where the best has
-        no flaw as a whole.
+        no flaw as a whole. Symbols are put into none that lacks but numbers in words.
 
         Args:
             lines: what to translate again, by number, as it was read at first.
@@ -189,7 +189,8 @@ class Protector:
                     repaired = several[0]._replace(text=repair(several[0].text, way.masked))
                     mended.append((number, self.finish(way, repaired)))
         for number, translation in mended:
-            known[number].append(translation)
+            if any(one.kind != SPELLED for one in choose_kept(known[number]).breaches):
+                known[number].append(translation)
 
     def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
         """Return a translation with the terms that it lacks, if it is sure where they belong."""

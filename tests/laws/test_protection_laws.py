@@ -216,6 +216,18 @@ def test_of_several_hypotheses_the_first_that_says_a_number_in_words_comes_first
     assert not any(map(is_loss, best.breaches))
 
 
+def test_nothing_is_put_into_a_translation_that_lacks_but_a_number_in_words():
+    """Of those with symbols the second keeps numbers in digits, and only lacks the other."""
+    first, second, *_ = SYMBOLS["number"]
+    own = scripted_translator(
+        lambda _: "ten weeks ago",
+        lambda text: f"{first} to {second} weeks" if first in text else "weeks",
+    )
+    [[best]] = own.search(["vor zehn Wochen mit 5 gegen 6"])
+    assert best.text == "5 to 6 weeks"
+    assert [(one.text, one.problem) for one in best.breaches] == [("zehn", "missing")]
+
+
 def test_an_added_word_of_scale_is_told_and_no_translation_without_the_number_is_preferred():
     own = scripted_translator(lambda text: f"{text} million", lambda _: "mit 7")
     [[best]] = own.search(["mit 5"])
