@@ -18,7 +18,8 @@ class Breach(NamedTuple):
     """A literal that did not come through a translation, or a flaw of all of it."""
 
     kind: str
-    """The name of the literal's kind; ``number in words``; ``sentence`` for a flaw of all."""
+    """The name of the literal's kind, ``number in words`` or ``quotation``; ``sentence`` for a flaw
+    of all."""
     text: str
     """The literal as the source has it, or else the translation, or the words that are repeated."""
     expected: str

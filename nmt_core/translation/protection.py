@@ -24,6 +24,14 @@ from nmt_core.literals.lost_numbers import SPELLED, find_lost_numbers
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.number import Number
 from nmt_core.literals.ordinals import correct_ordinals
+from nmt_core.literals.quotes import (
+    QUOTATION,
+    enclose,
+    find_odd_quote,
+    list_known_marks,
+    read_quotes,
+    unquote,
+)
 from nmt_core.literals.references import NAMES, resolve_references
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
@@ -36,6 +44,9 @@ _log = logging.getLogger(__name__)
 
 SearchTexts = Callable[[Sequence[str | Tokenized], Mapping[str, int]], list[list[Translation]]]
 """Returns the best translations of texts, by a search with some settings changed."""
+
+NO_LITERALS = {SPELLED, QUOTATION}
+"""Kinds of what is wrong with something else, for which no symbol can stand."""
 
 WITHOUT_LOOPS = tuple({"no_repeat_ngram_size": size} for size in (3, 2))
 """Settings of searches for what loops otherwise; the last lets no word stand three times in a row,
@@ -117,7 +128,7 @@ class Protector:
             n_best: translations to return of each.
             most: translations to ask for where the best one lost some; 0 asks for no others.
         """
-        given = [self.protect(line) for line in lines]
+        given = [self.protect(line, unquoted=most > 0) for line in lines]
         found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
         known = [
             [*several, *self._substitute(line, several[0])]
@@ -134,11 +145,17 @@ class Protector:
             for candidates, several in zip(known, found, strict=True)
         ]
         return [
-            [each._replace(text=escape(each.text, quote=False)) for each in several]
-            if line.is_escaped
-            else several
+            [each._replace(text=self._write_around(line, each.text, most)) for each in several]
             for line, several in zip(given, kept, strict=True)
         ]
+
+    def _write_around(self, line: ProtectedLine, text: str, most: int) -> str:
+        """Return a translation in its line's quotation marks, written as the line was given.
+
+        Where none but the best translations are asked for, these begin as somebody wants.
+        """
+        quoted = enclose(text, line.line, self.languages.target) if most else text
+        return escape(quoted, quote=False) if line.is_escaped else quoted
 
     def _try_again(
         self,
@@ -151,7 +168,7 @@ class Protector:
         """Add other translations of lines to those that are known, more changed ones later.
 
         Where one is sound, no more are looked for, nor by searches without loops where the best has
-        no flaw as a whole. Symbols are put into none that lacks but numbers in words.
+        no flaw as a whole. Symbols are put into none whose literals came through.
 
         Args:
             lines: what to translate again, by number, as it was read at first.
@@ -189,7 +206,7 @@ class Protector:
                     repaired = several[0]._replace(text=repair(several[0].text, way.masked))
                     mended.append((number, self.finish(way, repaired)))
         for number, translation in mended:
-            if any(one.kind != SPELLED for one in choose_kept(known[number]).breaches):
+            if any(one.kind not in NO_LITERALS for one in choose_kept(known[number]).breaches):
                 known[number].append(translation)
 
     def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
@@ -209,8 +226,8 @@ class Protector:
         """Return what is wrong with the literals of a translation."""
         codes, kinds = self.languages.codes, self.kinds
         lost = check_found(given.literals, text, codes, kinds)
-        words = find_lost_numbers(given.line, text, codes)
-        return [*lost, *words, *find_added_numbers(given.line, text, codes, kinds)]
+        others = [*find_lost_numbers(given.line, text, codes), *find_odd_quote(given.line, text)]
+        return [*lost, *others, *find_added_numbers(given.line, text, codes, kinds)]
 
     def _mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
         """Return a line with symbols for all of its literals, lost numbers with their units."""
@@ -228,17 +245,23 @@ class Protector:
             for line, several in zip(given, found, strict=True)
         ]
 
-    def protect(self, line: str | Tokenized) -> ProtectedLine:
-        """Return a line as the model should read it."""
+    def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
+        """Return a line as the model should read it, without quotation marks around all of it."""
         written = line.line if isinstance(line, Tokenized) else line
         text = written if self._has_read_references else resolve_references(written)
         literals = find_literals(text, self.languages.source, self.kinds)
-        return self._protect(line, text, literals)._replace(is_escaped=text != written)
+        protected = self._protect(line, text, literals, unquoted=unquoted)
+        return protected._replace(is_escaped=text != written)
 
     @cached_property
     def _has_read_references(self) -> bool:
         """Tell whether the training text had names in the place of characters."""
         return self.restorer is not None and not NAMES.isdisjoint(self.restorer.spelling.words)
+
+    @cached_property
+    def _known_marks(self) -> frozenset[str]:
+        """The quotation marks that the model has learnt to read."""
+        return list_known_marks(self.source.vocabulary.tokens)
 
     def _protect(
         self,
@@ -247,6 +270,7 @@ class Protector:
         literals: Sequence[Literal],
         *,
         symbols_for_all: bool = False,
+        unquoted: bool = True,
     ) -> ProtectedLine:
         """Return a line as the model should read it.
 
@@ -255,16 +279,19 @@ class Protector:
             text: the line, with characters in the place of their names and numbers.
             literals: all that are found in it.
             symbols_for_all: put symbols in the place of numbers and translated terms, too.
+            unquoted: leave out quotation marks around all of it.
         """
         replaced = literals if self.symbols else []
         plain = mask(text, [one for one in replaced if one.kind.is_masked_first])
         masked = mask(text, replaced) if symbols_for_all else plain
         restorer = self.restorer
         odd = find_odd_case(plain.line) if restorer and restorer.case else None
-        restored = Restored(masked.line)
+        read = unquote(masked.line) if unquoted else masked.line
+        read = read_quotes(read, self._known_marks)
+        restored = Restored(read)
         if restorer:
             keep = [one.text for one in literals]
-            restored = restorer.restore(masked.line, keep, case=odd is not None)
+            restored = restorer.restore(read, keep, case=odd is not None)
         if not isinstance(line, Tokenized):
             tokenized = self.source.tokenize(restored.line)
         elif restored.line == line.line:
@@ -310,8 +337,8 @@ def put_first(best: Translation, several: Sequence[Translation]) -> list[Transla
 
 
 def is_loss(breach: Breach) -> bool:
-    """Tell whether a literal of the source is wrong: no number that is added or lost in words."""
-    return not is_flaw(breach) and breach.problem != "added" and breach.kind != SPELLED
+    """Tell whether a literal of the source is wrong, and none that the translation adds."""
+    return not is_flaw(breach) and breach.problem != "added" and breach.kind not in NO_LITERALS
 
 
 @cache

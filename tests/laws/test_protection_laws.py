@@ -446,8 +446,46 @@ def test_a_tokenized_line_is_read_with_its_characters_too():
 
 
 def test_names_are_read_as_they_are_by_a_model_that_has_read_them():
-    for known, read in (("quot", "&quot;Haus&quot;"), ("haus", '"Haus"')):
+    for known, read in (("quot", "das &quot;Haus&quot;"), ("haus", 'das "Haus"')):
         restorer = Restorer({}, {}, SpellingCorrector([known], 1))
         own = scripted_translator(restorer=restorer)
-        own.search(["&quot;Haus&quot;"])
+        own.search(["das &quot;Haus&quot;"])
         assert own.engine.asked[0] == [read]
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "written"),
+    [
+        ("das „Haus“ steht", 'das "Haus" steht', 'das "Haus" steht'),
+        ("„das Haus steht.“", "das Haus steht.", "“das Haus steht.”"),
+        ("&quot;das Haus steht.&quot;", "das Haus steht.", '"das Haus steht."'),
+        ("&quot;a &lt; b&quot;", "a < b", '"a &lt; b"'),
+        ("„das {x} steht 5.“", "das \ue010 steht 5.", "“das {x} steht 5.”"),
+        ("„das“ „Haus“", '"das" "Haus"', '"das" "Haus"'),
+    ],
+)
+def test_quotation_marks_are_read_as_known_ones_and_put_around_what_they_were_around(
+    line, read, written
+):
+    own = scripted_translator()
+    [[best]] = own.search([line])
+    assert own.engine.asked[0] == [read]
+    assert (best.text, best.breaches) == (written, ())
+
+
+def test_a_translation_that_begins_as_asked_has_no_marks_around_it():
+    own = scripted_translator()
+    [[best]] = own.search(["„das Haus“"], prefixes=["das"])
+    assert own.engine.asked == [['"das Haus"']]
+    assert best.text.startswith("das")
+
+
+def test_of_several_hypotheses_the_first_with_both_quotation_marks_comes_first():
+    own = scripted_translator(
+        lambda text: text.replace('us"', "us"), lambda text: text.replace('"', "")
+    )
+    [[best]] = own.search(['das "Haus" steht'], n_best=1)
+    assert (best.text, best.breaches) == ("das Haus steht", ())
+    [[best]] = scripted_translator(lambda _: 'the "house').search(['das "Haus"'])
+    assert [(one.text, one.problem) for one in best.breaches] == [('"Haus"', "missing")]
+    assert not any(map(is_loss, best.breaches))

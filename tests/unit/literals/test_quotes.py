@@ -1,0 +1,105 @@
+"""Quotation marks are read as those that are known, put around a line again, and told when odd."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.literals.checking import Breach
+from nmt_core.literals.quotes import (
+    enclose,
+    find_odd_quote,
+    list_known_marks,
+    read_quotes,
+    unquote,
+)
+
+LOW, STRAIGHT = frozenset("„“"), frozenset('"')
+
+
+@pytest.mark.parametrize(
+    ("line", "known", "read"),
+    [
+        ('das Programm "Kultur 2010" ist', LOW, "das Programm „Kultur 2010“ ist"),
+        ("das Programm «Kultur» ist", LOW, "das Programm „Kultur“ ist"),
+        ("das Programm « Kultur » ist", LOW, "das Programm „Kultur“ ist"),
+        ("das Programm »Kultur« ist", LOW, "das Programm „Kultur“ ist"),
+        ("das Programm ‚Kultur‘ ist", LOW, "das Programm „Kultur“ ist"),
+        ("das Programm ‹Kultur›, „Sport“", LOW, "das Programm „Kultur“, „Sport“"),
+        ("das Programm „Kultur“ ist", LOW, "das Programm „Kultur“ ist"),
+        ("das Programm „Kultur“ ist", STRAIGHT, 'das Programm "Kultur" ist'),
+        ("(“Kultur”) und “Sport”", STRAIGHT, '("Kultur") und "Sport"'),
+        ('ein Rohr von 5" und "Kultur"', LOW, 'ein Rohr von 5" und „Kultur“'),
+        ('ein Rohr von 5"', LOW, 'ein Rohr von 5"'),
+        ('das "Programm', LOW, 'das "Programm'),
+        ("das „Programm“", frozenset("„"), "das „Programm“"),
+        ("das ‘Programm’ geht's", STRAIGHT, "das ‘Programm’ geht's"),
+        ("das Programm", LOW, "das Programm"),
+    ],
+)
+def test_marks_that_are_not_known_are_read_as_some_that_are(line, known, read):
+    assert read_quotes(line, known) == read
+
+
+def test_known_marks_are_those_of_the_vocabulary():
+    assert list_known_marks(["▁„", "Haus", "“.", "'"]) == LOW
+
+
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ("„Das Haus steht.“", "Das Haus steht."),
+        (' " Das Haus steht. " ', "Das Haus steht."),
+        ('"Ja", sagte er, "nein"', '"Ja", sagte er, "nein"'),
+        ("„Ja“.", "„Ja“."),
+        ("„Ja", "„Ja"),
+        ('""', '""'),
+        ("", ""),
+    ],
+)
+def test_marks_around_all_of_a_line_are_left_out(line, bare):
+    assert unquote(line) == bare
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "written"),
+    [
+        ('"Ja."', "en", '"Yes."'),
+        ("„Ja.“", "en", "“Yes.”"),
+        ("„Ja.“", "en-GB", "“Yes.”"),
+        ("„Ja.“", "pl", "„Yes.”"),
+        ("„Ja.“", "fr-CA", "«\N{NARROW NO-BREAK SPACE}Yes.\N{NARROW NO-BREAK SPACE}»"),
+        ("“Yes.”", "de", "„Yes.“"),
+        ("«Ja.»", "pt-PT", "«Yes.»"),
+        ("Ja.", "en", "Yes."),
+        ("„Ja“, sagte er.", "en", "Yes."),
+    ],
+)
+def test_a_translation_stands_in_marks_as_its_line_does(source, language, written):
+    assert enclose("Yes.", source, language) == written
+    assert enclose("“Yes.", source, language) == "“Yes."
+    assert enclose("", source, language) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "odd"),
+    [
+        ("das „Programm“", "the “programme", [("„Programm“", "missing")]),
+        ("das «Programm»", "the programme", []),
+        ("das „Programm“", "the 'programme'", []),
+        ('das "Programm" "X"', 'the "programme" “X', [('"Programm"', "missing")]),
+        ("das Programm", "the “programme", [("“", "added")]),
+        ("das „Programm", "the “programme", []),
+        ('ein 5"-Rohr', '5" of pipe', []),
+        (f"das „{'x' * 50}“", "the “x", [(f"„{'x' * 39}", "missing")]),
+    ],
+)
+def test_an_odd_mark_is_told(source, translation, odd):
+    expected = [Breach("quotation", text, "", problem) for text, problem in odd]
+    assert find_odd_quote(source, translation) == expected
+
+
+@given(st.text("„“”\"«»‚‘' ab.5", max_size=12), st.sets(st.sampled_from('„“”"«»')))
+def test_marks_are_read_without_loss_of_words(line, known):
+    kept = [sign for sign in read_quotes(line, known) if sign in "ab.5"]
+    assert kept == [sign for sign in line if sign in "ab.5"]
+    assert unquote(line) in line
