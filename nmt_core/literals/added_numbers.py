@@ -13,8 +13,8 @@ from typing import Any
 
 import regex
 
-from nmt_core.literals.checking import Breach, group_by_value
-from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.checking import Breach
+from nmt_core.literals.finding import KINDS, find_literals, group_by_value
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.number import DIGIT, Number, to_ascii
 from nmt_core.literals.worth import (

@@ -1,12 +1,11 @@
 """Whether the literals of a line stand in its translation, as often, in the target's form."""
 
-from collections import defaultdict
-from collections.abc import Container, Hashable, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import islice
 from typing import Literal as OneOf
 from typing import NamedTuple
 
-from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.finding import KINDS, find_literals, group_by_value
 from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.units import names_unit, normalize_unit
 from nmt_core.literals.worth import find_unsaid_scales, name_scaled, says_all, write_worth
@@ -130,11 +129,3 @@ def loses_unit(
         and not any(names_unit(translation, one, unit) for one in target)
         for unit in wanted
     )
-
-
-def group_by_value(literals: Iterable[Literal], language: str) -> dict[Hashable, list[Literal]]:
-    """Return literals by their value, in order."""
-    groups: dict[Hashable, list[Literal]] = defaultdict(list)
-    for literal in literals:
-        groups[literal.kind.read(literal.text, language)].append(literal)
-    return dict(groups)

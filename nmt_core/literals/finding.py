@@ -1,6 +1,7 @@
 """Literals of a line, of all kinds."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 
 import regex
 
@@ -68,6 +69,14 @@ def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS
         for place, kind in found
         if not any(start < place.start and place.end < end for start, end in characters)
     ]
+
+
+def group_by_value(literals: Iterable[Literal], language: str) -> dict[Hashable, list[Literal]]:
+    """Return literals by their value, in order."""
+    groups: dict[Hashable, list[Literal]] = defaultdict(list)
+    for literal in literals:
+        groups[literal.kind.read(literal.text, language)].append(literal)
+    return dict(groups)
 
 
 def _keep_free(places: list[LiteralSpan], taken: list[LiteralSpan]) -> list[LiteralSpan]:

@@ -145,9 +145,13 @@ class ScaleWords:
         match = self._beside.match(line, end)
         return match["words"] if match else ""
 
-    def list_behind_digits(self, line: str) -> set[int]:
+    def list_behind_digits(self, line: str) -> list[int]:
         """Return the powers of ten of words that stand behind digits."""
-        return {self.read(match["words"]) for match in self._behind_digit.finditer(line)}
+        return [self.read(match["words"]) for match in self._behind_digit.finditer(line)]
+
+    def list_alone(self, line: str) -> set[int]:
+        """Return the powers of ten of words that stand behind no digit."""
+        return self.list_powers(self._behind_digit.sub(" ", line))
 
     def find_large(self, line: str) -> list[str]:
         """Return the long words of a million and more that stand behind no digit."""

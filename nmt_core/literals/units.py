@@ -84,6 +84,16 @@ def names_sign(line: str, sign: str) -> bool:
     return names is not None and names.search(line.casefold()) is not None
 
 
+def is_money(line: str, number: Literal) -> bool:
+    """Tell whether a sign or a word for a currency stands right beside a number."""
+    if CURRENCY.search(number.unit):
+        return True
+    behind = _WORD.search(line, number.end, number.end + LONGEST_UNIT)
+    if behind is None or line[number.end : behind.start()].strip():
+        return False
+    return any(names_sign(line[behind.start() :][:LONGEST_UNIT], sign) for sign in "€$£")
+
+
 def names_unit(line: str, number: Literal, sign: str) -> bool:
     """Tell whether a line says a unit in words: a sign anywhere, others behind the number.
 

@@ -4,11 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from nmt_core.literals.finding import find_literals
+import regex
+
+from nmt_core.literals.finding import find_literals, group_by_value
 from nmt_core.literals.kind import Literal
 from nmt_core.literals.number import Number
-from nmt_core.literals.scales import load_scale_words
+from nmt_core.literals.scales import ScaleWords, load_scale_words
+from nmt_core.literals.units import is_money
 
+_NO_LETTER = r"(?:[^\p{L}.!?]|\.(?=\p{Nd}))*+"
+_FEW_WORDS = regex.compile(rf"{_NO_LETTER}(?:\p{{L}}++{_NO_LETTER}){{0,5}}")
+"""What stands behind a number that another with a word of scale is coordinated with."""
 TEN = Decimal(10)
 POINT_LANGUAGE = "en"
 """Writes numbers as this program does."""
@@ -95,7 +101,7 @@ def may_add_scale(line: str, other: str, languages: tuple[str, str]) -> bool:
     if own is None or words is None:
         return False
     powers = own.list_behind_digits(line)
-    return bool(powers) and not powers <= words.list_powers(other)
+    return bool(powers) and not Counter(powers) <= Counter(words.list_behind_digits(other))
 
 
 def find_unsaid_scales(
@@ -106,7 +112,8 @@ def find_unsaid_scales(
 ) -> Iterator[Literal]:
     """Yield the numbers whose words of scale a line does not say, nor their worth otherwise.
 
-    A word may stand anywhere in it, for one serves several numbers, as in *3 to 5 million*.
+    A word anywhere may serve several numbers, as in *36 million, of which 10*, but one behind a
+    number serves none of money behind it: *5 million euros and 250 euros*.
 
     Args:
         literals: of a line.
@@ -121,9 +128,28 @@ def find_unsaid_scales(
         return
     said = words.list_powers(line)
     worths = count_worths(others, languages[1])
+    alone = words.list_alone(line)
+    numbers = group_by_value(others, languages[1])
     for literal in scaled:
-        powers = own.list_powers(literal.scale)
-        if own.read(literal.scale) not in said and not (powers and powers <= said):
-            worth = find_worth(literal, languages[0])
-            if worth is not None and worth not in worths:
-                yield literal
+        power, powers = own.read(literal.scale), own.list_powers(literal.scale)
+        same = numbers.get(literal.kind.read(literal.text, languages[0]), [])
+        is_served = not same or any(
+            serves(words, power, line, one.end) or not is_money(line, one) for one in same
+        )
+        is_said = power in alone or (is_served and (power in said or powers <= said))
+        worth = find_worth(literal, languages[0])
+        if not is_said and worth is not None and worth not in worths:
+            yield literal
+
+
+def serves(words: ScaleWords, power: int, line: str, end: int) -> bool:
+    """Tell whether a word of scale serves a number that ends there, or stands behind others.
+
+    Args:
+        words: of the language.
+        power: what the word stands for.
+        line: where the number stands.
+        end: where it ends.
+    """
+    behind = _FEW_WORDS.match(line, end)
+    return behind is not None and power in words.list_powers(line[end - 1 : behind.end()])

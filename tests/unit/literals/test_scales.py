@@ -72,7 +72,7 @@ def test_words_of_scale_are_read(language, line, found, power):
     words = load_scale_words(language)
     assert words.find(line, 1) == found
     assert words.read(found) == power
-    assert words.list_behind_digits(line) == ({power} if found else set())
+    assert words.list_behind_digits(line) == ([power] if found else [])
 
 
 ALIKE = [
@@ -143,3 +143,20 @@ def test_a_number_with_its_word_is_worth_the_same_in_any_language(languages, num
     assert check_literals(source, str(number), languages) != []
     assert find_added_numbers(str(number), translation, languages) != []
     assert check_literals(source, str(number * 10**power), languages) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "added"),
+    [
+        ("36 Millionen, davon 10 für Hilfe", "36 million, 10 million for aid", []),
+        ("3 Mrd. Euro und 250 €", "3 billion euros, 250 billion euros", ["250 billion"]),
+        ("58 Mio., 3 Mrd. und 250 Euro", "58 million, 3 billion, 250 billion", ["250 billion"]),
+        ("von 3 auf 5 Millionen Euro", "from 3 million to 5 million euros", []),
+        ("3, 4 oder gar 5 Millionen", "3 million, 4 million or even 5 million", []),
+        ("die Millionen: 3 und 5", "3 million and 5 million", []),
+        ("3 Euro. Es sind 5 Millionen.", "3 million. There are 5 million.", ["3 million"]),
+    ],
+)
+def test_a_word_of_scale_behind_a_number_serves_none_behind_it(source, translation, added):
+    found = find_added_numbers(source, translation, ("de", "en"))
+    assert [breach.text for breach in found] == added
