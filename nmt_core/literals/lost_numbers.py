@@ -1,8 +1,8 @@
 """Numbers in words that a translation says neither in words nor in digits.
 
-Those from ten to ninety-nine, in languages whose other words for them are known. Times of day,
-decades and what stands beside another number in words are left out, since languages say these
-differently.
+Those from ten to ninety-nine, and smaller ones of millions, in languages whose other words for
+them are known. Times of day, decades and what stands beside another number in words are left out,
+since languages say these differently.
 """
 
 import re
@@ -29,15 +29,16 @@ from nmt_core.literals.worth import find_unsaid_words
 
 SPELLED = "number in words"
 """The kind of these breaches."""
-VALUES = range(10, 100)
-"""Smaller ones are articles, too, or stand in phrases that say no number."""
+VALUES = range(2, 100)
+SMALLEST_ALONE = 10
+"""Smaller ones stand in many a phrase that says no number, but not before a million."""
 
 _LIKELY = {
     language: re.compile(words)
     for language, words in {
-        "de": "zehn|elf|zwölf|zwanzig|(?:vier|fünf|ech|sieb|acht|neun)zig|dreißig",
-        "en": r"\bten\b|eleven|twelve|teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty",
-        "fr": r"\bdix|\bonze|\bdouze|treize|quatorze|quinze|\bseize|vingt|trente|(?:r|qu|x)ante",
+        "de": "illi|zehn|elf|zwölf|zwanzig|(?:vier|fünf|ech|sieb|acht|neun)zig|dreißig",
+        "en": r"illi|\bten\b|eleven|twelve|teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty",
+        "fr": r"illi|\bdix|\bonze|\bdouze|treize|quatorze|quinze|\bseize|vingt|(?:trent|[rux]ant)e",
     }.items()
 }
 """What stands in a line of a language that has such a number, so that few lines are read."""
@@ -45,6 +46,7 @@ _LIKELY = {
 _HALF = r"\b(?:half|halves|demi|moitié|mi-)|halb|hälfte"
 _QUARTER = r"\b(?:quarter|quart)|viertel"
 _OTHERS = {
+    2: r"couple|\bpair|\bpaar",
     10: r"decade|jahrzehnt|décenni|dizaine|dezen",
     12: r"dozen|dutzend|douzaine|\bnoon|midday|\bmidi|mittag|midnight|mitternacht|minuit|\byear",
     14: r"fortnight|two weeks|zwei wochen|deux semaines|quinz",
@@ -62,6 +64,7 @@ _BEFORE = {"halb", "half", "past", "anfang", "mitte", "ende", "années", "early"
 _BEFORE |= {"tausend", "thousand", "mille", *_HUNDRED}
 _BEHIND = {"uhr", "heure", "heures", "clock", *_HUNDRED}
 """Words before and behind a number that make it a part of another, a time of day or a decade."""
+_LARGE = re.compile("milli|billi|trilli")
 _LINKS = {"and", "und", "et"}
 _WORD = regex.compile(r"\p{L}+")
 
@@ -115,8 +118,10 @@ def find_spelled_numbers(line: str, language: str) -> Iterator[SpelledNumber]:
         is_part = touches(before, _BEFORE | parts) or touches(behind, _BEHIND | parts)
         start = words[at].start()
         is_name = start > 0 and (not words[at][0].islower() or line[start - 1] == "-")
-        if not (is_name or is_part):
-            yield SpelledNumber(known[tuple(lower[at:end])], line[start : words[end - 1].end()])
+        value = known[tuple(lower[at:end])]
+        is_phrase = value < SMALLEST_ALONE and not _LARGE.match("".join(behind[:1]))
+        if not (is_name or is_part or is_phrase):
+            yield SpelledNumber(value, line[start : words[end - 1].end()])
         at = end
 
 
@@ -154,7 +159,7 @@ def load_number_words(language: str) -> tuple[dict[tuple[str, ...], int], int]:
 @lru_cache
 def load_number_parts(language: str) -> frozenset[str]:
     """Return the words that numbers from two to ninety-nine consist of, their ordinals too."""
-    ways = (way for value in range(2, 100) for way in format_number(value, language))
+    ways = (way for value in VALUES for way in format_number(value, language))
     return frozenset(word for way in ways for word in _WORD.findall(way))
 
 

@@ -30,6 +30,8 @@ SAID = [
     ("Konzerne wie Elf oder Total", "groups such as Total"),
     ("zwölf und vierzig", "XII and XL"),
     ("acht Berichte", "some reports"),
+    ("zwei Millionen Euro", "a couple of million euros"),
+    ("acht Millionen Euro", "8 million euros"),
     ("Er hilft und vergisst vierzig-mal", "He helps and forgets 40 times"),
     ("zwölf Millionen", "twelve million"),
     ("fünfhunderttausend", "half a million"),
@@ -45,6 +47,7 @@ LOST = [
     ("zwölf oder vierzig", "twelve or fourteen", [("vierzig", "40")]),
     ("zwölf Millionen Euro", "twelve euros", [("Millionen", "")]),
     ("zwölf Millionen Euro", "million euros", [("zwölf", "12")]),
+    ("zwei Millionen Euro", "million euros", [("zwei", "2")]),
     ("einundzwanzig Seiten", "some pages", [("einundzwanzig", "21")]),
     ("Er hilft Millionen und 5 Millionen.", "He helps 5.", [("Millionen", "")]),
 ]
