@@ -7,26 +7,28 @@ from nmt_core.literals.kind import Literal, LiteralSpan
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces between a number and its unit, and in numbers, where a plain one groups threes alone."""
 
-SAME_UNITS = {"US$": "$", "m²": "m2", "m³": "m3", "m/s²": "m/s2"}
+SAME_UNITS = {"EUR": "€", "USD": "$", "US$": "$", "GBP": "£"}
+SAME_UNITS |= {"m²": "m2", "m³": "m3", "m/s²": "m/s2"}
 """Signs that say the same."""
 
 LONGEST_UNIT = 12
 """Characters beside a number in which its unit is looked for."""
 
 CURRENCY = regex.compile(r"US\$|\p{Sc}")
+_CODES = "EUR|USD|GBP"
 _THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
 """What stands between a number and a currency for thousands, millions and so on."""
 
 _UNIT = (
     r"%(?!\p{Nd}|[({]|[sdifux@](?!\p{L}))|"  # which would be a placeholder
-    rf"‰|°[CF]?|(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
+    rf"‰|°[CF]?|(?:{_CODES})(?![\p{{L}}\p{{Nd}}])|(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
 )
 MILLIONS_OR_METRES = "m"
 """A sign behind a number that does not count before one of a currency, as in *£5m*."""
 _UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
-_UNIT_BEFORE = regex.compile(rf"({CURRENCY.pattern})[{SPACES}]?$")
+_UNIT_BEFORE = regex.compile(rf"({CURRENCY.pattern}|(?<!\p{{L}})(?:{_CODES}))[{SPACES}]?$")
 
 LONE_SIGN = regex.compile(
     rf"(?<![\p{{L}}°%‰\p{{Sc}}])(?<!\p{{N}}[{SPACES}]?(?:{_THOUSANDS}[{SPACES}]?)?)"

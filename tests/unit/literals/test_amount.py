@@ -26,6 +26,7 @@ LANGUAGES = "bg cs da de el en es et fi fr hr hu it ja lt lv nb nl pl pt ro ru s
         ("US$ 5 oder 7 Äpfel", {"5", "7"}, ["US$ 5"]),
         ("5 $ 6", {"5", "6"}, ["5 $"]),
         ("5 $ 6", {"6"}, ["$ 6"]),
+        ("EUR 5 und 7 GBP", {"5", "7"}, ["EUR 5", "7 GBP"]),
         ("nichts", {"5"}, []),
         (
             "5 Mio. Euro oder 6 Mio. €, 7 Mio.",
@@ -58,6 +59,7 @@ def test_an_amount_is_a_number_with_the_sign_beside_it(line, numbers, found):
         ("5 Milliarden", "es", "5.000.000.000"),
         ("-1,25 Tsd.", "en", "-1,250"),
         ("2 k$", "fr", "2 k$"),
+        ("EUR 1.500", "en", "EUR 1,500"),
         ("5%", "sv", "5\N{NO-BREAK SPACE}%"),
         ("5 ‰", "tr", "‰5"),
         ("5 %", "es-MX", "5%"),
