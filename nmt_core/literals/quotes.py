@@ -36,6 +36,7 @@ _MARKS = '"„“”«»'
 _MARK = re.compile(f"[{_MARKS}]")
 _READ = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
 """Those that are read, among them what closes ``‚`` and is an apostrophe elsewhere."""
+_MAY_BE_READ = re.compile(f"[{_MARKS}‟‹›‚‘]")
 _PASSAGE = re.compile(rf"[{_MARKS}][^{_MARKS}]*[{_MARKS}]")
 _ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}]*\w[^{_MARKS}]*[{_MARKS}]\s*")
 
@@ -63,7 +64,7 @@ def read_quotes(line: str, known: AbstractSet[str]) -> str:
         line: text of any language.
         known: the quotation marks that a model has learnt to read.
     """
-    marks = [*_READ.finditer(line)]
+    marks = [*_READ.finditer(line)] if _MAY_BE_READ.search(line) else []
     if known >= {match[0] for match in marks}:
         return line
     pair = next((pair for pair in PAIRS if known >= {*pair}), "")
