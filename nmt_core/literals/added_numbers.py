@@ -4,6 +4,7 @@ Words of numbers are those of CLDR's rules for spelling them out (Unicode Techni
 part 3, section 6), which know cardinals, ordinals and years of some eighty languages.
 """
 
+import re
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -39,7 +40,7 @@ INITIALS = {"C", "D", "L", "M"}
 """Roman numerals that are taken for letters."""
 ROMAN_ENDING = "(?:[aeoèº°]|er|re|ère|ème|th|st|nd|rd)?"
 
-_DIGITS = regex.compile(r"\p{Nd}+")
+_DIGITS = re.compile(r"\d+")
 _YEAR = regex.compile("(?:1[0-9]|20)([0-9]{2})")
 """The last two digits of a year may stand for all, as in "the 70s"."""
 _HYPHEN = regex.compile(r"[\s-]+")
@@ -100,7 +101,7 @@ def find_added_numbers(
 
 def list_digits(text: str) -> set[str]:
     """Return the runs of digits of a text, in ASCII and without zeros before them."""
-    return {digits.lstrip("0") for digits in _DIGITS.findall(to_ascii(text))}
+    return {to_ascii(digits).lstrip("0") for digits in _DIGITS.findall(text)}
 
 
 def has_digits(there: set[str], number: str) -> bool:
