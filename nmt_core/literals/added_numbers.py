@@ -41,8 +41,8 @@ INITIALS = {"C", "D", "L", "M"}
 ROMAN_ENDING = "(?:[aeoèº°]|er|re|ère|ème|th|st|nd|rd)?"
 
 _DIGITS = re.compile(r"\d+")
-_YEAR = regex.compile("(?:1[0-9]|20)([0-9]{2})")
-"""The last two digits of a year may stand for all, as in "the 70s"."""
+_YEAR = regex.compile("(?:1[0-9]|20)(?!00)([0-9]{2})")
+"""The last two digits of a year may stand for all, as in "the 70s", but not two zeros."""
 _HYPHEN = regex.compile(r"[\s-]+")
 _JOINED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Arabic}\p{Hebrew}]")
 """Letters of scripts in which words stand behind others without a space."""

@@ -46,6 +46,7 @@ def find(source, translation, languages=("de", "en"), kinds=KINDS):
         ("die 90er Jahre", "the 1990s", []),
         ("die 90er Jahre", "the 1980s", ["1980"]),
         ("die 90er Jahre", "2190 years", ["2190"]),
+        ("100.000 Euro", "1000 euros", ["1000"]),
         ("Abschnitt XII", "section 12", []),
         ("Abschnitt XII", "section 11", ["11"]),
         ("um 14h30", "at 14.30", []),
