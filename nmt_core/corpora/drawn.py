@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus, Origin
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.languages import Languages
 
 
 class DrawnCorpus(Corpus):

@@ -22,6 +22,7 @@ from rich.table import Table
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, DownloadError, ServerError
+from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
 from nmt_core.fetch.http import renew

@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
+from nmt_core.base.interrupt import Interrupted
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
-from nmt_core.training.interrupt import Interrupted
 from tests.support import ranks
 from tests.support.threads import ThreadGroup
 
