@@ -34,8 +34,8 @@ from benchmarks.training.loops import System as Loop
 from benchmarks.training.peers import PEERS, check_peers
 from benchmarks.training.work import Shape, Work
 from nmt_core.base import files
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.evaluation.pictures import Curve, draw_costs
-from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS
 from stages import paths
 from stages.params import TrainParams, load

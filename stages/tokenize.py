@@ -14,7 +14,7 @@ from pathlib import Path
 from nmt_core.alignment.translations import learn_translations
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer

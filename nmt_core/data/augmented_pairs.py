@@ -3,11 +3,11 @@
 import numpy as np
 
 from nmt_core.base.random import make_generator
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.modifiers import Lines, list_modifiers
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.data.symbol_modifier import SymbolModifier
-from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.side import Side
 
 

@@ -9,10 +9,10 @@ import regex
 from numpy.random import Generator
 from typing_extensions import override
 
+from nmt_core.base.symbols import SYMBOLS, SymbolClass
 from nmt_core.data.modifiers import Lines, Modifier
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
-from nmt_core.literals.symbols import SYMBOLS, SymbolClass
 
 MASKED = 0.8
 """Share of the literals, and of the names, that give way to symbols."""

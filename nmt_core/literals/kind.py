@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import ClassVar, NamedTuple
 
-from nmt_core.literals.symbols import SymbolClass
+from nmt_core.base.symbols import SymbolClass
 
 
 class LiteralSpan(NamedTuple):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import regex
 
+from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.kind import Literal
-from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS
 
 _FINAL = regex.compile(r"[.!?…]*$")
 _ANY = f"[{''.join(ALL_SYMBOLS)}]"

@@ -6,9 +6,9 @@ from typing import ClassVar
 import regex
 from typing_extensions import override
 
+from nmt_core.base.symbols import PRIVATE_USE
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number import DIGIT
-from nmt_core.literals.symbols import PRIVATE_USE
 from nmt_core.literals.units import LONE_SIGN, names_sign, normalize_unit
 
 _NOT_ASCII = regex.compile(r"[^\x00-\x7f]")

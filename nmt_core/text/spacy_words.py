@@ -17,7 +17,7 @@ from spacy.tokenizer import Tokenizer as RuleTokenizer  # type: ignore[import-no
 
 from nmt_core.base import files
 from nmt_core.base.errors import TokenizerError
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 
 MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""

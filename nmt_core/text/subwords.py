@@ -17,7 +17,7 @@ from pydantic import Field
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TokenizerError
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 

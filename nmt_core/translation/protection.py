@@ -13,6 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from nmt_core.base.languages import Languages
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.decoding.settings import SearchConfig
 from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.amount import Amount
@@ -33,7 +34,6 @@ from nmt_core.literals.quotes import (
     unquote,
 )
 from nmt_core.literals.references import NAMES, resolve_references
-from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from stages import embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups

@@ -18,12 +18,12 @@ from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.base.tracking import NullTracker
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.fetch.initial_model import copy_initial_model
-from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.models.weights import own_tensors
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side

@@ -10,12 +10,12 @@ from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.masking import mask, restore
 from nmt_core.literals.number import Number
 from nmt_core.literals.number_format import find_number_format
-from nmt_core.literals.symbols import ALL_SYMBOLS
 
 LANGUAGES = ("de", "en", "fr", "es", "pl", "sv", "ru", "tr", "hi", "ar", "ja", "zh", "de-CH")
 TEXT = st.text(max_size=60)

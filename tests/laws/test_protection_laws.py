@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
 from nmt_core.translation.protection import is_loss, warn_of_loss

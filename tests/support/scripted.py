@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nmt_core.base.languages import Languages
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.engines.engine import PlainEngine
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary

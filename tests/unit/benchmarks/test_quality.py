@@ -9,7 +9,7 @@ from benchmarks import quality
 from benchmarks.quality import OURS, Result, System, Trained
 from benchmarks.training.work import Shape
 from nmt_core.base import files
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS
 from stages import paths
 from tests.support.projects import PROJECT

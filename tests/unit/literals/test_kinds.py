@@ -7,6 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.checking import check_literals, judge_literals
 from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import KINDS, find_literals
@@ -27,7 +28,6 @@ from nmt_core.literals.names import (
 from nmt_core.literals.number import Number, parse_as, to_ascii
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat
 from nmt_core.literals.stems import find_stem, split_words, stem_words
-from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.terms import has_fitting_case, match_case
 from nmt_core.literals.units import LONGEST_UNIT, find_unit
 

@@ -2,7 +2,7 @@
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize, vocabulary

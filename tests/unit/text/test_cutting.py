@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from nmt_core.base.errors import TokenizerError
 from nmt_core.base.languages import Languages
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, load_tokenizer, segmentations
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.loops import LOOP_TIMES, LOOP_WORDS, find_loop
