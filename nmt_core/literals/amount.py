@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
 from nmt_core.literals.number import Number
-from nmt_core.literals.units import CURRENCY, find_unit, normalize_unit
+from nmt_core.literals.units import CURRENCY, find_unit, normalize_unit, read_spelled
 from nmt_core.literals.worth import name_scaled, write_worth
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -98,7 +98,7 @@ class Amount(LiteralKind):
         if source == target:
             return text
         number = next(Number().find(text, source))
-        figure, unit = text[number.start : number.end], number.unit
+        figure, unit = text[number.start : number.end], read_spelled(number.unit)
         written = Number().write(figure, source, target)
         if number.scale:
             written = write_worth(figure, number.scale, source, target)

@@ -14,6 +14,18 @@ SAME_UNITS |= {"m²": "m2", "m³": "m3", "m/s²": "m/s2"}
 LONGEST_UNIT = 12
 """Characters beside a number in which its unit is looked for."""
 
+_SPELLED = {
+    "%": r"(?i:prozent|per ?cent|pour ?cent|por ?ciento|por ?cento|per ?cento|procent|procento?|"
+    r"процент(?:а|ов)?|відсотк(?:а|ів|и))",
+    "€": r"(?i:euros?|евро|євро|ευρώ)",
+    "$": r"(?i:(?:us-)?dollars?|dólar(?:es)?|доллар(?:а|ов)?|долар(?:а|ів|и)?)",
+}
+"""Words that stand behind a number as a sign does, and for nothing else, in some languages."""
+_SPELLED_SIGNS = {sign: regex.compile(words) for sign, words in _SPELLED.items()}
+_ANY_SPELLED = "|".join(_SPELLED.values())
+LONGEST_SIGN = 3
+"""Letters of signs that are no words, but for those of thousands."""
+
 CURRENCY = regex.compile(r"US\$|\p{Sc}")
 _CODES = "EUR|USD|GBP"
 _THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
@@ -23,7 +35,8 @@ _UNIT = (
     r"%(?!\p{Nd}|[({]|[sdifux@](?!\p{L}))|"  # which would be a placeholder
     rf"‰|°[CF]?|(?:{_CODES})(?![\p{{L}}\p{{Nd}}])|(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
-    r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
+    r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal|"
+    rf"(?:{_ANY_SPELLED})(?!-))(?![\p{{L}}\p{{Nd}}'’])"
 )
 MILLIONS_OR_METRES = "m"
 """A sign behind a number that does not count before one of a currency, as in *£5m*."""
@@ -73,8 +86,16 @@ def find_unit(line: str, start: int, end: int) -> LiteralSpan | None:
     return LiteralSpan(*match.span(1)) if match else None
 
 
+def read_spelled(unit: str) -> str:
+    """Return the sign that a unit in words stands for; signs as they are."""
+    if len(unit) <= LONGEST_SIGN:
+        return unit
+    return next((sign for sign, words in _SPELLED_SIGNS.items() if words.fullmatch(unit)), unit)
+
+
 def normalize_unit(sign: str) -> str:
     """Return the one of the signs that say the same; thousands of a currency may be said anyhow."""
+    sign = read_spelled(sign)
     currency = CURRENCY.search(sign)
     alone = currency[0] if currency else sign
     return SAME_UNITS.get(alone, alone)

@@ -42,6 +42,10 @@ KEPT = [
     ("007 und 0049", "007 and 0049"),
     ("Pi ist 3.14", "Pi is 3.14"),
     ("kein Literal", "no literal, but 5"),
+    ("25 Euro", "EUR 25"),
+    ("12 Prozent", "12 per cent"),
+    ("300 Dollar", "US$300"),
+    ("12 Prozent mehr", "12 percentage points more"),
 ]
 BROKEN = [
     ("mit 94 gegen 77 Stimmen", "by 974 votes to 77", ("94", "missing", "94")),
@@ -52,6 +56,9 @@ BROKEN = [
     ("1.234", "1.234", ("1.234", "missing", "1,234")),
     ("7500 $", "7500 €", ("7500", "unit", "7500")),
     ("5 nM", "5 nm", ("5", "unit", "5")),
+    ("25 Euro", "25 of it", ("25", "unit", "25")),
+    ("25 US-Dollar", "25 euros", ("25", "unit", "25")),
+    ("12 Prozent", "12 of it", ("12", "unit", "12")),
     ("5 € in Europa", "5 in Europe", ("5", "unit", "5")),
     ("EUR 15 und 7", "15 and 7 of it", ("15", "unit", "15")),
     ("12,50 £", "12.50 of it", ("12,50", "unit", "12.50")),
