@@ -33,9 +33,9 @@ def masked_softmax(
     return scores.masked_fill(blocked, floor).softmax(dim=-1).masked_fill(blocked, 0.0)
 
 
-def turn(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tensor, "B H T d"]:
-    """Return queries or keys turned by where they stand; as they are without a rotation."""
-    return x if rotation is None else rotation.turn(x)
+def rotate(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tensor, "B H T d"]:
+    """Return queries or keys rotated by where they stand; as they are without a rotation."""
+    return x if rotation is None else rotation.rotate(x)
 
 
 def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
@@ -120,9 +120,9 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             memory: what is attended to.
-            rotation: what turns the keys, where positions are told so; see ``rotary.py``.
+            rotation: of the keys, where positions are rotary.
         """
-        return turn(self._split(self.key(memory)), rotation), self._split(self.value(memory))
+        return rotate(self._split(self.key(memory)), rotation), self._split(self.value(memory))
 
     def project_all(
         self, x: Float[Tensor, "B M D"], rotation: Rotation | None = None
@@ -130,14 +130,14 @@ class MultiHeadAttention(nn.Module):
         """Return queries, and keys and values, of the same positions; (B, H, M, d) each."""
         layers = (self.query, self.key, self.value)
         if not is_search(self):
-            return turn(self._split(self.query(x)), rotation), self.project(x, rotation)
+            return rotate(self._split(self.query(x)), rotation), self.project(x, rotation)
         weights = [layer.weight for layer in layers]
         if self.query.bias is not None:
             weights += [layer.bias for layer in layers]
         product, bias = self._stacked.of(*weights)
         all_heads = product.add(bias, x).unflatten(-1, (3 * self.heads, -1))
         query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
-        return turn(query, rotation), (turn(keys, rotation), values)
+        return rotate(query, rotation), (rotate(keys, rotation), values)
 
     def look(
         self, x: Float[Tensor, "B M D"], key_value: KeyValue, mask: Float[Tensor, "#B 1 #M S"]
@@ -186,9 +186,9 @@ class MultiHeadAttention(nn.Module):
             key_value: where it looks.
             blocked: True where it may not.
             causal: block, instead, every position from those after it.
-            rotation: what turns the queries, where keys were turned.
+            rotation: of the queries, where keys were rotated.
         """
-        query = turn(self._split(self.query(queries)), rotation)
+        query = rotate(self._split(self.query(queries)), rotation)
         if is_fused(query):
             context = F.scaled_dot_product_attention(
                 query,

@@ -1,7 +1,7 @@
-"""Rotary positions: queries and keys are turned by where they stand (Su et al. 2021, RoFormer).
+"""Rotary positions: queries and keys are rotated by where they stand (Su et al. 2021, RoFormer).
 
 The product of a query and a key then depends on how far apart they are, and not on where they are;
-values are not turned. Letters as in ``attention.py``.
+values are not rotated. Letters as in ``attention.py``.
 """
 
 import math
@@ -16,7 +16,7 @@ from nmt_core.models.settings import ROTARY_BASE
 
 @dataclass(frozen=True)
 class Rotation:
-    """What turns the features at successive positions.
+    """The rotation of features at successive positions.
 
     Args:
         cosine: (T, d / 2), of the angle of every pair of features.
@@ -26,15 +26,15 @@ class Rotation:
     cosine: Tensor
     sine: Tensor
 
-    def turn(self, x: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
-        """Turn feature ``i`` and feature ``d / 2 + i`` of every position by their angle."""
+    def rotate(self, x: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
+        """Rotate feature ``i`` and feature ``d / 2 + i`` of every position by their angle."""
         cosine, sine = self.cosine.to(x.dtype), self.sine.to(x.dtype)
         left, right = x.chunk(2, dim=-1)
         return torch.cat([left * cosine - right * sine, right * cosine + left * sine], dim=-1)
 
 
-def rotate_at(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
-    """Return what turns features at these positions (section 3.2.2).
+def compute_rotation(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
+    """Return the rotation at these positions (section 3.2.2).
 
     Args:
         positions: where what is read stands, from 0.
@@ -45,10 +45,10 @@ def rotate_at(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
     return Rotation(angle.cos(), angle.sin())
 
 
-def rotate_next(
+def compute_next_rotation(
     x: Float[Tensor, "R T D"], head_width: int | None, first: int = 0, hypotheses: int = 1
 ) -> Rotation | None:
-    """Return what turns the features of what is read next.
+    """Return the rotation of what is read next; None where positions are told otherwise.
 
     Args:
         x: what is read.
@@ -59,4 +59,4 @@ def rotate_next(
     if head_width is None:
         return None
     positions = torch.arange(first, first + x.size(1), device=x.device)
-    return rotate_at(positions[:, None].expand(-1, hypotheses).flatten(), head_width)
+    return compute_rotation(positions[:, None].expand(-1, hypotheses).flatten(), head_width)

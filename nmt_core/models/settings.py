@@ -11,7 +11,7 @@ CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 ROTARY_BASE = 10_000
-"""Rotary positions turn their slowest features by one radian in nearly so many positions."""
+"""Rotary positions rotate their slowest features by one radian in nearly so many positions."""
 
 
 class Seq2SeqConfig(Config):
@@ -43,7 +43,7 @@ class PositionedConfig(Seq2SeqConfig):
     """Settings of architectures that add positional encodings to words."""
 
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """How positions are told apart; the Transformer alone can turn queries and keys by them
+    """How positions are told apart; the Transformer alone can rotate queries and keys by them
     (``rotary``: Su et al. 2021)."""
     max_positions: int = Field(1024, ge=1, le=1_000_000)
     """Learned positions only: how many there are, in tokens."""
@@ -114,7 +114,7 @@ class TransformerConfig(PositionedConfig):
             )
         if self.positions == "rotary" and self.features_per_head % 2:
             raise ValueError(
-                f"rotary positions turn pairs of features, and heads have "
+                f"rotary positions rotate pairs of features, and heads have "
                 f"{self.features_per_head}; choose an even head_width, or other positions"
             )
         return self

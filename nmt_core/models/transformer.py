@@ -25,7 +25,7 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.rotary import Rotation, rotate_next
+from nmt_core.models.rotary import Rotation, compute_next_rotation
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
@@ -205,7 +205,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         super().__init__()
         scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
-        self.turned = find_turned(config)
+        self.rotary_width = find_rotary_width(config)
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -231,7 +231,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self._drop(self.source_embedding(source))
-        rotation = rotate_next(x, self.turned)
+        rotation = compute_next_rotation(x, self.rotary_width)
         for layer in self.encoder:
             x = layer(x, blocked, rotation)
         memory = self.encoder_norm(x)
@@ -259,7 +259,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> tuple[Tensor, TransformerState]:
         """Read a whole target."""
         caches = []
-        rotation = rotate_next(x, self.turned)
+        rotation = compute_next_rotation(x, self.rotary_width)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
             x, (keys, values) = layer(x, source, memory.blocked, rotation)
             caches.append(Cache(keys, values, x.size(1)))
@@ -274,7 +274,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
         mask = make_descent_mask(state, x, hypotheses)
-        rotation = rotate_next(x, self.turned, state.position, hypotheses)
+        rotation = compute_next_rotation(x, self.rotary_width, state.position, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
         for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
@@ -296,7 +296,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
         x = self._drop(self.target_embedding(tokens))
-        rotation = rotate_next(x, self.turned)
+        rotation = compute_next_rotation(x, self.rotary_width)
         for layer, source in zip(self._decoder(), memory.layers, strict=True):
             if layer is self.aligning:
                 break
@@ -330,8 +330,8 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
     )
 
 
-def find_turned(config: TransformerConfig) -> int | None:
-    """Return how many features of each head are turned by positions; None if none are."""
+def find_rotary_width(config: TransformerConfig) -> int | None:
+    """Return how many features of each head positions rotate; None if they rotate none."""
     return config.features_per_head if config.positions == "rotary" else None
 
 

@@ -13,9 +13,9 @@ from typing_extensions import override
 from nmt_core.models.attention import KeyValue, make_causal_mask
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding, embedding_table
-from nmt_core.models.rotary import rotate_next
+from nmt_core.models.rotary import compute_next_rotation
 from nmt_core.models.settings import EncoderConfig
-from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_turned
+from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
 
 
 class TransformerEncoder(nn.Module):
@@ -30,7 +30,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.config = config
         shape = config.build_layer_config()
-        self.turned = find_turned(shape)
+        self.rotary_width = find_rotary_width(shape)
         table = embedding_table(words, config.width)
         self.embedding = embedding(shape, table, scale=config.width**0.5)
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
@@ -48,7 +48,7 @@ class TransformerEncoder(nn.Module):
         """Return the hidden vector of every position; padding is ignored."""
         blocked = padding[:, None, None]
         x = self._drop(self.embedding(tokens))
-        rotation = rotate_next(x, self.turned)
+        rotation = compute_next_rotation(x, self.rotary_width)
         for layer in self.layers:
             x = layer(x, blocked, rotation)
         return self.norm(x)
@@ -67,7 +67,7 @@ class TransformerEncoder(nn.Module):
         mask = make_causal_mask(first + tokens.size(1), tokens.device)
         blocked = None if mask is None else mask[:, :, first:]
         x = self._drop(self.embedding(tokens, first))
-        rotation = rotate_next(x, self.turned, first)
+        rotation = compute_next_rotation(x, self.rotary_width, first)
         present = []
         for layer, before in zip(self.layers, past, strict=True):
             x, key_value = cast("EncoderLayer", layer).go_on(x, before, blocked, rotation)
