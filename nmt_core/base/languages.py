@@ -14,6 +14,11 @@ def _language_code(code: str) -> str:
     return code
 
 
+def spell_with_underscores(code: str) -> str:
+    """Return a code as OPUS and mtdata spell it, whose names join two by a hyphen: pt_BR."""
+    return code.replace("-", "_")
+
+
 LanguageCode = Annotated[str, AfterValidator(_language_code)]
 
 

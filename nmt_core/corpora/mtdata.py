@@ -20,7 +20,7 @@ from pydantic import AfterValidator
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
 from nmt_core.base.errors import DownloadError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.formats.codes import pick_pair
@@ -139,7 +139,7 @@ def list_datasets(languages: Languages) -> list[str]:
     Raises:
         DownloadError: if the program is missing or fails.
     """
-    pair = "-".join(code.replace("-", "_") for code in languages.codes)
+    pair = "-".join(map(spell_with_underscores, languages.codes))
     with _run("list", "--id", "--langs", pair, "--not-groups", "OPUS") as lines:
         return sorted(line.decode().strip() for line in lines)
 

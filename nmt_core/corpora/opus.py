@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.corpora.corpus import (
     Corpus,
     Description,
@@ -81,7 +81,7 @@ class OpusCorpus(Corpus):
 
     def sources(self, languages: Languages) -> list[Source]:
         """Return the archive, which is the same for both directions."""
-        pair = self.pair or "-".join(sorted(map(spell_code, languages.codes)))
+        pair = self.pair or "-".join(sorted(map(spell_with_underscores, languages.codes)))
         url = self.url
         for name, value in (("corpus", self.corpus), ("version", self.version), ("pair", pair)):
             url = url.replace(f"{{{name}}}", value)
@@ -153,7 +153,7 @@ class OpusEntry:
 
     def estimate_size(self, languages: Languages) -> Size | None:
         """Estimate the size of the text; None if the index does not count its tokens."""
-        backwards = self.source == spell_code(languages.target)
+        backwards = self.source == spell_with_underscores(languages.target)
         tokens = self.source_tokens if backwards else self.target_tokens
         return None if tokens == "" else Size(self.alignment_pairs, tokens * TOKEN_CHARACTERS)
 
@@ -162,14 +162,9 @@ class _Index(TypedDict):
     corpora: list[OpusEntry]
 
 
-def spell_code(code: str) -> str:
-    """Return the code of a language as OPUS spells it, whose addresses join two by a hyphen."""
-    return code.replace("-", "_")
-
-
 def opus_index(languages: Languages, url: str = INDEX) -> Source:
     """Return the index of a pair of languages, the same for both directions."""
-    source, target = sorted(map(spell_code, languages.codes))
+    source, target = sorted(map(spell_with_underscores, languages.codes))
     address = url.replace("{source}", source).replace("{target}", target)
     return Source(address, "--index", check=read_opus_index)
 

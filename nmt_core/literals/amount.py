@@ -85,12 +85,10 @@ class Amount(LiteralKind):
                 continue
             start = min(number.start, unit.start) if unit else number.start
             if start >= end:  # a sign between two numbers is that of the first
-                ends = [number.end, unit.end if unit else 0]
+                end = max(number.end, unit.end) if unit else number.end
                 if loses_scale:
-                    ends.append(
-                        find_scale_end(line, line.index(number.scale, number.end), number.scale)
-                    )
-                end = max(ends)
+                    words = line.index(number.scale, number.end)
+                    end = max(end, find_scale_end(line, words, number.scale))
                 yield LiteralSpan(start, end, *number[2:])
 
     @override

@@ -9,7 +9,9 @@ from itertools import combinations
 
 import regex
 
-SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}\N{HYPHEN-MINUS}"
+from nmt_core.literals.units import SPACES
+
+GAPS = f"{SPACES}\N{HYPHEN-MINUS}"
 """What may stand between a number and a word of scale."""
 
 _SERBIAN = "3 hiljad- hilj 6 milion- mil 9 milijard- mlrd 12 bilion- bil"
@@ -103,7 +105,7 @@ _LETTERS |= {"mn": {6}, "bn": {9, 12}, "mi": {6}, "bi": {9, 12}, "tn": {3, 12}, 
 _LETTERS |= {"mr": {9}, "ma": {9}, "rb": {3}, "jt": {6}, "l": {5}, "cr": {7}, "м": {6}, "т": {3}}
 """Abbreviations behind digits that may stand for powers of ten, or for units."""
 
-_SHORT = regex.compile(rf"\p{{Nd}}[{SPACES}]?(\p{{L}}{{1,2}})(?!\p{{L}})")
+_SHORT = regex.compile(rf"\p{{Nd}}[{GAPS}]?(\p{{L}}{{1,2}})(?!\p{{L}})")
 _JOINED = regex.compile(r"[\p{Han}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 """Letters of scripts in which words stand behind others without a space."""
 SHORT = 4
@@ -129,7 +131,7 @@ class ScaleWords:
         longest = sorted((word for word in powers if not word.isdecimal()), key=len)[::-1]
         self._stems = {word.rstrip("-").casefold(): powers[word] for word in longest}
         one = "|".join(map(bound_word, longest))
-        space = rf"[{SPACES}]?{_LINK}"
+        space = rf"[{GAPS}]?{_LINK}"
         beside = rf"{space}(?P<words>(?:{one})(?:{space}(?:{one}))*+)"
         self._beside = regex.compile(beside, regex.IGNORECASE)
         self._behind_digit = regex.compile(rf"\p{{Nd}}{beside}", regex.IGNORECASE)

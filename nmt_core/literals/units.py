@@ -33,7 +33,8 @@ _THOUSANDS = r"(?:[kKMGT]|Mds?|mln|mld|mrd|Mi[oa]\.?|Mrd\.?)"
 
 _UNIT = (
     r"%(?!\p{Nd}|[({]|[sdifux@](?!\p{L}))|"  # which would be a placeholder
-    rf"‰|°[CF]?|(?:{_CODES})(?![\p{{L}}\p{{Nd}}])|(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
+    rf"‰|°[CF]?|(?:{_CODES})(?![\p{{L}}\p{{Nd}}])|"
+    rf"(?:{_THOUSANDS}[{SPACES}]?)?(?:{CURRENCY.pattern})(?!\p{{Nd}})|"
     r"(?:km/h|m/s[²2]?|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|"
     r"[kMGT]?bit/s|[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal|"
     rf"(?:{_ANY_SPELLED})(?!-))(?![\p{{L}}\p{{Nd}}'’])"
