@@ -31,7 +31,6 @@ from flows.entry import (
     check_server,
     leave_nothing_behind,
     report_errors,
-    tell_when_stopped,
 )
 from flows.experiments import (
     Experiment,
@@ -281,8 +280,7 @@ def main(
         budgeted = add_budget(settings, seconds, steps, tokens)
         schedule_experiments(models, budgeted, seeds=chosen, jobs=jobs)  # before a server
         check_server()
-        leave_nothing_behind()
-        with tell_when_stopped():
+        with leave_nothing_behind():
             result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
         if record:
             report.record_results(result)

@@ -29,19 +29,6 @@ def report_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-@contextmanager
-def tell_when_stopped() -> Iterator[None]:
-    """Say what a stop has cost, below what Prefect calls a crash: nothing that was saved."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):
-        typer.echo(
-            "stopped; what has ended or was saved is kept, and the same command goes on from there",
-            err=True,
-        )
-        raise
-
-
 def require_server() -> str:
     """Return the address of the Prefect server, which works for us.
 
@@ -89,7 +76,7 @@ def check_server() -> str | None:
     return address
 
 
-def leave_nothing_behind() -> None:
+def move_to_child() -> None:
     """Return in a child process; its whole session ends with either of the two.
 
     Prefect's temporary server would outlive a flow that is killed outright, and so would the flow
@@ -107,3 +94,20 @@ def leave_nothing_behind() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_parent(parent)
+
+
+@contextmanager
+def leave_nothing_behind() -> Iterator[None]:
+    """Work in a child process, and say what a stop has cost: nothing that was saved.
+
+    That is said below what Prefect calls a crash.
+    """
+    move_to_child()
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        typer.echo(
+            "stopped; what has ended or was saved is kept, and the same command goes on from there",
+            err=True,
+        )
+        raise

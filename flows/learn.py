@@ -22,7 +22,6 @@ from flows.entry import (
     check_server,
     leave_nothing_behind,
     report_errors,
-    tell_when_stopped,
 )
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
@@ -171,8 +170,7 @@ def main(
     with report_errors():
         plan_stages("export")  # before a server is started
         check_server()
-        leave_nothing_behind()
-        with tell_when_stopped():
+        with leave_nothing_behind():
             learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
     nothing = "nothing was learnt: the corrections are too few, or none is new, as is said above"
     told = nothing if learned is None else learned.contest.reason

@@ -28,7 +28,6 @@ from flows.entry import (
     check_server,
     leave_nothing_behind,
     report_errors,
-    tell_when_stopped,
 )
 from flows.nodes.job import NodesConfig
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
@@ -192,8 +191,7 @@ def main(
     with report_errors():
         plan_stages("export")  # before a server is started
         check_server()
-        leave_nothing_behind()
-        with tell_when_stopped():
+        with leave_nothing_behind():
             result = retrain(test_set=test_set)
     Console().print(f"{result.outcome}: {result.reason}", markup=False, soft_wrap=True)
 

@@ -22,7 +22,6 @@ from flows.entry import (
     check_server,
     leave_nothing_behind,
     report_errors,
-    tell_when_stopped,
 )
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
@@ -202,8 +201,7 @@ def main(
         )
         check_inputs(synthesis, load(DownloadParams, "download").languages)
         check_server()  # what is wrong with all else was told before one is started
-        leave_nothing_behind()
-        with tell_when_stopped():
+        with leave_nothing_behind():
             written = synthesize_and_train(synthesis, student=student, settings=settings)
     if written is not None:
         Console().print(render_synthesis(written), markup=False, soft_wrap=True)

@@ -18,7 +18,6 @@ from flows.entry import (
     check_server,
     leave_nothing_behind,
     report_errors,
-    tell_when_stopped,
 )
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes, read_nodes
@@ -71,8 +70,7 @@ def main(
         if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
-        leave_nothing_behind()
-        with tell_when_stopped():
+        with leave_nothing_behind():
             train(until, nodes=asked)
 
 

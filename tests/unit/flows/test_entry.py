@@ -24,8 +24,8 @@ def begin(work):
         return number
     code = 99
     try:
-        entry.leave_nothing_behind()
-        code = work()
+        with entry.leave_nothing_behind():
+            code = work()
     except SystemExit as stop:
         Path("stopped").touch()
         code = stop.code

@@ -1,7 +1,7 @@
 """What synthesizing does, in which order, without servers, teachers and training."""
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -225,7 +225,7 @@ def test_the_command_says_all_of_it(flow, monkeypatch, capsys):
         flow_module, "check_inputs", lambda config, languages: checked.append(config)
     )
     monkeypatch.setattr(flow_module, "check_server", lambda: None)
-    monkeypatch.setattr(flow_module, "leave_nothing_behind", lambda: None)
+    monkeypatch.setattr(flow_module, "leave_nothing_behind", nullcontext)
     monkeypatch.setattr(
         flow_module, "synthesize_and_train", lambda *a, **k: given.append((*a, k)) or WRITTEN
     )
