@@ -55,6 +55,7 @@ TINY = [
     "train.model.feed_forward_width=128",
     "train.model.encoder_layers=1",
     "train.model.decoder_layers=1",
+    "train.model.positions=sinusoidal",
     "train.model.dropout=0.0",
     "train.schedule.learning_rate=0.005",
     "train.batching.max_tokens=256",
