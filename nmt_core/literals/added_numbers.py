@@ -5,6 +5,7 @@ part 3, section 6), which know cardinals, ordinals and years of some eighty lang
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -64,7 +65,7 @@ def find_added_numbers(
         kinds: what to look for in the translation.
     """
     unsaid_words = [*islice(find_unsaid_words(translation, source, languages[::-1]), MOST)]
-    digits, there = list_digits(source), list_digits(translation)
+    digits, there = count_digits(source), count_digits(translation)
     scaled = bool(there) and may_add_scale(translation, source, languages[::-1])
     if (not scaled and there <= digits) or load_spelling(languages[0]) is None:
         return [Breach(Number.name, word, "", "added") for word in unsaid_words]
@@ -78,7 +79,11 @@ def find_added_numbers(
         and value not in values
         and find_worth(numbers[0], languages[1]) not in worths
     )
-    unread = ((value, number) for value, number in others if not has_digits(digits, number.text))
+    unread = (
+        (value, number)
+        for value, number in others
+        if not has_digits(digits, number.text) or is_repeated(number.text, there, digits)
+    )
     added = [
         number.text
         for value, number in islice(unread, MOST)
@@ -99,21 +104,31 @@ def find_added_numbers(
     return [Breach(Number.name, text, "", "added") for text in added]
 
 
-def list_digits(text: str) -> set[str]:
-    """Return the runs of digits of a text, in ASCII and without zeros before them."""
-    return {to_ascii(digits).lstrip("0") for digits in _DIGITS.findall(text)}
+def count_digits(text: str) -> Counter[str]:
+    """Return how often each run of digits is in a text, in ASCII and without zeros before it."""
+    return Counter(to_ascii(digits).lstrip("0") for digits in _DIGITS.findall(text))
 
 
-def has_digits(there: set[str], number: str) -> bool:
+def has_digits(there: Counter[str], number: str) -> bool:
     """Tell whether all digits of a number are there, or a year with the same last two."""
-    wanted = list_digits(number)
-    return wanted <= there or shorten_years(wanted) <= shorten_years(there)
+    wanted = count_digits(number)
+    return {*wanted} <= {*there} or {*shorten_years(wanted)} <= {*shorten_years(there)}
 
 
-def shorten_years(numbers: set[str]) -> set[str]:
+def is_repeated(number: str, written: Counter[str], said: Counter[str]) -> bool:
+    """Tell whether a number of one run of digits is written more often than it is said."""
+    runs = [*shorten_years(count_digits(number)).elements()]
+    written, said = shorten_years(written), shorten_years(said)
+    return len(runs) == 1 and written[runs[0]] > said[runs[0]]
+
+
+def shorten_years(numbers: Counter[str]) -> Counter[str]:
     """Return numbers, and in the place of those that may be years their last two digits."""
-    years = ((digits, _YEAR.fullmatch(digits)) for digits in numbers)
-    return {year[1].lstrip("0") if year else digits for digits, year in years}
+    short: Counter[str] = Counter()
+    for digits, count in numbers.items():
+        year = _YEAR.fullmatch(digits)
+        short[year[1].lstrip("0") if year else digits] += count
+    return short
 
 
 def spells_any(line: str, values: Collection[Hashable], language: str) -> bool:
@@ -141,7 +156,7 @@ def spells(line: str, value: Decimal, language: str) -> bool:
     if not ways or any(compile_words(parts).search(lower) for parts in likely):
         return True
     numeral = write_roman(int(value))
-    return numeral in line and numeral not in {"", *INITIALS} and has_numeral(line, numeral)
+    return numeral in line and numeral not in INITIALS and has_numeral(line, numeral)
 
 
 @lru_cache(maxsize=10_000)
@@ -159,8 +174,11 @@ def compile_words(parts: tuple[str, ...]) -> regex.Pattern[str]:
 
 
 def has_numeral(line: str, numeral: str) -> bool:
-    """Tell whether a line has a Roman numeral that is no part of a word."""
-    return regex.search(rf"(?<!\p{{L}}){numeral}{ROMAN_ENDING}(?!\p{{L}})", line) is not None
+    """Tell whether a line has a Roman numeral, and not nothing, that is no part of a word."""
+    return (
+        numeral != ""
+        and regex.search(rf"(?<!\p{{L}}){numeral}{ROMAN_ENDING}(?!\p{{L}})", line) is not None
+    )
 
 
 def list_spellings(value: int, language: str) -> Iterator[str]:

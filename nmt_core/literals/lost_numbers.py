@@ -1,8 +1,8 @@
 """Numbers in words that a translation says neither in words nor in digits.
 
-Those from ten to ninety-nine, and smaller ones of millions, in languages whose other words for
-them are known. Times of day, decades and what stands beside another number in words are left out,
-since languages say these differently.
+Those from ten to ninety-nine, hundreds and thousands from two on, and smaller ones of millions, in
+languages whose other words for them are known. Times of day, decades and what stands beside another
+number in words are left out, since languages say these differently.
 """
 
 import re
@@ -17,28 +17,29 @@ import regex
 
 from nmt_core.literals.added_numbers import (
     MOST,
+    count_digits,
     format_number,
     has_numeral,
-    list_digits,
     load_spelling,
     write_roman,
 )
 from nmt_core.literals.checking import Breach
+from nmt_core.literals.finding import find_literals
 from nmt_core.literals.scales import SHORT
-from nmt_core.literals.worth import find_unsaid_words
+from nmt_core.literals.worth import count_worths, find_unsaid_words
 
 SPELLED = "number in words"
 """The kind of these breaches."""
-VALUES = range(2, 100)
+VALUES = [*range(2, 100), *range(200, 1000, 100), *range(2000, 10_000, 1000)]
 SMALLEST_ALONE = 10
 """Smaller ones stand in many a phrase that says no number, but not before a million."""
 
 _LIKELY = {
-    language: re.compile(words)
+    language: re.compile(f"illi|{words}")
     for language, words in {
-        "de": "illi|zehn|elf|zwölf|zwanzig|(?:vier|fünf|ech|sieb|acht|neun)zig|dreißig",
-        "en": r"illi|\bten\b|eleven|twelve|teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty",
-        "fr": r"illi|\bdix|\bonze|\bdouze|treize|quatorze|quinze|\bseize|vingt|(?:trent|[rux]ant)e",
+        "de": "zehn|elf|zwölf|zwanzig|dreißig|(?:vier|fünf|ech|sieb|acht|neun)zig|undert|tausend",
+        "en": r"\bten\b|eleven|twelve|teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dred|thous",
+        "fr": r"\bdix|\bonze|douze|treize|quat|quinze|\bseize|vingt|tren|[rux]ante|cents|\bmille",
     }.items()
 }
 """What stands in a line of a language that has such a number, so that few lines are read."""
@@ -135,11 +136,12 @@ def says_number(translation: str, lower: str, number: SpelledNumber, language: s
     """Tell whether a translation says a number in words, in digits, or in another way."""
     digits, numeral = str(number.value), write_roman(number.value)
     return (
-        any(run.startswith(digits) or run.endswith(digits) for run in list_digits(translation))
+        any(run.startswith(digits) or run.endswith(digits) for run in count_digits(translation))
         or compile_stems(number.value, language).search(lower) is not None
         or _OTHER_WORDS[number.value].search(lower) is not None
         or number.text.lower() in lower
         or has_numeral(translation, numeral)
+        or number.value in count_worths(find_literals(translation, language), language)
     )
 
 
@@ -158,7 +160,7 @@ def load_number_words(language: str) -> tuple[dict[tuple[str, ...], int], int]:
 
 @lru_cache
 def load_number_parts(language: str) -> frozenset[str]:
-    """Return the words that numbers from two to ninety-nine consist of, their ordinals too."""
+    """Return the words that these numbers consist of, their ordinals too."""
     ways = (way for value in VALUES for way in format_number(value, language))
     return frozenset(word for way in ways for word in _WORD.findall(way))
 

@@ -55,6 +55,11 @@ def find(source, translation, languages=("de", "en"), kinds=KINDS):
         ("zwei Grad", "2.5 degrees", ["2.5"]),
         ("am 03.02.", "on February 3", []),
         ("ohne", "2.5", ["2.5"]),
+        ("bei -5 °C", "at -5 5 °C", ["5"]),
+        ("5 oder 5", "-5 or 5", []),
+        ("seit 90", "since 1990", []),
+        ("seit 90", "since 90 or 1990", ["1990"]),
+        ("viereinhalb, 5 und eine halbe", "5 of 5.5", []),
         ("ohne", "{name}, https://example.org/12 and A4-0317/98", []),
     ],
 )

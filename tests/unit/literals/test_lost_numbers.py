@@ -40,6 +40,12 @@ SAID = [
     ("zwei Milliarden", "2,000 million"),
     ("ein Millionär", "a millionaire"),
     ("organische Bio-Nahrung", "organic food"),
+    ("dreihundert Beamte", "three hundred officials"),
+    ("dreihunderttausend", "300,000"),
+    ("dreihundertzwanzig Seiten", "some pages"),
+    ("zweitausend Seiten", "2,000 pages"),
+    ("zweitausend Seiten", "2000 pages"),
+    ("im Jahr zweitausend", "in the year two thousand"),
 ]
 LOST = [
     ("Wir haben zwölf Berichte.", "We have the reports.", [("zwölf", "12")]),
@@ -49,6 +55,8 @@ LOST = [
     ("zwölf Millionen Euro", "million euros", [("zwölf", "12")]),
     ("zwei Millionen Euro", "million euros", [("zwei", "2")]),
     ("einundzwanzig Seiten", "some pages", [("einundzwanzig", "21")]),
+    ("dreihundert Beamte", "three officials", [("dreihundert", "300")]),
+    ("zweitausend Seiten", "2 pages", [("zweitausend", "2000")]),
     ("Er hilft Millionen und 5 Millionen.", "He helps 5.", [("Millionen", "")]),
 ]
 
@@ -72,6 +80,13 @@ def test_a_number_that_is_said_in_no_way_is_lost(source, translation, lost):
         ("les années quatre-vingt", "the eighties", ("fr", "en"), []),
         ("cent vingt-neuf pages", "a few pages", ("fr", "en"), []),
         ("onze soldats", "12 soldiers", ("fr", "en"), ["onze"]),
+        ("trois cents gens", "three additional cents", ("fr", "en"), ["trois cents"]),
+        ("trois cent mille gens", "300,000 people", ("fr", "en"), []),
+        ("trois cent vingt gens", "some people", ("fr", "en"), []),
+        ("deux mille pages", "2 000 pages", ("fr", "en"), []),
+        ("five thousand pages", "des pages", ("en", "fr"), ["five thousand"]),
+        ("five thousand pages", "5 000 pages", ("en", "fr"), []),
+        ("five thousand and twelve pages", "des pages", ("en", "fr"), []),
         ("quinze jours", "a fortnight", ("fr", "en"), []),
         ("twenty-five years ago", "vor Jahren", ("en", "de"), ["twenty-five"]),
         ("Mrs Sanders-ten Holte", "Frau Sanders", ("en", "de"), []),
@@ -88,7 +103,9 @@ def test_numbers_are_looked_for_in_languages_that_are_known(source, translation,
 
 
 @given(
-    st.sampled_from(["de", "en", "fr"]), st.sampled_from(["de", "en", "fr"]), st.integers(10, 98)
+    st.sampled_from(["de", "en", "fr"]),
+    st.sampled_from(["de", "en", "fr"]),
+    st.integers(10, 98) | st.sampled_from([*range(200, 1000, 100), *range(2000, 10_000, 1000)]),
 )
 def test_a_number_is_said_in_words_or_digits_or_lost(source, target, value):
     words, other = (
