@@ -75,6 +75,8 @@ class SpelledNumber(NamedTuple):
 
     value: int
     text: str
+    start: int
+    """Its first character."""
 
 
 def find_lost_numbers(source: str, translation: str, languages: tuple[str, str]) -> list[Breach]:
@@ -122,8 +124,17 @@ def find_spelled_numbers(line: str, language: str) -> Iterator[SpelledNumber]:
         value = known[tuple(lower[at:end])]
         is_phrase = value < SMALLEST_ALONE and not _LARGE.match("".join(behind[:1]))
         if not (is_name or is_part or is_phrase):
-            yield SpelledNumber(value, line[start : words[end - 1].end()])
+            yield SpelledNumber(value, line[start : words[end - 1].end()], start)
         at = end
+
+
+def write_in_digits(line: str, numbers: AbstractSet[str], language: str) -> str:
+    """Return a line with some of its numbers in words written in digits."""
+    found = [one for one in find_spelled_numbers(line, language) if one.text in numbers]
+    for number in reversed(found):
+        end = number.start + len(number.text)
+        line = f"{line[: number.start]}{number.value}{line[end:]}"
+    return line
 
 
 def touches(beside: Sequence[str], words: AbstractSet[str]) -> bool:

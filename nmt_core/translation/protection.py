@@ -21,7 +21,7 @@ from nmt_core.literals.checking import Breach, check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal, LiteralKind
-from nmt_core.literals.lost_numbers import SPELLED, find_lost_numbers
+from nmt_core.literals.lost_numbers import SPELLED, find_lost_numbers, write_in_digits
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.number import Number
 from nmt_core.literals.ordinals import correct_ordinals
@@ -230,12 +230,18 @@ class Protector:
         return [*lost, *others, *find_added_numbers(given.line, text, codes, kinds)]
 
     def _mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
-        """Return a line with symbols for all of its literals, lost numbers with their units."""
+        """Return a line with symbols for all of its literals, lost numbers with their units.
+
+        Numbers in words that were lost are in digits first.
+        """
         lost = {breach.text for breach in breaches if breach.kind == Number.name}
+        spelled = {breach.text for breach in breaches if breach.kind == SPELLED and breach.expected}
+        line, source = plain.line, self.languages.source
+        text = write_in_digits(line, spelled, source) if spelled else line
         kinds = [*(one for one in self.kinds if one.name != Number.name), Amount(lost), Number()]
-        literals = find_literals(plain.line, self.languages.source, kinds)
-        found = self._protect(plain.line, plain.line, literals, symbols_for_all=True)
-        return found._replace(literals=plain.literals, text=replace(found.text, tag=plain.text.tag))
+        found = self._protect(text, text, find_literals(text, source, kinds), symbols_for_all=True)
+        tokenized = replace(found.text, tag=plain.text.tag)
+        return found._replace(line=line, literals=plain.literals, text=tokenized)
 
     def _finish(
         self, given: Sequence[ProtectedLine], found: Sequence[Sequence[Translation]]
@@ -351,8 +357,10 @@ def warn_of_loss() -> None:
 
 
 def choose_kept(candidates: Sequence[Translation]) -> Translation:
-    """Return the first of those with the fewest breaches, and the fewest of literals among them."""
-    return min(
-        candidates,
-        key=lambda one: (len(one.breaches), sum(not is_flaw(breach) for breach in one.breaches)),
-    )
+    """Return the first with the fewest breaches, of literals first, and then of lost ones."""
+
+    def count_breaches(one: Translation) -> tuple[int, int, int]:
+        literals = [breach for breach in one.breaches if not is_flaw(breach)]
+        return len(one.breaches), len(literals), sum(map(is_loss, literals))
+
+    return min(candidates, key=count_breaches)

@@ -216,6 +216,42 @@ def test_of_several_hypotheses_the_first_that_says_a_number_in_words_comes_first
     assert not any(map(is_loss, best.breaches))
 
 
+@pytest.mark.parametrize(
+    ("line", "lost", "written"),
+    [
+        ("zwölf Berichte", ["zwölf"], "12 Berichte"),
+        ("zwölf oder vierzig und 5", ["zwölf", "vierzig"], "12 oder 40 und 5"),
+        ("zwölf oder zwölf Berichte", ["zwölf"], "12 oder 12 Berichte"),
+        ("dreitausend Äpfel", ["dreitausend"], "3000 Äpfel"),
+        ("zwei Millionen Äpfel", ["zwei"], "2 Millionen Äpfel"),
+    ],
+)
+def test_a_number_in_words_that_was_lost_is_read_in_digits(line, lost, written):
+    def lose(text):
+        for words in lost:
+            text = text.replace(words, "")
+        return text
+
+    own = scripted_translator(lose)
+    [[best]] = own.search([line])
+    assert (best.text, best.breaches) == (written, ())
+    assert SYMBOLS["number"][0] in own.engine.asked[-1][0]
+
+
+def test_a_number_in_words_that_came_through_is_read_as_it_is():
+    own = scripted_translator(lambda text: text.replace("vierzig", "").replace("zwölf", "twelve"))
+    [[best]] = own.search(["zwölf oder vierzig"])
+    assert (best.text, best.breaches) == ("twelve oder 40", ())
+
+
+def test_the_same_word_that_is_no_number_is_not_read_in_digits():
+    own = scripted_translator(
+        lambda text: text.replace("Anfang vierzig", "old").replace("vierzig ", "")
+    )
+    [[best]] = own.search(["Anfang vierzig, mit vierzig Berichten"])
+    assert (best.text, best.breaches) == ("old, mit 40 Berichten", ())
+
+
 def test_nothing_is_put_into_a_translation_that_lacks_but_a_number_in_words():
     """Of those with symbols the second keeps numbers in digits, and only lacks the other."""
     first, second, *_ = SYMBOLS["number"]
