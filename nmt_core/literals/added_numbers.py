@@ -35,6 +35,9 @@ LARGEST = 10**12
 ONE = Decimal(1)
 """Articles say it, too."""
 
+PURPOSES = ("CARDINAL", "ORDINAL", "YEAR")
+"""What CLDR's rules write numbers as."""
+
 ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X"}
 ROMAN |= {9: "IX", 5: "V", 4: "IV", 1: "I"}
 INITIALS = {"C", "D", "L", "M"}
@@ -181,26 +184,30 @@ def has_numeral(line: str, numeral: str) -> bool:
     )
 
 
-def list_spellings(value: int, language: str) -> Iterator[str]:
+def list_spellings(
+    value: int, language: str, purposes: tuple[str, ...] = PURPOSES
+) -> Iterator[str]:
     """Yield the words of a whole number, of a hundred also without the one before it."""
-    ones = format_number(1, language) if value > 1 else frozenset()
-    for way in format_number(value, language):
+    ones = format_number(1, language, purposes) if value > 1 else frozenset()
+    for way in format_number(value, language, purposes):
         yield way
         yield from (rest for one in ones if (rest := way.removeprefix(one).strip(" -")) != way)
 
 
 @lru_cache
-def format_number(value: int, language: str) -> frozenset[str]:
+def format_number(
+    value: int, language: str, purposes: tuple[str, ...] = PURPOSES
+) -> frozenset[str]:
     """Return the words of a whole number in lower case, in a language whose rules are known."""
     rules: Any = load_spelling(language)
-    purposes = resolve_name("unicode_rbnf:FormatPurpose")
     errors = ValueError, resolve_name("unicode_rbnf.engine:RbnfError")
     words = set()
-    for purpose in (purposes.CARDINAL, purposes.ORDINAL, purposes.YEAR):
+    for purpose in purposes:
         try:
-            words |= {*rules.format_number(value, purpose).text_by_ruleset.values()}
+            ways = rules.format_number(value, resolve_name("unicode_rbnf:FormatPurpose")[purpose])
         except errors:  # the language has no such rules, or none of this number
             continue
+        words |= {*ways.text_by_ruleset.values()}
     return frozenset(way.lower() for way in words if not DIGIT.search(way)) - {""}
 
 

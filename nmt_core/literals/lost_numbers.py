@@ -1,6 +1,6 @@
 """Numbers in words that a translation says neither in words nor in digits.
 
-Those from ten to ninety-nine, hundreds and thousands from two on, and smaller ones of millions, in
+Those from ten to 999, but a hundred, thousands from two on, and smaller ones of millions, in
 languages whose other words for them are known. Times of day, decades and what stands beside another
 number in words are left out, since languages say these differently.
 """
@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import islice
-from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import regex
 
@@ -20,7 +19,7 @@ from nmt_core.literals.added_numbers import (
     count_digits,
     format_number,
     has_numeral,
-    load_spelling,
+    list_spellings,
     write_roman,
 )
 from nmt_core.literals.checking import Breach
@@ -30,7 +29,8 @@ from nmt_core.literals.worth import count_worths, find_unsaid_words
 
 SPELLED = "number in words"
 """The kind of these breaches."""
-VALUES = [*range(2, 100), *range(200, 1000, 100), *range(2000, 10_000, 1000)]
+VALUES = [*range(2, 100), *range(101, 1000), *range(2000, 10_000, 1000)]
+PARTS = [*range(2, 100), *range(100, 1000, 100), *range(1000, 10_000, 1000)]
 SMALLEST_ALONE = 10
 """Smaller ones stand in many a phrase that says no number, but not before a million."""
 
@@ -39,7 +39,7 @@ _LIKELY = {
     for language, words in {
         "de": "zehn|elf|zwölf|zwanzig|dreißig|(?:vier|fünf|ech|sieb|acht|neun)zig|undert|tausend",
         "en": r"\bten\b|eleven|twelve|teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dred|thous",
-        "fr": r"\bdix|\bonze|douze|treize|quat|quinze|\bseize|vingt|tren|[rux]ante|cents|\bmille",
+        "fr": r"\bdix|onze\b|douze|treize|quat|quinz|seize|vingt|tren|[rux]ante|\bcents?\b|\bmille",
     }.items()
 }
 """What stands in a line of a language that has such a number, so that few lines are read."""
@@ -57,8 +57,9 @@ _OTHERS = {
     45: _QUARTER,
     99: r"\bnine",
 }
-_OTHER_WORDS = {value: regex.compile(f"{_HALF}|{_OTHERS.get(value, _HALF)}") for value in VALUES}
+_OTHER_WORDS = {value: regex.compile(f"{_HALF}|{words}") for value, words in _OTHERS.items()}
 """How translations say a number in another way, in any of the languages."""
+_ANY_OTHER_WORDS = regex.compile(_HALF)
 
 _HUNDRED = {"hundert", "hundred", "cent", "cents"}
 _BEFORE = {"halb", "half", "past", "anfang", "mitte", "ende", "années", "early", "late", "mid"}
@@ -149,7 +150,7 @@ def says_number(translation: str, lower: str, number: SpelledNumber, language: s
     return (
         any(run.startswith(digits) or run.endswith(digits) for run in count_digits(translation))
         or compile_stems(number.value, language).search(lower) is not None
-        or _OTHER_WORDS[number.value].search(lower) is not None
+        or _OTHER_WORDS.get(number.value, _ANY_OTHER_WORDS).search(lower) is not None
         or number.text.lower() in lower
         or has_numeral(translation, numeral)
         or number.value in count_worths(find_literals(translation, language), language)
@@ -159,28 +160,36 @@ def says_number(translation: str, lower: str, number: SpelledNumber, language: s
 @lru_cache
 def load_number_words(language: str) -> tuple[dict[tuple[str, ...], int], int]:
     """Return the numbers in words of a language, and how many words the longest have."""
-    rules: Any = load_spelling(language)
-    purpose = resolve_name("unicode_rbnf:FormatPurpose").CARDINAL
     known = {
-        tuple(_WORD.findall(way.lower())): value
+        tuple(_WORD.findall(words)): value
         for value in VALUES
-        for way in rules.format_number(value, purpose).text_by_ruleset.values()
+        for way in list_spellings(value, language, ("CARDINAL",))
+        for words in list_english_ways(way)
     }
     return known, max(map(len, known))
 
 
+def list_english_ways(words: str) -> Iterator[str]:
+    """Yield a number in words, and if it is English as *a hundred and one*, too."""
+    for way in (words, words.replace("hundred ", "hundred and ")):
+        yield way
+        if way.startswith("hundred"):
+            yield f"a {way}"
+
+
 @lru_cache
 def load_number_parts(language: str) -> frozenset[str]:
-    """Return the words that these numbers consist of, their ordinals too."""
-    ways = (way for value in VALUES for way in format_number(value, language))
+    """Return the words that these numbers consist of, and those of their ordinals."""
+    ways = (way for value in PARTS for way in format_number(value, language))
     return frozenset(word for way in ways for word in _WORD.findall(way))
 
 
 @lru_cache(maxsize=10_000)
 def compile_stems(value: int, language: str) -> regex.Pattern[str]:
     """Return what finds the words of a number with any ending, as in *twenties*."""
-    ways = {tuple(_WORD.findall(way)) for way in format_number(value, language)} - {()}
+    ways = {tuple(_WORD.findall(way)) for way in list_spellings(value, language)} - {()}
     stems = (
-        "[ -]?".join([*way[:-1], way[-1][:-1] if len(way[-1]) > SHORT else way[-1]]) for way in ways
+        "[ -]?(?:and )?".join([*way[:-1], way[-1][:-1] if len(way[-1]) > SHORT else way[-1]])
+        for way in ways
     )
     return regex.compile("|".join(rf"(?<!\p{{L}}){stem}" for stem in stems))
