@@ -87,8 +87,12 @@ class Number(LiteralKind):
 
 
 def list_formats(own: NumberFormat) -> list[NumberFormat]:
-    """Return the formats that a number may have in a text, the language's own first."""
-    return [own, POINT if own.decimal == COMMA.decimal else COMMA]
+    """Return the formats that a number may have in a text, the language's own first.
+
+    Before the other decimal sign comes the same with the usual sign between groups: where decimals
+    stand behind a comma, *1.400* is more than a thousand, though groups have spaces there.
+    """
+    return [own, *([COMMA, POINT] if own.decimal == COMMA.decimal else [POINT, COMMA])]
 
 
 def to_ascii(text: str) -> str:

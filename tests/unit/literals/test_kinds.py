@@ -212,6 +212,11 @@ def test_three_digits_led_by_a_zero_are_a_name(text, value):
         ("1234", ("de", "en"), "1234"),
         ("٣٫٥", ("de", "en"), "3.5"),
         ("١٬٢٣٤", ("en", "de"), "1.234"),
+        ("1.400", ("fr", "en"), "1,400"),
+        ("1.234,50", ("fr", "en"), "1,234.50"),
+        ("12.50", ("fr", "en"), "12.50"),
+        ("12.50", ("fr", "de"), "12,50"),
+        ("1,234.50", ("de-CH", "de"), "1.234,50"),
     ],
 )
 def test_a_number_is_written_with_the_marks_of_the_target(text, languages, written):
