@@ -59,14 +59,23 @@ BLOCK = _names(
 ELEMENTS = BLOCK | INLINE | VOID | KEPT
 """Those of HTML; in a message, others stand for components of a program: ``<terms>it</terms>``."""
 
-READ = frozenset({"alt", "aria-label", "placeholder", "title"})
+READ = _names(
+    "alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext "
+    "placeholder title"
+)
 """Attributes that people read."""
+
+LABELLED = _names("optgroup option track")
+BUTTONS = _names("button reset submit")
+DESCRIPTIONS = _names("description og:description og:title twitter:description twitter:title")
+"""Elements with a label, types of input whose value is on a button, and names of what a page says
+of itself, which search engines show."""
 
 LANGUAGE = frozenset({"lang", "xml:lang"})
 """Attributes that say in which language an element is."""
 
-CHANGED = READ | LANGUAGE
-"""Attributes that do not stay as they are."""
+CHANGED = READ | LANGUAGE | {"content", "label", "value"}
+"""Attributes that may not stay as they are."""
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
@@ -109,6 +118,18 @@ class _Tag(Piece):
         return self.is_text or self.is_component or self.name in INLINE
 
     @property
+    def read_names(self) -> frozenset[str]:
+        """The names of its attributes that people read."""
+        given = {name: (value or "").lower() for name, value in self.attributes}
+        named = {given.get("name"), given.get("property")}
+        also = {
+            "label": self.name in LABELLED,
+            "value": self.name == "input" and given.get("type") in BUTTONS,
+            "content": self.name == "meta" and not named.isdisjoint(DESCRIPTIONS),
+        }
+        return READ.union(name for name, is_read in also.items() if is_read)
+
+    @property
     def is_kept(self) -> bool:
         """Tell whether the element is not to be translated."""
         given = dict(self.attributes)
@@ -132,7 +153,7 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
-    :data:`KEPT` are not translated; of attributes, only those of :data:`READ` are, and those of
+    :data:`KEPT` are not translated; of attributes, only those that people read are, and those of
     :data:`LANGUAGE` name the target where they name the source.
 
     Args:
@@ -343,8 +364,9 @@ def _split_tag(tag: _Tag, codes: LanguageCodes | None) -> Iterator[Part]:
             attributes.append(attribute)
             end = attribute.end()
     if [each["name"].lower() for each in attributes] == [name for name, _ in tag.attributes]:
+        read = tag.read_names
         for each, (name, value) in zip(attributes, tag.attributes, strict=True):
-            if name in READ and value:
+            if name in read and value:
                 yield tag.raw[start : each.start("value")]
                 yield from make_parts([_read_value(each["value"])], _escape_value)
                 start = each.end("value")

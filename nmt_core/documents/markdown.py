@@ -42,10 +42,11 @@ FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
 """References to footnotes and check boxes, which CommonMark does not have."""
 
 BESIDE = re.compile(
-    r"^(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z", re.MULTILINE
+    r"^(?:(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|:[ \t]+)|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z",
+    re.MULTILINE,
 )
-"""Lines that begin a box or end it, and the name of a block at its end, as ``{#name}``: both are
-of other programs, and no part of a sentence."""
+"""Lines that begin a box or end it, the sign before a definition, and the name of a block at its
+end, as ``{#name}``: they are of other programs, and no part of a sentence."""
 
 FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])")
 """A formula of LaTeX; *$5 and $6* is none."""

@@ -142,6 +142,18 @@ def test_text_is_translated_and_the_rest_is_not(text, translated):
         ('<code title="no">a</code>', '<code title="no">a</code>'),
         ("<img alt= >", "<img alt= >"),
         ('<img alt="12">', '<img alt="12">'),
+        (
+            '<meta name="description" content="a page">',
+            '<meta name="description" content="A PAGE">',
+        ),
+        ("<meta property=og:title content=page>", '<meta property=og:title content="PAGE">'),
+        ('<meta name="Author" content="me">', '<meta name="Author" content="me">'),
+        ('<meta content="text/html">', '<meta content="text/html">'),
+        ("<input type='submit' value='go'>", "<input type='submit' value='GO'>"),
+        ('<input type="hidden" value="x">', '<input type="hidden" value="x">'),
+        ('<option value="x" label="one">', '<option value="x" label="ONE">'),
+        ('<a label="x" content="y" value="z">', '<a label="x" content="y" value="z">'),
+        ('<i aria-valuetext="x">', '<i aria-valuetext="X">'),
     ],
 )
 def test_of_attributes_those_that_people_read_are_translated(tag, translated):
