@@ -78,13 +78,17 @@ class Segmenter:
         )
 
     def find_sentences(self, text: str) -> list[Span]:
-        """Return the spans of sentences; a span without letters is kept, not translated."""
+        """Return the spans of sentences; those without letters and digits are kept as they are.
+
+        So are those without letters in a language that nobody knows, whose numbers a model reads.
+        """
+        is_read = str.isalnum if self.language else str.isalpha
         starts = accumulate((len(line) + 1 for line in text.split(HARD_BREAK)), initial=0)
         return [
             Span(start + span.start, start + span.end)
             for start, line in zip(starts, text.split(HARD_BREAK), strict=False)
             for span in split_sentences(line, self.language, self.fits)
-            if any(map(str.isalpha, line[span.start : span.end]))
+            if any(map(is_read, line[span.start : span.end]))
         ]
 
 

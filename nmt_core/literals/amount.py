@@ -3,7 +3,7 @@
 Tables follow CLDR 48 as far as Babel shows it, and a test compares them; see ``number_format.py``.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from typing_extensions import override
 
@@ -109,6 +109,11 @@ class Amount(LiteralKind):
         digits = written.lstrip("+-")
         sign = written.removesuffix(digits)
         return sign + pattern.replace("#", digits).replace("¤", unit)
+
+
+def list_with_amounts(kinds: Iterable[LiteralKind], numbers: Container[str]) -> list[LiteralKind]:
+    """Return kinds of literals, with some numbers, as they are written, as amounts with units."""
+    return [*(one for one in kinds if one.name != Number.name), Amount(numbers), Number()]
 
 
 def find_scale_end(line: str, start: int, scale: str) -> int:

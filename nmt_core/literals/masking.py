@@ -1,6 +1,6 @@
 """Symbols for literals and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import regex
@@ -44,14 +44,15 @@ def mask(line: str, literals: Sequence[Literal]) -> Masked:
         for literal in literals
         if (symbol := next(symbols[literal.kind.symbol_class], None))
     }
-    return Masked(put_symbols(line, chosen), chosen, line[:1].isupper())
+    replaced = replace_literals(line, ((literal, symbol) for symbol, literal in chosen.items()))
+    return Masked(replaced, chosen, line[:1].isupper())
 
 
-def put_symbols(line: str, literals: Mapping[str, Literal]) -> str:
-    """Return a line with symbols in the place of literals, which do not overlap."""
+def replace_literals(line: str, texts: Iterable[tuple[Literal, str]]) -> str:
+    """Return a line with other texts in the place of literals, which do not overlap."""
     parts, end = [], 0
-    for symbol, literal in sorted(literals.items(), key=lambda item: item[1].start):
-        parts += [line[end : literal.start], symbol]
+    for literal, text in sorted(texts, key=lambda pair: pair[0].start):
+        parts += [line[end : literal.start], text]
         end = literal.end
     return "".join([*parts, line[end:]])
 

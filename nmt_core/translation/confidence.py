@@ -136,6 +136,8 @@ class ConfidenceModel(Config):
         return [[self._set(one, next(told)) for one in several] for several in found]
 
     def _set(self, translation: Translation, confidence: float) -> Translation:
+        if not was_searched(translation):
+            return translation
         return translation._replace(confidence=confidence if self.can_judge(translation) else None)
 
 

@@ -16,7 +16,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.decoding.settings import SearchConfig
 from nmt_core.literals.added_numbers import find_added_numbers
-from nmt_core.literals.amount import Amount
+from nmt_core.literals.amount import list_with_amounts
 from nmt_core.literals.checking import Breach, check_found
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
@@ -37,6 +37,7 @@ from nmt_core.literals.references import NAMES, resolve_references
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 
@@ -118,9 +119,9 @@ class Protector:
     ) -> list[list[Translation]]:
         """Return translations of lines, with their literals, as far as can be.
 
-        Where the best one has lost some, or has a flaw such as a loop, the next of the ``most``
-        best that is sound takes its place, or one in which symbols stand for all, or one into which
-        symbols were put.
+        Lines without letters are written, not searched for. Where the best one has lost some, or
+        has a flaw such as a loop, the next of the ``most`` best that is sound takes its place, or
+        one in which symbols stand for all, or one into which symbols were put.
 
         Args:
             lines: what to translate.
@@ -128,6 +129,27 @@ class Protector:
             n_best: translations to return of each.
             most: translations to ask for where the best one lost some; 0 asks for no others.
         """
+        written = [self._write_figures(line) if most else None for line in lines]
+        others = [line for line, one in zip(lines, written, strict=True) if one is None]
+        found = iter(self._search(others, translate, n_best, most) if others else ())
+        return [next(found) if one is None else [one] for one in written]
+
+    def _write_figures(self, line: str | Tokenized) -> Translation | None:
+        """Return the translation of a line that no model has to read; None for others."""
+        text, is_escaped = self._resolve(line)
+        found = translate_figures(text, self.languages)
+        if found is None or not is_escaped:
+            return found
+        return found._replace(text=escape(found.text, quote=False))
+
+    def _search(
+        self,
+        lines: Sequence[str | Tokenized],
+        translate: SearchTexts,
+        n_best: int,
+        most: int,
+    ) -> list[list[Translation]]:
+        """Return translations of lines that a model reads; see :meth:`translate`."""
         given = [self.protect(line, unquoted=most > 0) for line in lines]
         found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
         known = [
@@ -238,8 +260,8 @@ class Protector:
         spelled = {breach.text for breach in breaches if breach.kind == SPELLED and breach.expected}
         line, source = plain.line, self.languages.source
         text = write_in_digits(line, spelled, source) if spelled else line
-        kinds = [*(one for one in self.kinds if one.name != Number.name), Amount(lost), Number()]
-        found = self._protect(text, text, find_literals(text, source, kinds), symbols_for_all=True)
+        literals = find_literals(text, source, list_with_amounts(self.kinds, lost))
+        found = self._protect(text, text, literals, symbols_for_all=True)
         tokenized = replace(found.text, tag=plain.text.tag)
         return found._replace(line=line, literals=plain.literals, text=tokenized)
 
@@ -253,11 +275,16 @@ class Protector:
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line as the model should read it, without quotation marks around all of it."""
-        written = line.line if isinstance(line, Tokenized) else line
-        text = written if self._has_read_references else resolve_references(written)
+        text, is_escaped = self._resolve(line)
         literals = find_literals(text, self.languages.source, self.kinds)
         protected = self._protect(line, text, literals, unquoted=unquoted)
-        return protected._replace(is_escaped=text != written)
+        return protected._replace(is_escaped=is_escaped)
+
+    def _resolve(self, line: str | Tokenized) -> tuple[str, bool]:
+        """Return a line with characters in the place of their names, and whether it had some."""
+        written = line.line if isinstance(line, Tokenized) else line
+        text = written if self._has_read_references else resolve_references(written)
+        return text, text != written
 
     @cached_property
     def _has_read_references(self) -> bool:

@@ -29,7 +29,8 @@ class Translation(NamedTuple):
 
     source_tokens: tuple[str, ...] = ()
     """The tokens of the line that the model read, without its tag; literals are as they were
-    written where it read symbols. Empty of an empty line, and of what a memory holds."""
+    written where it read symbols. Empty of what no model has read: an empty line, one of figures
+    and signs, and what a memory holds."""
 
     attention: NDArray[np.float32] | None = None
     """Attention of each token, and last the end, to each source token, and last its end: (tokens
@@ -46,9 +47,10 @@ class Translation(NamedTuple):
     """Words of the source that the training text never had; empty where that is not known."""
 
     confidence: float | None = None
-    """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it. None
-    where nobody can tell: of an empty line, a sample, a translation with a given prefix, a line
-    with unknown words where validation text had hardly any, or a model without it."""
+    """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it, or
+    there are but figures and signs. None where nobody can tell: of an empty line, a sample, a
+    translation with a given prefix, a line with unknown words where validation text had hardly any,
+    or a model without it."""
 
     origin: Literal["model", "memory"] = "model"
     """Who translated it: the model, or somebody whose approved translation a memory holds, which

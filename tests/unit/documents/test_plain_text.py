@@ -92,5 +92,13 @@ def test_what_a_line_parts_is_translated_apart():
 def test_nothing_is_asked_where_there_is_nothing():
     echo = Echo(str.upper)
 
-    assert echo.translate(read_plain_text(" \n\n1, 2 — 3\n")) == " \n\n1, 2 — 3\n"
+    assert echo.translate(read_plain_text(" \n\n?, € — !\n")) == " \n\n?, € — !\n"
     assert echo.calls == []
+
+
+def test_figures_are_asked_for_where_the_language_is_known():
+    for language, calls in (("de", [(["1,5"], False)]), ("", [])):
+        echo = Echo(lambda _: "1.5", language=language)
+
+        assert echo.translate(read_plain_text("- 1,5\n")) == ("- 1.5\n" if calls else "- 1,5\n")
+        assert echo.calls == calls

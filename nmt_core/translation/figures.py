@@ -1,0 +1,36 @@
+"""Lines of figures and signs, which need no model: only the form of the target language."""
+
+from nmt_core.base.languages import Languages
+from nmt_core.literals.amount import list_with_amounts
+from nmt_core.literals.checking import check_found
+from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.masking import replace_literals
+from nmt_core.text.normalize import normalize
+from nmt_core.translation.translation import Translation
+
+
+def translate_figures(line: str, languages: Languages) -> Translation | None:
+    """Return the translation of a line of figures and signs, such as *12,50 €* in a table.
+
+    Args:
+        line: a line of the source.
+        languages: of both sides.
+
+    Returns:
+        The line with its numbers, units and times in the form of the target; None if it has
+        letters, which a model has to read, or is empty.
+    """
+    text = normalize(line)
+    if not text or any(map(str.isalpha, text)):
+        return None
+    literals = find_literals(text, languages.source)
+    kinds = list_with_amounts(KINDS, {one.text for one in literals})
+    written = replace_literals(
+        text,
+        (
+            (one, one.kind.write(one.text, *languages.codes))
+            for one in find_literals(text, languages.source, kinds)
+        ),
+    )
+    breaches = tuple(check_found(literals, written, languages.codes))
+    return Translation(written, 0.0, (), (), (), breaches=breaches, confidence=1.0)
