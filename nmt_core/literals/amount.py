@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
-from nmt_core.literals.number import Number
+from nmt_core.literals.number import DIGIT, Number
 from nmt_core.literals.units import CURRENCY, find_unit, normalize_unit, read_spelled
 from nmt_core.literals.worth import name_scaled, write_worth
 
@@ -89,7 +89,9 @@ class Amount(LiteralKind):
                 if loses_scale:
                     words = line.index(number.scale, number.end)
                     end = max(end, find_scale_end(line, words, number.scale))
-                yield LiteralSpan(start, end, *number[2:])
+                beside = line[max(0, start - 1) : start] + line[end : end + 1]
+                if not DIGIT.search(beside):  # unlike 5€50
+                    yield LiteralSpan(start, end, *number[2:])
 
     @override
     def write(self, text: str, source: str, target: str) -> str:

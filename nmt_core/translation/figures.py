@@ -1,9 +1,12 @@
 """Lines of figures and signs, which need no model: only the form of the target language."""
 
+from collections.abc import Sequence
+
 from nmt_core.base.languages import Languages
 from nmt_core.literals.amount import list_with_amounts
 from nmt_core.literals.checking import check_found
 from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.masking import replace_literals
 from nmt_core.text.normalize import normalize
 from nmt_core.translation.translation import Translation
@@ -17,20 +20,25 @@ def translate_figures(line: str, languages: Languages) -> Translation | None:
         languages: of both sides.
 
     Returns:
-        The line with its numbers, units and times in the form of the target; None if it has
-        letters, which a model has to read, or is empty.
+        The line with its numbers, units and times in the form of the target, as far as they stand
+        there then; None if it has letters, which a model has to read, or is empty.
     """
     text = normalize(line)
     if not text or any(map(str.isalpha, text)):
         return None
     literals = find_literals(text, languages.source)
-    kinds = list_with_amounts(KINDS, {one.text for one in literals})
-    written = replace_literals(
-        text,
-        (
-            (one, one.kind.write(one.text, *languages.codes))
-            for one in find_literals(text, languages.source, kinds)
-        ),
+    amounts = list_with_amounts(KINDS, {one.text for one in literals})
+    for kinds in (amounts, KINDS, ()):
+        written = _write(text, languages, kinds)
+        breaches = check_found(literals, written, languages.codes)
+        if not breaches:
+            break
+    return Translation(written, 0.0, (), (), (), breaches=tuple(breaches), confidence=1.0)
+
+
+def _write(line: str, languages: Languages, kinds: Sequence[LiteralKind]) -> str:
+    """Return a line with literals of some kinds in the form of the target."""
+    found = find_literals(line, languages.source, kinds)
+    return replace_literals(
+        line, ((one, one.kind.write(one.text, *languages.codes)) for one in found)
     )
-    breaches = tuple(check_found(literals, written, languages.codes))
-    return Translation(written, 0.0, (), (), (), breaches=breaches, confidence=1.0)

@@ -4,15 +4,17 @@ from dataclasses import replace
 from html import escape
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.spelling_correction import SpellingCorrector
+from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.protection import is_loss, warn_of_loss
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
@@ -85,6 +87,20 @@ def test_a_line_of_figures_and_signs_is_written_and_read_by_no_model(figures):
     assert best.text == " ".join(forms.get(figure, figure) for figure in figures)
     assert (best.breaches, best.confidence, own.engine.asked) == ((), 1.0, [])
     assert own.translate([f"{line} a", line]) == [own.translate([f"{line} a"])[0], best.text]
+
+
+@given(
+    st.text("0123456789.,-/: %€$°½()'’", max_size=14),
+    st.sampled_from([("de", "en"), ("fr", "en"), ("en", "de"), ("en", "fr")]),
+)
+@example("12€50", ("fr", "en"))
+@example("7$%", ("fr", "en"))
+def test_no_figure_is_lost_however_signs_stand_beside_it(line, codes):
+    found = translate_figures(line, Languages(source=codes[0], target=codes[1]))
+    assert (found is None) == (not line.strip())
+    if found:
+        assert found.breaches == ()
+        assert check_literals(line, found.text, codes) == []
 
 
 def test_a_line_of_figures_is_searched_for_where_its_beginning_is_given():

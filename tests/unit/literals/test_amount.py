@@ -27,6 +27,7 @@ LANGUAGES = "bg cs da de el en es et fi fr hr hu it ja lt lv nb nl pl pt ro ru s
         ("5 $ 6", {"5", "6"}, ["5 $"]),
         ("5 $ 6", {"6"}, ["$ 6"]),
         ("EUR 5 und 7 GBP", {"5", "7"}, ["EUR 5", "7 GBP"]),
+        ("5€50 und 6 €", {"5", "50", "6"}, ["6 €"]),
         ("nichts", {"5"}, []),
         (
             "5 Mio. Euro oder 6 Mio. €, 7 Mio.",

@@ -258,6 +258,15 @@ def test_words_that_validation_hardly_had_leave_no_confidence(judging, validated
     assert alone.confidence is not None
 
 
+def test_what_no_search_has_found_keeps_its_confidence(judging):
+    written = EMPTY_TRANSLATION._replace(text="12", confidence=1.0)
+    [[figures], [empty]] = judging.confidence_model.judge(
+        ["12", ""], [[written], [EMPTY_TRANSLATION]]
+    )
+
+    assert (figures.confidence, empty.confidence) == (1.0, None)
+
+
 def test_validation_sentences_with_unknown_words_are_counted():
     sources, translations, good = make_text(300)
     some = [
