@@ -257,7 +257,7 @@ class Protector:
         Numbers in words that were lost are in digits first.
         """
         lost = {breach.text for breach in breaches if breach.kind == Number.name}
-        spelled = {breach.text for breach in breaches if breach.kind == SPELLED and breach.expected}
+        spelled = {breach.text for breach in breaches if breach.kind == SPELLED}
         line, source = plain.line, self.languages.source
         text = write_in_digits(line, spelled, source) if spelled else line
         literals = find_literals(text, source, list_with_amounts(self.kinds, lost))
