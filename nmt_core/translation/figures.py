@@ -23,8 +23,7 @@ def translate_figures(line: str, languages: Languages) -> Translation | None:
         The line with its numbers, units and times in the form of the target, as far as they stand
         there then; None if it has letters, which a model has to read, or is empty.
     """
-    text = normalize(line)
-    if not text or any(map(str.isalpha, text)):
+    if any(map(str.isalpha, line)) or not (text := normalize(line)):
         return None
     literals = find_literals(text, languages.source)
     amounts = list_with_amounts(KINDS, {one.text for one in literals})
