@@ -1,6 +1,7 @@
 """The translation memory as the server asks it."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,6 +13,8 @@ from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import Match, MatchPart
 from nmt_core.translation.translation import Translation, remember_translation
+
+_log = logging.getLogger(__name__)
 
 MOST_MATCHED = 50
 """Sentences of a text that are compared with those of the memory."""
@@ -32,6 +35,8 @@ class ServedMemory:
         self.is_there = path is not None
         self.threshold = threshold
         if path is not None:  # what it needs is not loaded without
+            if not path.exists():
+                _log.warning("the translation memory %s is new; nmt memory import fills it", path)
             self._memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
             self._differ = resolve_name("nmt_core.memory.difference:list_differences")
 

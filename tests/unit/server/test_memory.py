@@ -8,6 +8,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.server.limits import read_keys
+from nmt_core.server.memory import ServedMemory
 from tests.support import stand_in
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -92,6 +93,14 @@ async def test_without_a_memory_nothing_is_said_of_one():
     app = serve_stand_in()
     assert {"translatedText": "EIN HAUS."} == await ask(app)
     assert [] == (await ask(app, matches=True))["matches"]
+
+
+def test_a_memory_that_was_not_there_is_told(memory, tmp_path, caplog):
+    ServedMemory(memory.path, 0.75)
+    assert caplog.records == []
+    ServedMemory(tmp_path / "typo.db", 0.75)
+    [record] = caplog.records
+    assert "typo.db is new" in record.getMessage()
 
 
 @in_a_loop
