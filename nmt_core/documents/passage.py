@@ -56,11 +56,13 @@ Item = str | Mark
 class Passage:
     """Running text and the marks in it, in order; pairs are nested.
 
-    With ``breaks``, line ends in the text are kept: the translation has as many.
+    With ``breaks``, line ends in the text are kept: the translation has as many. A message is of a
+    program, where figures alone are no text, but a version or a value.
     """
 
     items: tuple[Item, ...]
     breaks: bool = False
+    is_message: bool = False
 
     @property
     def text(self) -> str:

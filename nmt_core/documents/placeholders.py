@@ -60,9 +60,9 @@ def find_placeholders(text: str) -> list[Literal]:
 
 
 def shield_placeholders(passage: Passage) -> Passage:
-    """Return a passage for a model, in which it knows all placeholders that have a name."""
+    """Return a message for a model, in which it knows all placeholders that have a name."""
     items = (_shield(item) if isinstance(item, str) else item for item in passage.items)
-    return replace(passage, items=tuple(items))
+    return replace(passage, items=tuple(items), is_message=True)
 
 
 def _shield(text: str) -> str:

@@ -77,12 +77,16 @@ class Segmenter:
             and len(self.tokens(text)) <= self.most_tokens
         )
 
-    def find_sentences(self, text: str) -> list[Span]:
-        """Return the spans of sentences; those without letters and digits are kept as they are.
+    def find_sentences(self, text: str, *, figures: bool = True) -> list[Span]:
+        """Return the spans of sentences; what has no letters and digits is kept as it is.
 
-        So are those without letters in a language that nobody knows, whose numbers a model reads.
+        So are figures in a language that nobody knows, which a model would read.
+
+        Args:
+            text: of a passage.
+            figures: find figures without letters, too.
         """
-        is_read = str.isalnum if self.language else str.isalpha
+        is_read = str.isalnum if figures and self.language else str.isalpha
         starts = accumulate((len(line) + 1 for line in text.split(HARD_BREAK)), initial=0)
         return [
             Span(start + span.start, start + span.end)
@@ -106,7 +110,8 @@ class Plan:
     @cached_property
     def spans(self) -> list[list[Span]]:
         """Spans of the sentences of each passage."""
-        return [self.segmenter.find_sentences(passage.text) for passage in self.passages]
+        find = self.segmenter.find_sentences
+        return [find(passage.text, figures=not passage.is_message) for passage in self.passages]
 
     @cached_property
     def lines(self) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.json_strings import read_arb, read_json_strings
-from tests.support.echoes import Echo, garble, keep, shout, show_passages
+from tests.support.echoes import Echo, answer, garble, keep, shout, show_passages
 
 FIELD = re.compile(r"\{\{n\}\}|\{n\}|\$t\(key\)|</?b>|%s")
 CODES = ("en", "de")
@@ -78,6 +78,13 @@ ARB = """{
   "files": "{n, plural, =0{no files} other{{N} files}}"
 }
 """
+
+
+def test_figures_alone_are_values_of_a_program():
+    data = b'{"version": "1.0", "rate": "1.5 of 5", "share": "100%"}'
+
+    assert show_passages(read_json_strings(data, CODES))[0] == "1.0"
+    assert answer(read_json_strings(data, CODES), "x") == data.replace(b"1.5 of 5", b"x")
 
 
 def test_a_model_is_given_placeholders_that_it_knows():
