@@ -82,10 +82,12 @@ def find_added_numbers(
         and value not in values
         and find_worth(numbers[0], languages[1]) not in worths
     )
+    said_short, short = shorten_years(digits), shorten_years(there)
     unread = (
         (value, number)
         for value, number in others
-        if not has_digits(digits, number.text) or is_repeated(number.text, there, digits)
+        if not has_digits(number.text, digits, said_short)
+        or is_repeated(number.text, short, said_short)
     )
     added = [
         number.text
@@ -112,16 +114,18 @@ def count_digits(text: str) -> Counter[str]:
     return Counter(to_ascii(digits).lstrip("0") for digits in _DIGITS.findall(text))
 
 
-def has_digits(there: Counter[str], number: str) -> bool:
-    """Tell whether all digits of a number are there, or a year with the same last two."""
+def has_digits(number: str, there: Counter[str], short: Counter[str]) -> bool:
+    """Tell whether all digits of a number are there, or years by their last two."""
     wanted = count_digits(number)
-    return {*wanted} <= {*there} or {*shorten_years(wanted)} <= {*shorten_years(there)}
+    return wanted.keys() <= there.keys() or shorten_years(wanted).keys() <= short.keys()
 
 
 def is_repeated(number: str, written: Counter[str], said: Counter[str]) -> bool:
-    """Tell whether a number of one run of digits is written more often than it is said."""
+    """Tell whether a number of one run of digits is written more often than it is said.
+
+    Of years the last two digits count, in all three.
+    """
     runs = [*shorten_years(count_digits(number)).elements()]
-    written, said = shorten_years(written), shorten_years(said)
     return len(runs) == 1 and written[runs[0]] > said[runs[0]]
 
 
