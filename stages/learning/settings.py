@@ -39,7 +39,7 @@ class LearningConfig(Config):
     passes: float = Field(10.0, gt=0)
     """How often each correction is read."""
 
-    learning_rate: float = Field(0.0005, gt=0)
+    learning_rate: float = Field(0.001, gt=0)
     """Highest rate; that of ``START=champion`` unlearns what the champion has converged to."""
 
     champion_share: AverageShare = 0.0

@@ -166,7 +166,7 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
     assert was_judged(lesson, elsewhere, gate, judged)
     for changed in ({"champion_share": "auto"}, {"share": 0.3}, {"passes": 20}):
         assert not was_judged(lesson, config(journal, **changed), gate, judged)
-    assert not was_judged(lesson, config(journal, learning_rate=0.001), gate, judged)
+    assert not was_judged(lesson, config(journal, learning_rate=0.002), gate, judged)
     assert not was_judged(lesson, config(journal), GateConfig(minimum_effect=0.1), judged)
     give(journal, sound[50:90])
     assert not was_judged(write(), config(journal), gate, judged)
@@ -192,7 +192,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert taught / (taught + 3000) == pytest.approx(0.25)
     assert [*read] == [*before["download"]["corpora"]]
     assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
-    assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.0005)
+    assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.001)
     assert train.initial_share == 0.3
     # the text of before never ends it
     assert (train.training.validate_every, train.training.patience) == (1_000_000, None)
