@@ -22,6 +22,10 @@ _TIME = regex.compile(
     rf"(?<minute>\p{{Nd}}{{2}})(?::(?<second>\p{{Nd}}{{2}}))?|(?=\s?(?:Uhr\b|{_AFTERNOON})))"
     rf"(?!\p{{Nd}})"
 )
+_LETTER = regex.compile(r"\p{Nd}+\p{Zs}?h")
+WITHOUT_LETTER = frozenset({"de", "en"})
+"""Languages that write no times of day as *9h30*."""
+
 NOON, DAY, HOUR, SIXTY = 12 * 60, 24, 60, 60
 YEAR_DIGITS = 4
 
@@ -81,6 +85,10 @@ class TimeOfDay(LiteralKind):
         del language
         hour, minute, second = self._split(text)
         return ("time", (hour * HOUR + minute) % NOON, second)
+
+    @override
+    def is_form_of(self, text: str, language: str) -> bool:
+        return language.partition("-")[0] not in WITHOUT_LETTER or not _LETTER.match(text)
 
     @override
     def write(self, text: str, source: str, target: str) -> str:

@@ -252,6 +252,11 @@ def test_of_several_hypotheses_the_first_that_says_a_number_in_words_comes_first
     assert not any(map(is_loss, best.breaches))
 
 
+def test_a_time_with_a_letter_that_was_copied_is_written_with_a_colon():
+    french = replace(scripted_translator(), languages=Languages(source="fr", target="en"))
+    assert french.translate(["de 9h30 à 17 h 45"]) == ["de 9:30 à 17:45"]
+
+
 @pytest.mark.parametrize(
     ("line", "lost", "written"),
     [

@@ -88,6 +88,10 @@ def test_times_are_equal_on_a_clock_with_hands(one, other):
     assert (read(f"{one:%H}") == read(f"{one:%H:%M:%S}")) == (place(one)[1:] == (0, 0))
     assert TimeOfDay().write(f"{one:%Hh%M}", "fr", "en") == f"{one:%H:%M}"
     assert TimeOfDay().write(f"{one:%Hh%M}", "fr", "fr") == f"{one:%Hh%M}"
+    for text in (f"{one:%Hh%M}", f"{one:%H h %M}"):
+        assert not TimeOfDay().is_form_of(text, "en-GB")
+        assert TimeOfDay().is_form_of(text, "fr")
+    assert TimeOfDay().is_form_of(f"{one:%H:%M}", "en")
 
 
 CODES = [
