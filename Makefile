@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -200,9 +200,6 @@ postgresql: $(READY)
 
 weigh: $(READY) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh
-
-mutants: $(READY) ## Put small faults into the code, drawn anew, one at a time: does a test notice? [ROOM= COUNT= SEED=]
-	@OMP_NUM_THREADS=1 python -m tests.mutation $(if $(ROOM),--room $(ROOM)) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
