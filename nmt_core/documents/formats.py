@@ -140,30 +140,6 @@ FORMATS = Registry(
             "nmt_core.documents.json_strings:read_arb",
             names_languages=True,
         ),
-        "android": Format(
-            (".xml",),
-            "application/xml",
-            "nmt_core.documents.android_strings:read_android_strings",
-            binary=True,
-        ),
-        "strings": Format(
-            (".strings",),
-            "text/plain",
-            "nmt_core.documents.apple_strings:read_apple_strings",
-            binary=True,
-        ),
-        "stringsdict": Format(
-            (".stringsdict",),
-            "application/xml",
-            "nmt_core.documents.apple_plurals:read_apple_plurals",
-            binary=True,
-        ),
-        "yaml": Format(
-            (".yaml", ".yml"),
-            "application/yaml",
-            "nmt_core.documents.yaml_strings:read_yaml_strings",
-            names_languages=True,
-        ),
         "xlsx": Format(
             (".xlsx",),
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",

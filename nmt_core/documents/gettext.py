@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.accelerators import ACCELERATORS
 from nmt_core.documents.messages import read_message
 from nmt_core.documents.placeholders import BRACES
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
@@ -255,7 +254,7 @@ def _make_unit(entry: _Entry, lines: Sequence[str], plurals: _Plurals) -> Unit:
 
     return Unit(
         "".join(lines[entry.first : entry.last]),
-        [read_message(entry.fields[name].text, ACCELERATORS) for name in names],
+        [read_message(entry.fields[name].text) for name in names],
         write,
         is_bilingual=True,
         signs=BRACES + "%" if formats else BRACES,

@@ -2,10 +2,9 @@
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.accelerators import AcceleratedLabel, find_accelerator
 from nmt_core.documents.html import read_components
 from nmt_core.documents.pieces import (
     Piece,
@@ -48,16 +47,14 @@ class LeftMessage(TextDocument):
         super().__init__([text])
 
 
-def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
+def read_message(text: str) -> TextDocument:
     """Read a message.
 
     Of one that is a choice by ICU, the branches are translated; one that has a choice amid its
-    text, or quotes syntax in it, is a :class:`LeftMessage`. One with an accelerator is an
-    :class:`AcceleratedLabel`.
+    text, or quotes syntax in it, is a :class:`LeftMessage`.
 
     Args:
         text: the message.
-        signs: those that may be of an accelerator.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
@@ -73,11 +70,7 @@ def read_message(text: str, signs: Iterable[str] = "&") -> TextDocument:
         for piece in pieces:
             piece.text = resolve_references(piece.text)
         return TextDocument(make_parts(pieces, _escape_as_source))
-    found = find_accelerator(text, signs)
-    if found is None:
-        return TextDocument(make_parts(pieces, write_plainly))
-    accelerator, label = found
-    return AcceleratedLabel(label, accelerator)
+    return TextDocument(make_parts(pieces, write_plainly))
 
 
 def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:

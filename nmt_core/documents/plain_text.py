@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, make_parts, write_plainly
+from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
 
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """As ``str.splitlines`` has them."""
@@ -37,12 +37,7 @@ class Line(NamedTuple):
 
 def read_plain_text(text: str) -> TextDocument:
     """Read plain text; translated, it has as many line ends, in the same order."""
-    return TextDocument(split_plain_text(text))
-
-
-def split_plain_text(text: str) -> Iterator[Part]:
-    """Yield the parts of plain text, what is kept and what is translated."""
-    return make_parts(list(parse_plain_text(text)), write_plainly)
+    return TextDocument(make_parts([*parse_plain_text(text)], write_plainly))
 
 
 def parse_plain_text(text: str) -> Iterator[Piece]:

@@ -44,8 +44,6 @@ def test_messages_that_stay_as_they_are_are_counted():
         ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
         ("json", f'["{choice}", ["{choice} d", "{{n}}"], "{choice}\'{{"]', 2),
         ("po", po, 2),
-        ("yaml", f"en:\n  a: '{choice} d'\n", 1),
-        ("strings", f'a = "{choice}";\nb = "b {choice}";', 1),
         ("text", f"a {choice}", 0),
     ):
         assert translate_document(data.encode(), kind, SHOUT).left == left, kind
