@@ -1,6 +1,7 @@
 """Overview of a registry: its versions, and doubts about promoting one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from rich.console import Group
 from rich.table import Table
@@ -21,26 +22,26 @@ def render_versions(registry: Registry) -> Group:
     """Return all versions, newest first: a table for each test set, within which scores compare."""
     champion = registry.champion()
     serving = champion.number if champion else None
-    groups: dict[tuple[str, str], list[Version]] = {}
+    groups: dict[str, list[Version]] = {}
     for version in registry.versions().values():
-        tested = version.tags.get(CORPUS, ""), version.tags.get(TEST_SET, "")
-        groups.setdefault(tested, []).append(version)
+        groups.setdefault(version.tags.get(TEST_SET, ""), []).append(version)
     if not groups:
         return Group(Text(f"{registry.name}: {registry.advise()}"))
     tables = (
-        render_group(registry.name, tested, versions, serving)
-        for tested, versions in groups.items()
+        render_group(registry.name, test_set, versions, serving)
+        for test_set, versions in groups.items()
     )
     note = Text("Scores compare within a table, which is of one test set.", style="dim")
     return Group(*tables, *([note] if len(groups) > 1 else []))
 
 
 def render_group(
-    name: str, tested: tuple[str, str], versions: Sequence[Version], serving: int | None
+    name: str, test_set: str, versions: Sequence[Version], serving: int | None
 ) -> Table:
     """Return the versions that were tested on one test set, for a page of 80 columns."""
-    corpus, digest = tested
-    title = ", ".join(filter(None, [name, corpus, digest and f"test set {digest[:8]}"]))
+    corpora = (each.tags.get(CORPUS, "").split(", ") for each in versions)
+    named = dict.fromkeys([name, *chain(*corpora), test_set and f"test set {test_set[:8]}"])
+    title = ", ".join(filter(None, named))
     overview = Table(title=title, title_justify="left", box=None, pad_edge=False)
     names = [name for name in METRICS if any(name in version.tags for version in versions)]
     overview.add_column("", justify="right", no_wrap=True)

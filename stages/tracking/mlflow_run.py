@@ -7,8 +7,10 @@ late, in its thread.
 import hashlib
 import json
 import re
+import tomllib
 import warnings
 from importlib import metadata
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -22,9 +24,13 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_PARENT_RUN_ID,
     MLFLOW_USER,
 )
+from packaging.requirements import Requirement
 
 import nmt_core
 from nmt_core.base import seal
+from nmt_core.engines.registered import find_program
+from nmt_core.text.subwords import read_kind
+from nmt_core.translation.loading import list_engines
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
     COMPARISON,
@@ -43,17 +49,8 @@ METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
 
 MODEL_CODE = Path(__file__).with_name("served_model.py")
-MODEL_REQUIREMENTS = (
-    "jaxtyping",
-    "mlflow",
-    "numpy",
-    "pydantic",
-    "safetensors",
-    "sentencepiece",
-    "spacy",
-    "torch",
-)
-"""Packages that a server of the model installs, in the versions of this environment."""
+PYPROJECT = Path(nmt_core.__file__).parents[1] / "pyproject.toml"
+"""The metadata of the project, installed or not."""
 
 
 class MlflowRun:
@@ -250,7 +247,7 @@ class MlflowRun:
                 python_model=str(MODEL_CODE),
                 artifacts={"bundle": str(folder)},
                 code_paths=[str(_pack_library(Path(scratch)))],
-                pip_requirements=_requirements(),
+                pip_requirements=list_requirements(folder),
                 input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
                 registered_model_name=name,
                 tags=pack_tags(tags),
@@ -297,7 +294,15 @@ def _card(folder: Path) -> str:
     return for_people[:DESCRIPTION_CHARACTERS]
 
 
-def _requirements() -> list[str]:
-    """Return the packages that the model imports, in our versions, without local build tags."""
-    versions = {name: metadata.version(name).split("+")[0] for name in MODEL_REQUIREMENTS}
-    return [f"{name}=={version}" for name, version in versions.items()]
+def list_requirements(folder: Path) -> list[str]:
+    """Return the packages that an exported model needs, in our versions without build tags.
+
+    The project's extras name them: PyTorch is needed where no faster engine is sealed.
+    """
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    programs = map(find_program, list_engines(folder) or ["torch"])
+    tokenizers = (read_kind(folder / "tokenizer" / side) for side in ("source", "target"))
+    used = {"translate", "glossary", *programs, *tokenizers}
+    extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
+    names = {Requirement(line).name for line in chain(project["dependencies"], *extras)}
+    return [f"{name}=={metadata.version(name).partition('+')[0]}" for name in sorted(names)]

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,11 +18,10 @@ from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
 from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
-from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from stages import paths
-from stages.tracking import __main__, mlflow_experiment, mlflow_run, system_metrics
+from stages.tracking import __main__, mlflow_experiment, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import COMPARISON, Journal
@@ -442,14 +440,6 @@ def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, orde
     found = {run.data.tags["nmt.fingerprint"]: run for run in runs(database)}
     parents = {name: run.data.tags.get(MLFLOW_PARENT_RUN_ID) for name, run in found.items()}
     assert parents == {"parent": None, "child": found["parent"].info.run_id, "other": None}
-
-
-def test_a_server_of_the_model_installs_what_is_installed_here():
-    wanted = [Requirement(one) for one in mlflow_run._requirements()]
-
-    assert {one.name for one in wanted} >= {"mlflow", "torch"}
-    for one in wanted:
-        assert one.specifier.contains(metadata.version(one.name), prereleases=True)
 
 
 def power(gpu):

@@ -51,14 +51,23 @@ def test_scores_of_different_test_sets_stand_in_different_tables():
     assert last < shown.index(" 9.30") < shown.index("Scores compare within a table")
 
 
-def test_of_one_test_set_there_is_one_table_that_says_which_is_served():
+def test_one_test_set_has_one_table():
+    """Even if one version learnt another corpus, too."""
     shown = show(
-        version(2, OF_DEMO, 88.2, promoted_at="2026-11-24T03:10:59", promoted_by="me", reason="so"),
+        version(
+            2,
+            OF_DEMO | {"corpus": "demo, files"},
+            88.2,
+            promoted_at="2026-11-24T03:10:59",
+            promoted_by="me",
+            reason="so",
+        ),
         version(1, OF_DEMO, 87.1, rolled_back_at="2026-11-25T03:10", rolled_back_by="x"),
         champion=2,
     )
     lines = shown.splitlines()
 
+    assert lines[0].strip() == "nmt-de-en, demo, files, test set dddddddd"
     assert lines[1].split() == ["model", "pairs", "BLEU", "since,", "by", "whom", "and", "why"]
     assert lines[2].split()[:5] == ["2", "champion", "rnn", "20,000", "88.20"]
     assert lines[3].split()[:5] == ["1", "withdrawn", "rnn", "20,000", "87.10"]
