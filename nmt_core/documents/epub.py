@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Part, TextDocument, Type, make_parts
+from nmt_core.documents.pieces import Part, TextDocument, Type
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    escape_xml,
+    join_raw,
     read_elements,
     scan_xml,
-    split_text,
 )
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
@@ -59,5 +59,5 @@ def _read_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocu
 
 
 def _read_title(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-    split = [split_text(piece) if piece.is_text else [piece] for piece in pieces]
-    yield from make_parts([*chain.from_iterable(split)], escape_xml)
+    message = read_embedded(pieces)
+    yield from [message] if message else [join_raw(pieces)]

@@ -123,7 +123,7 @@ FORMATS = Registry(
             names_languages=True,
         ),
         "xliff": Format(
-            (".xlf", ".xliff"),
+            (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"),
             "application/xliff+xml",
             "nmt_core.documents.xliff:read_xliff_file",
             names_languages=True,

@@ -17,7 +17,6 @@ from typing_extensions import override
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.formats import TextFile, read_text_file
 from nmt_core.documents.pieces import (
-    Escape,
     Part,
     Piece,
     TextDocument,
@@ -171,12 +170,13 @@ def split_html(text: str, codes: LanguageCodes | None = None) -> Iterator[Part]:
     return make_parts(_read(_Scanner(text).tags, text, codes), _escape)
 
 
-def read_components(text: str, escape: Escape) -> TextDocument:
-    """Read a message of a program: HTML, in which tags may be numbers, and end as in XML.
+def parse_components(text: str) -> Sequence[Piece]:
+    """Return the pieces of a message of a program.
+
+    It is HTML in which tags may be numbers, and end as in XML.
 
     Args:
         text: the message.
-        escape: writes what is translated outside of tags.
 
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
@@ -186,7 +186,7 @@ def read_components(text: str, escape: Escape) -> TextDocument:
     for _, tag in tags:
         is_tag = tag.type in {Type.OPEN, Type.CLOSE, Type.POINT}
         tag.is_component = is_tag and tag.name not in ELEMENTS
-    return TextDocument(make_parts(_read(tags, text, None), escape))
+    return _read(tags, text, None)
 
 
 def _read(

@@ -2,11 +2,13 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.html import read_components
+from nmt_core.documents.html import parse_components
 from nmt_core.documents.pieces import (
+    Escape,
     Piece,
     TextDocument,
     Type,
@@ -47,6 +49,13 @@ class LeftMessage(TextDocument):
         super().__init__([text])
 
 
+class ParsedMessage(NamedTuple):
+    """The pieces of a message, and what writes them."""
+
+    pieces: Sequence[Piece]
+    escape: Escape
+
+
 def read_message(text: str) -> TextDocument:
     """Read a message.
 
@@ -60,17 +69,28 @@ def read_message(text: str) -> TextDocument:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
     """
     check_length(text)
+    parsed = parse_message(text, parse_plain_text)
+    return TextDocument(make_parts(*parsed)) if parsed else LeftMessage(text)
+
+
+def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> ParsedMessage | None:
+    """Return the pieces of a message; None if it stays as it is.
+
+    Args:
+        text: the message.
+        parse_text: cuts one without markup.
+    """
     if BRANCHING.search(text):
         choice = read_choice(text)
-        return TextDocument(make_parts(choice, escape_branch)) if choice else LeftMessage(text)
+        return ParsedMessage(choice, escape_branch) if choice else None
     if TAG.search(text):
-        return read_components(text, _escape_as_source)
-    pieces = [*parse_plain_text(text)]
-    if resolve_references(text) != text:
-        for piece in pieces:
-            piece.text = resolve_references(piece.text)
-        return TextDocument(make_parts(pieces, _escape_as_source))
-    return TextDocument(make_parts(pieces, write_plainly))
+        return ParsedMessage(parse_components(text), _escape_as_source)
+    pieces = [*parse_text(text)]
+    if resolve_references(text) == text:
+        return ParsedMessage(pieces, write_plainly)
+    for piece in pieces:
+        piece.text = resolve_references(piece.text)
+    return ParsedMessage(pieces, _escape_as_source)
 
 
 def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:

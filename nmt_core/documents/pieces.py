@@ -4,11 +4,14 @@ A format splits a document into pieces and escapes its text; here pieces become 
 translations a document again.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby
 from typing import NamedTuple
+
+from typing_extensions import override
 
 from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
 
@@ -136,10 +139,10 @@ class Segment:
                 piece = self.marks[item]
                 before, after = spaces.get(item, ("", ""))
                 markup = [before, *([piece.rewritten] if piece.rewritten else piece.markup), after]
-                text = _write_all(_as_read(markup), translations, plain=plain)
+                text = write_all(_as_read(markup), translations, plain=plain)
                 written.append(Written(text, item))
                 varies = not plain and any(isinstance(part, Varied) for part in markup)
-                raw.append(_write_all(markup, translations, plain=False) if varies else text)
+                raw.append(write_all(markup, translations, plain=False) if varies else text)
             else:
                 written.append(Written(item))
                 raw.append(item)
@@ -158,7 +161,7 @@ class Segment:
         return "".join(
             piece.raw
             if piece.type is Type.TEXT
-            else piece.before + _write_all(piece.markup, translations, plain=plain) + piece.after
+            else piece.before + write_all(piece.markup, translations, plain=plain) + piece.after
             for piece in self.pieces
         )
 
@@ -197,8 +200,18 @@ def _end_lines(text: str, line_ends: Iterator[str]) -> str:
     return first + "".join(next(line_ends) + other for other in others)
 
 
+class Group(ABC):
+    """Parts that are written together."""
+
+    parts: "Sequence[Part]"
+
+    @abstractmethod
+    def write(self, translations: "Translations", *, plain: bool) -> str:
+        """Return the written parts."""
+
+
 @dataclass(frozen=True, eq=False)
-class Guarded:
+class Guarded(Group):
     """Parts that are translated if the result has the same markup, else kept."""
 
     raw: str
@@ -206,14 +219,14 @@ class Guarded:
     holds: Callable[[str], bool]
     """Takes the result, with plain line ends."""
 
+    @override
     def write(self, translations: "Translations", *, plain: bool) -> str:
-        """Return the written parts."""
-        if not self.holds(_write_all(self.parts, translations, plain=True)):
+        if not self.holds(write_all(self.parts, translations, plain=True)):
             return self.raw
-        return _write_all(self.parts, translations, plain=plain)
+        return write_all(self.parts, translations, plain=plain)
 
 
-Part = str | Varied | Segment | Guarded
+Part = str | Varied | Segment | Group
 """A part of a document that is kept or translated."""
 
 Translations = Mapping[Segment, Sequence[Item]]
@@ -234,7 +247,7 @@ class TextDocument:
     def write(self, translations: Sequence[tuple[Item, ...]]) -> str:
         """Return the document with translations of its passages."""
         by_segment = dict(zip(self._segments, translations, strict=True))
-        return _write_all(self._parts, by_segment, plain=False)
+        return write_all(self._parts, by_segment, plain=False)
 
 
 def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
@@ -243,11 +256,18 @@ def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
             yield part
             for piece in part.pieces:
                 yield from _find_segments(piece.parts)
-        elif isinstance(part, Guarded):
+        elif isinstance(part, Group):
             yield from _find_segments(part.parts)
 
 
-def _write_all(parts: Iterable[Part], translations: Translations, *, plain: bool) -> str:
+def write_all(parts: Iterable[Part], translations: Translations, *, plain: bool) -> str:
+    """Return parts as they are written with translations.
+
+    Args:
+        parts: of a document.
+        translations: of the passages in them.
+        plain: whether to write markup over line ends as its format reads it.
+    """
     written = []
     for part in parts:
         if isinstance(part, str):

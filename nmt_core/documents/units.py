@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.messages import LeftMessage
+from nmt_core.documents.messages import TAG, LeftMessage
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
 from nmt_core.documents.placeholders import (
@@ -108,7 +108,11 @@ class UnitFile:
                 continue
             following = iter(kept)
             texts = [text.write([next(following) for _ in text.passages]) for text in unit.texts]
-            is_doubtful = kept != given or any(number in doubtful for number in numbers)
+            is_doubtful = (
+                kept != given
+                or any(number in doubtful for number in numbers)
+                or any(TAG.search(passage.text) for passage in passages)  # a model moves it
+            )
             yield unit.write(UnitTranslation(texts, is_doubtful))
 
 

@@ -10,27 +10,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.messages import (
-    BRANCHING,
-    LeftMessage,
-    check_length,
-    escape_branch,
-    read_choice,
-)
-from nmt_core.documents.pieces import Piece, TextDocument, Type, Written, make_parts
+from nmt_core.documents.embedded import read_embedded
+from nmt_core.documents.messages import LeftMessage, check_length
+from nmt_core.documents.pieces import Piece, TextDocument, Type
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.documents.xml_pieces import (
     COMMENT,
     XmlPiece,
     decode_xml,
-    escape_xml,
     find_children,
     find_end,
     join_raw,
     scan_xml,
     set_attribute,
-    split_text,
-    write_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
 
@@ -76,11 +68,16 @@ APPROVED = ("final", "signed-off", "reviewed")
 DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of what a person must look at."""
 
+SIZE_LIMITS = {"maxwidth": False, "maxlengthchars": False, "sizeRestriction": False}
+SIZE_LIMITS |= {"maxbytes": True, "storageRestriction": True}
+"""Attributes that limit the size of translations, and whether they count bytes. A width in pixels
+is exceeded at the latest by as many characters. ``sizeRestriction`` is a maximum, or two numbers.
+"""
+
+MAXIMUM = re.compile(r"[1-9]\d{0,8}\s*$")
+
 ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 """What Angular writes for a tag as the id of an ``x``."""
-
-CODE = "\uffff"
-"""Stands for inline markup, as XML has no such character."""
 
 
 def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
@@ -118,23 +115,61 @@ def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> 
 
 def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str | Unit]:
     """Yield units to translate, and all that stands between them."""
-    at, translated = 0, [True]
+    at, scopes = 0, [_Scope()]
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.type is Type.OPEN:
-            said = piece.attributes.get("translate")
-            translated.append(translated[-1] if said is None else said != "no")
+            scopes.append(scopes[-1].enter(piece))
             if piece.name == version.unit:
                 end = find_end(pieces, at)
                 unit = _Segment.find(pieces[at:end])
-                if translated.pop() and unit is not None and unit.wants_translation:
-                    yield unit.make(version)
+                scope = scopes.pop()
+                if scope.is_translated and unit is not None and unit.wants_translation:
+                    yield unit.make(version, scope.limits)
                     at = end
                     continue
         elif piece.type is Type.CLOSE:
-            translated.pop()
+            scopes.pop()
         yield join_raw(pieces[at:end])
         at = end
+
+
+@dataclass
+class _SizeLimit:
+    """The size that the translations of an element may have together."""
+
+    size: int
+    in_bytes: bool
+    taken: int = 0
+
+    def is_exceeded(self, text: str) -> bool:
+        """Add the written text of a target; tell whether it is too much."""
+        plain = "".join(piece.text for piece in scan_xml(f"<a>{text}</a>"))
+        self.taken += len(plain.encode() if self.in_bytes else plain)
+        return self.taken > self.size
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What an element says of the units in it."""
+
+    is_translated: bool = True
+    limits: Sequence[_SizeLimit] = ()
+
+    def enter(self, tag: XmlPiece) -> "_Scope":
+        """Return the scope of an element within."""
+        said = tag.attributes.get("translate")
+        in_bytes = tag.attributes.get("size-unit") == "byte"
+        given = {name.rpartition(":")[2]: value for name, value in tag.attributes.items()}
+        limits = [
+            _SizeLimit(int(size[0]), in_bytes or is_bytes)
+            for name, is_bytes in SIZE_LIMITS.items()
+            if (size := MAXIMUM.search(given.get(name, "")))
+        ]
+        return _Scope(
+            self.is_translated if said is None else said != "no",
+            [*self.limits, *limits],
+        )
 
 
 @dataclass(frozen=True)
@@ -171,8 +206,12 @@ class _Segment:
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
-    def make(self, version: _Version) -> Unit:
+    def make(self, version: _Version, limits: Sequence[_SizeLimit]) -> Unit:
         """Return the unit.
+
+        Args:
+            version: of the file.
+            limits: a translation that exceeds one needs review.
 
         Raises:
             DocumentError: if it is too long.
@@ -184,7 +223,8 @@ class _Segment:
 
         def write(translation: UnitTranslation) -> str:
             [text] = translation.texts
-            return self._write(text, version, doubtful=translation.doubtful)
+            is_too_long = sum(limit.is_exceeded(text) for limit in limits) > 0
+            return self._write(text, version, doubtful=translation.doubtful or is_too_long)
 
         return Unit(raw, [source], write, is_bilingual=True)
 
@@ -215,29 +255,9 @@ class _Segment:
 
 
 def _read_source(pieces: Sequence[XmlPiece], version: _Version) -> TextDocument:
-    """Read a source; of a choice by ICU, which may hold inline markup, the branches."""
-    inline = [*_read_inline(pieces, version)]
-    text = "".join(piece.text if piece.is_text else CODE for piece in inline)
-    if not BRANCHING.search(text):
-        return TextDocument(make_parts(inline, escape_xml))
-    choice = read_choice(text)
-    if choice is None:
-        return LeftMessage(join_raw(pieces))
-    codes = iter(piece for piece in inline if not piece.is_text)
-    parts = [
-        next(codes) if part == CODE else Piece(piece.type, write_xml(part), part)
-        for piece in choice
-        for part in re.split(f"({CODE})", piece.raw)
-    ]
-    return TextDocument(make_parts(parts, _escape_branch))
-
-
-def _escape_branch(raw: str, written: Sequence[Written]) -> list[str]:
-    texts = escape_branch(raw, written)
-    return [
-        part.text if part.mark else write_xml(text)
-        for part, text in zip(written, texts, strict=True)
-    ]
+    """Read a source, a message that may hold inline markup."""
+    message = read_embedded([*_read_inline(pieces, version)])
+    return TextDocument([message]) if message else LeftMessage(join_raw(pieces))
 
 
 def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piece]:
@@ -246,7 +266,7 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.type is Type.TEXT:
-            yield from split_text(piece)
+            yield piece
         elif piece.type is Type.CLOSE:
             yield Piece(Type.CLOSE, piece.raw, name=piece.name)
         elif piece.type is Type.OPEN and piece.name in version.pairs and not _is_kept(piece):

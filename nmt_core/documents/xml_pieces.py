@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
-from nmt_core.documents.html import INLINE, MOST_TAGS, VOID
+from nmt_core.documents.html import MOST_TAGS
 from nmt_core.documents.pieces import Part, Piece, Type, Written
 
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
@@ -21,11 +21,6 @@ UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COMMENT = "!--"
 CDATA = "<![CDATA["
-
-ESCAPED_TAG = re.compile(
-    r"&lt;(?P<close>/?)(?P<name>[a-zA-Z][\w:-]*|\d+(?=/?(?:&gt;|>)))(?:\s(?:(?!&[lg]t;)[^<>])*?)?(?P<empty>/?)(?:&gt;|>)"
-)
-"""A tag of HTML in a text of XML."""
 
 
 @dataclass
@@ -72,7 +67,8 @@ def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
 
 def write_xml(text: str) -> str:
     """Return a text as XML writes it, without characters that XML forbids."""
-    return html.escape(NO_XML.sub("", text), quote=False)
+    escaped = html.escape(NO_XML.sub("", text), quote=False)
+    return escaped.replace("\r", "&#13;")  # a parser reads it as a line end otherwise
 
 
 def set_attribute(tag: str, name: str, value: str | None) -> str:
@@ -162,21 +158,6 @@ def scan_xml(text: str) -> list[XmlPiece]:
         else:
             pieces.append(piece)
     return pieces
-
-
-def split_text(piece: XmlPiece) -> Iterator[Piece]:
-    """Yield a text in pieces: tags of HTML that stand escaped in it, and what is between them."""
-    start = 0
-    for tag in ESCAPED_TAG.finditer(piece.raw) if CDATA not in piece.raw else ():
-        before = piece.raw[start : tag.start()]
-        yield Piece(Type.TEXT, before, html.unescape(before))
-        name, start = tag["name"].lower(), tag.end()
-        type_ = Type.CLOSE if tag["close"] else Type.OPEN
-        type_ = Type.POINT if name in VOID or tag["empty"] else type_
-        is_inline = name in INLINE or name.isdecimal()
-        yield Piece(type_ if is_inline else Type.WALL, tag[0], name=f"&lt;{name}")
-    rest = piece.raw[start:]
-    yield Piece(Type.TEXT, rest, html.unescape(rest) if start else piece.text)
 
 
 def find_end(pieces: Sequence[XmlPiece], first: int) -> int:

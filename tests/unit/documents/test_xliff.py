@@ -30,7 +30,7 @@ INLINE = {
         *(
             "&lt;i>so&lt;/i&gt;",
             '<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>',
-            "<![CDATA[x]]>",
+            "<![CDATA[x <b>y</b>]]>",
             '<ph id="4">code</ph>',
         ),
         *('<mrk mtype="protected">Name</mrk>', '<g id="5">of <g id="6">you</g> now</g>', "\n  "),
@@ -251,3 +251,79 @@ def test_tags_that_are_escaped_go_around_their_words(file):
         "a <b> <c>",
         "1 < d",
     ]
+
+
+@both
+@pytest.mark.parametrize(
+    ("text", "passages", "shouted"),
+    [
+        ("<p>A b.</p><p>C.</p>", ["A b.", "C."], "<p>A B.</p><p>C.</p>"),
+        (
+            'a <a href="%s?x&amp;y">b</a> &lt; c',
+            ["a <b> < c"],
+            'A <a href="%s?x&amp;y">B</a> &lt; C',
+        ),
+        ("<style>p {a: b}</style><p>c</p>", ["c"], "<style>p {a: b}</style><p>C</p>"),
+        ("a & b", ["a & b"], "A & B"),
+        ('<img alt="a" src="b"> c', ["*c", "a"], '<img alt="A" src="b"> C'),
+        ("{n, plural, other {a}}", ["a"], "{n, plural, other {A}}"),
+    ],
+)
+def test_markup_in_cdata_is_read_as_if_escaped(file, text, passages, shouted):
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;")
+    for source in (f"<![CDATA[{text}]]>", escaped):
+        data = (file % ("", UNITS[file] % ("", "", source, ""))).encode()
+        assert show_passages(read_xliff_file(data, CODES)) == passages
+        written = shout(read_xliff_file(data, CODES))
+        [target] = etree.fromstring(written).iter("{*}target")
+        assert target.text == shouted
+        assert (b"target><![CDATA[" in written.replace(b' state="translated"', b"")) == (
+            source != escaped
+        )
+
+
+def test_inline_elements_stay_beside_cdata():
+    source = '<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[</b> ]]]]><![CDATA[> e]]></g>'
+
+    written = shout(read_xliff_file(compose_old(source), CODES)).decode()
+
+    assert (
+        '<target state="translated"><![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2">'
+        "<![CDATA[D</b> ]]]]><![CDATA[> E]]></g></target>"
+    ) in written
+
+
+@both
+def test_markup_that_a_model_may_move_needs_review(file):
+    unit = UNITS[file] % ("", "", "{n, plural, other {&lt;b>x&lt;/b>}}", "")
+
+    written = shout(read_xliff_file((file % ("", unit)).encode(), CODES)).decode()
+
+    assert all(state in written for state in LOOK_AT[file])
+
+
+@pytest.mark.parametrize(
+    ("given", "is_long"),
+    [
+        ('maxwidth="4" size-unit="char"', False),
+        ('maxwidth="3"', True),
+        ('maxwidth="4" size-unit="byte"', True),
+        ('maxbytes="4"', True),
+        ('mq:maxlengthchars="3"', True),
+        ('mq:maxlengthchars="0"', False),
+    ],
+)
+def test_too_long_a_target_needs_review(given, is_long):
+    data = OLD % ("", f"<trans-unit {given}><source>ab<g id='1'>c\xe9</g></source></trans-unit>")
+
+    written = shout(read_xliff_file(data.encode(), CODES)).decode()
+
+    assert ("needs-review" in written) == is_long
+
+
+def test_a_size_restriction_is_of_all_segments_together():
+    segment = "<x:segment><x:source>ab</x:source></x:segment>"
+    for limit, states in (("4", 2 * ["translated"]), ("1,3", ["translated", "initial"])):
+        unit = f'<x:unit slr:sizeRestriction="{limit}">{2 * segment}</x:unit>'
+        written = shout(read_xliff_file((NEW % ("", unit)).encode(), CODES)).decode()
+        assert re.findall(' state="([^"]*)"', written) == states
