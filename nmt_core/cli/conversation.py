@@ -11,12 +11,13 @@ from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
 from nmt_core.cli.records import (
+    RESTORED,
     UNKNOWN,
     describe_doubt,
     format_breaches,
-    format_typing_errors,
     format_unknown_words,
     is_doubtful,
+    name_first,
 )
 from nmt_core.cli.translate_options import Beginnings, Search
 from nmt_core.translation.confidence import is_unlike_training, name_level
@@ -49,8 +50,9 @@ def translate_interactively(search: Search, beginnings: Beginnings, flag_below: 
             console.print(render_translation(translation))
         if lost := translations[0].breaches:
             console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
-        if errors := translations[0].typing_errors:
-            console.print(f"Taken for mistyped: {format_typing_errors(errors)}.", style="yellow")
+        if restored := translations[0].restored_words:
+            words = name_first(restored, ", ")
+            console.print(f"{RESTORED[0].upper()}{RESTORED[1:]}: {words}.", style="yellow")
         if is_unlike_training(translations[0]):
             words = format_unknown_words(translations[0])
             console.print(f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}: {words}.", style="yellow")

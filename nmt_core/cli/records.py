@@ -9,12 +9,14 @@ import typer
 from nmt_core.cli.lines import show_progress
 from nmt_core.cli.translate_options import Beginnings, Keep, Search
 from nmt_core.literals.checking import Breach
-from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.confidence import is_unlike_training
 from nmt_core.translation.translation import Translation
 
 MOST_NUMBERS = 10
 """Line numbers that one message names."""
+
+RESTORED = "read in another case or with accents"
+"""Said of words."""
 
 UNKNOWN = "never read in training, so that nobody can tell whether the translation is good"
 """Said of words."""
@@ -90,11 +92,6 @@ def format_breaches(breaches: Iterable[Breach]) -> str:
     return ", ".join(f"{breach.problem} {breach.text}".rstrip() for breach in breaches) or "kept"
 
 
-def format_typing_errors(typing_errors: Iterable[TypingError]) -> str:
-    """Return what was read in the place of mistyped words, as ``Danke for Dnake``."""
-    return ", ".join(f"{one.meant} for {one.word}" for one in typing_errors)
-
-
 def format_unknown_words(translation: Translation) -> str:
     """Return the first words of a line that training never had."""
     return name_first(translation.unknown_words, ", ")
@@ -118,13 +115,13 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
         flag_below: the confidence below which one is named.
     """
     broken = {n: format_breaches(one.breaches) for n, one in best.items() if one.breaches}
-    mistyped = {
-        n: format_typing_errors(one.typing_errors) for n, one in best.items() if one.typing_errors
+    restored = {
+        n: name_first(one.restored_words, ", ") for n, one in best.items() if one.restored_words
     }
     unknown = {n: format_unknown_words(one) for n, one in best.items() if is_unlike_training(one)}
     for what, told in (
         ("not as in the source", broken),
-        ("taken for mistyped", mistyped),
+        (RESTORED, restored),
         (UNKNOWN, unknown),
     ):
         if told:

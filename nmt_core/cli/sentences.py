@@ -73,8 +73,7 @@ def join_sentences(line: str, spans: Sequence[Span], found: Sequence[Translation
     """Return the translation of a line from those of its sentences.
 
     What stands between them stays, such as white space and numbers. Its confidence is the lowest,
-    or None if one has none. It has no tokens, as what a memory holds; typing errors are placed in
-    their sentences.
+    or None if one has none. It has no tokens, as what a memory holds.
 
     Args:
         line: as it was given.
@@ -94,7 +93,7 @@ def join_sentences(line: str, spans: Sequence[Span], found: Sequence[Translation
         (),
         (),
         breaches=tuple(breach for one in found for breach in one.breaches),
-        typing_errors=tuple(error for one in found for error in one.typing_errors),
+        restored_words=tuple(dict.fromkeys(word for one in found for word in one.restored_words)),
         unknown_words=tuple(dict.fromkeys(word for one in found for word in one.unknown_words)),
         confidence=min(known) if len(known) == len(found) else None,
         origin="memory" if all(one.origin == "memory" for one in found) else "model",

@@ -133,14 +133,6 @@ class Check(Body):
     its source."""
 
 
-class Mistyped(Body):
-    """A word of a sentence that was taken for mistyped."""
-
-    text: str
-    read: str
-    """What the model has read in its place."""
-
-
 class MatchPart(Body):
     """A part of a sentence and of one that the memory holds."""
 
@@ -189,8 +181,8 @@ class SentenceDetails(Body):
     alternatives: list[Alternative]
     checks: list[Check]
     """What of the sentence did not come through."""
-    typing_errors: list[Mistyped]
-    """Its typing errors."""
+    restored_words: list[str]
+    """Words that the model read in another case or with accents, as it read them."""
     unknown_words: list[str]
     """Its words that the training text never had; where it has some, `confidence` may be absent."""
     origin: Literal["model", "memory"]

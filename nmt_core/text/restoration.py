@@ -1,13 +1,14 @@
-"""Ordinary case, accents and spelling, restored from what most of a training text has.
+"""Ordinary case and accents, restored from what most of a training text has.
 
-A word in capitals, without its accents, or with a typing error is another word for a model.
-Truecasing (Lita et al. 2003), restoring of diacritics and correction of spelling bring back the
-word that it has learnt.
+A word in capitals or without its accents is another word for a model. Truecasing (Lita et al.
+2003) and restoring of diacritics bring back the word that the model has learnt. Both act only on
+lines that as a whole are written in this way, so that words of sound text stay as they are:
+docs/experiments/restoration.md measures this.
 """
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -15,11 +16,6 @@ import regex
 
 from nmt_core.base import files
 from nmt_core.text.normalize import normalize
-from nmt_core.text.spelling_correction import (
-    SpellingCorrector,
-    TypingError,
-    correct_typing_errors,
-)
 
 FILE = "restoration.json"
 
@@ -28,16 +24,18 @@ FEWEST = 2
 MOST = 200_000
 """Words of each kind that are kept, the most frequent ones."""
 RARE = 0.05
-"""A word without accents is taken for a mistyped one if it is so rare beside one that has them."""
+"""A word without accents is taken for one that lost them if it is so rare beside the other."""
+LONG_TEXT = 10
+"""Occurrences of the most frequent word of a text that is long enough to know what is unknown."""
 
 SHORTEST_START, SHORTEST_END = 3, 5
 """Letters of both parts of a compound."""
 FEWEST_WORDS = 3
 """Words of a line whose case is believed to be odd."""
+FEWEST_TITLED = 5
+"""The same if each begins with a capital, as in "Vielen Dank, Herr Kommissar"."""
 ONE_IN = 10
 """Words of a line in odd case of which one may be in another."""
-KNOWN_IN = 3
-"""Words of a line of which one may be unknown; where more are, all of them are mistyped or none."""
 
 SPELT_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "å": "aa", "æ": "ae", "ø": "oe", "œ": "oe"}
@@ -48,19 +46,20 @@ NEAR = 5
 """Characters before a word that tell whether it begins a sentence."""
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_BEYOND_ASCII = regex.compile(r"(?![A-Za-z])\p{L}")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 """Letters of scripts without spaces between words, where a run of letters may be a sentence."""
 _BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
 _FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
-_FIRST = regex.compile(r"(^\P{L}*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
+_FIRST = regex.compile(r"(^[^\p{L}\p{Nd}]*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
 
 
 class Restored(NamedTuple):
-    """A line as it was meant."""
+    """A line in its ordinary case and with its accents."""
 
     line: str
-    typing_errors: tuple[TypingError, ...] = ()
-    """The typing errors that it had."""
+    restored_words: tuple[str, ...] = ()
+    """Words that the line as it was given does not have, once each."""
     unknown_words: tuple[str, ...] = ()
     """Its words that the training text never has, once each."""
 
@@ -71,18 +70,16 @@ class Restorer:
     Args:
         case: forms of words that are not written in lower case, by what they are in lower case.
         accents: words in lower case that have accents, by what they are without.
-        spelling: corrects words in lower case; None corrects none.
+        words: words of the training text in lower case; none if it was too short to tell which
+            words are unknown.
     """
 
     def __init__(
-        self,
-        case: Mapping[str, str],
-        accents: Mapping[str, str],
-        spelling: SpellingCorrector | None = None,
+        self, case: Mapping[str, str], accents: Mapping[str, str], words: Collection[str] = ()
     ) -> None:
         self.case = case
         self.accents = accents
-        self.spelling = spelling or SpellingCorrector()
+        self.words = frozenset(words)
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
@@ -100,7 +97,9 @@ class Restorer:
         often = [word for word, count in totals.most_common(MOST) if count >= FEWEST]
         best = ((word, forms[word].most_common(1)[0][0]) for word in often)
         case = {word: form for word, form in best if form != word}
-        return cls(case, find_accents(words), SpellingCorrector.learn(words))
+        is_long = max(words.values(), default=0) >= LONG_TEXT
+        ordered = sorted(words, key=lambda word: (-words[word], word))
+        return cls(case, find_accents(words), ordered[:MOST] if is_long else ())
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -109,34 +108,37 @@ class Restorer:
         if not path.exists():
             return None
         saved = files.read_json(path)
-        spelling = SpellingCorrector(saved.get("words", "").split(), saved.get("frequent", 0))
-        return cls(saved["case"], saved["accents"], spelling)
+        accents = {  # earlier versions also read "dass" as "daß"
+            plain: word
+            for plain, word in saved["accents"].items()
+            if plain in list_plain_forms(word)
+        }
+        return cls(saved["case"], accents, saved.get("words", "").split())
 
     def save(self, folder: Path) -> None:
         """Write what was learnt."""
         learnt = {
             "case": dict(self.case),
             "accents": dict(self.accents),
-            "words": " ".join(self.spelling.words),
-            "frequent": self.spelling.frequent,
+            "words": " ".join(sorted(self.words)),
         }
         files.write_json(folder / FILE, learnt)
 
     def restore(self, line: str, keep: Sequence[str] = (), *, case: bool = False) -> Restored:
-        """Return a line as it was meant.
+        """Return a line as the training text would have it.
 
         Args:
             line: the line, which is normalised first.
-            keep: texts whose words are right as they are.
+            keep: texts whose words count as known.
             case: restore the ordinary case, too, whatever case the line has.
         """
         line = normalize(line)
-        accented = self.restore_accents(line.lower() if case else line)
-        unknown = self.list_unknown_words(accented, keep)
-        typing_errors = self._find_typing_errors(accented, unknown)
-        corrected = correct_typing_errors(accented, typing_errors)
-        read = self._restore_case(corrected) if case else corrected
-        return Restored(read, typing_errors, self.list_unknown_words(read, keep) if unknown else ())
+        read = self.restore_accents(line.lower() if case else line)
+        if case:
+            read = self._restore_case(read)
+        given = {*_WORD.findall(line)} if read != line else ()
+        restored = dict.fromkeys(word for word in _WORD.findall(read) if word not in given)
+        return Restored(read, (*restored,) if given else (), self.list_unknown_words(read, keep))
 
     def _restore_case(self, lowered: str) -> str:
         """Return a line of lower case in the ordinary one."""
@@ -153,24 +155,6 @@ class Restorer:
         known = next((end for end in ends if end in self.case), "")
         return capitalize(word) if self.case.get(known, "").istitle() else word
 
-    def _find_typing_errors(self, line: str, unknown: Sequence[str]) -> tuple[TypingError, ...]:
-        """Return the mistyped words of a line, in its own case, with what is meant by each.
-
-        Words in capitals, which are acronyms, are none. A line of which many words are unknown has
-        none, for it is of another kind, unless something is meant by each.
-        """
-        words = [*_WORD.finditer(line)] if unknown else []
-        matches = [match for match in words if match[0] in unknown]
-        may_be_another_kind = KNOWN_IN * len(matches) > len(words)
-        typing_errors = []
-        for match in matches:
-            meant = self._correct_word(match)
-            if meant is not None:
-                typing_errors.append(TypingError(match[0], meant, match.start()))
-            elif may_be_another_kind:
-                return ()
-        return tuple(typing_errors)
-
     def list_unknown_words(self, line: str, keep: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the words of a line that the training text never has, once each, in its case.
 
@@ -180,36 +164,25 @@ class Restorer:
             line: the line.
             keep: texts whose words count as known.
         """
-        if not self.spelling.frequent:
+        if not self.words:
             return ()
         known = {word.lower() for text in keep for word in _WORD.findall(normalize(text))}
         words = dict.fromkeys(_WORD.findall(line))
         lowered = ((word, word.lower()) for word in words)
-        unknown = (w for w, low in lowered if low not in self.spelling and low not in known)
+        unknown = (w for w, low in lowered if low not in self.words and low not in known)
         return tuple(word for word in unknown if not _UNSPACED.search(word))
 
-    def _correct_word(self, match: regex.Match[str]) -> str | None:
-        """Return the word that is meant by an unknown one of a line, in its case, if one is."""
-        word = match[0]
-        meant = None if word.isupper() else self._find_meant(word.lower())
-        if meant is None:
-            return None
-        if word[0].isupper() and _begins_sentence(match):
-            return capitalize(meant)
-        form = meant if word.islower() else self.case.get(meant, meant)
-        return None if form.islower() and not word.islower() else form
-
-    def _find_meant(self, unknown: str) -> str | None:
-        """Return a word of the training text in the place of an unknown one; None if there is none.
-
-        Text that has "oeuvre" and never "œuvre" spells it so.
-        """
-        spelt_out = unknown.translate(SPELT_OUT)
-        return spelt_out if spelt_out in self.spelling else self.spelling.find_meant(unknown)
-
     def restore_accents(self, line: str) -> str:
-        """Return a line with the accents of words that are known with accents alone."""
-        if self.accents.keys().isdisjoint(map(str.lower, _WORD.findall(line))):
+        """Return a line with the accents of words that are known with accents alone.
+
+        The line must have no letter beyond ASCII, and either two such words or one that is spelt
+        with other letters, such as "fuer": one word alone may be another, such as French "marche"
+        beside "marché".
+        """
+        lowered = map(str.lower, _WORD.findall(line))
+        lacking = self.accents.keys() & {*lowered}
+        spelt_out = any(len(word) != len(self.accents[word]) for word in lacking)
+        if not (spelt_out or len(lacking) > 1) or _BEYOND_ASCII.search(line):
             return line
         return _WORD.sub(lambda match: self._restore_word(match[0]), line)
 
@@ -233,16 +206,19 @@ def find_accents(words: Counter[str]) -> dict[str, str]:
     for word, count in words.most_common():
         if count < FEWEST or len(accents) >= MOST:
             break
-        for plain in sorted(list_plain_forms(word) - {word, *accents}):
+        for plain in sorted(list_plain_forms(word) - accents.keys()):
             if words[plain] <= RARE * count:
                 accents[plain] = word
     return accents
 
 
 def list_plain_forms(word: str) -> set[str]:
-    """Return a word as it is typed where the keyboard lacks letters, as "fur", "fuer" for "für"."""
-    without_accents = remove_accents(word).translate(SPELT_OUT)
-    return {without_accents, word.translate(SPELT_OUT), word.replace("ß", "ss")}
+    """Return a word as it is typed where the keyboard lacks letters, as "fur", "fuer" for "für".
+
+    A word that only lacks its ß is not one: Swiss and newer German text has "dass" for "daß".
+    """
+    spelt_out = word.translate(SPELT_OUT)
+    return {remove_accents(word), spelt_out} - {word, word.replace("ß", "ss")}
 
 
 def remove_accents(line: str) -> str:
@@ -276,5 +252,5 @@ def find_odd_case(line: str) -> OddCase | None:
     if sum(not word.isupper() for word in words) <= others:
         return "upper"
     if sum(not word[0].isupper() for word in words) <= others:
-        return "title"
+        return "title" if len(words) >= FEWEST_TITLED else None
     return "lower" if all(map(str.islower, words)) else None

@@ -66,7 +66,7 @@ class ProtectedLine(NamedTuple):
     masked: Masked
     in_capitals: bool
     restored: Restored
-    """The line with symbols as it was meant."""
+    """The line with symbols in its ordinary case and with its accents."""
     is_escaped: bool = False
     """Whether the line was given with characters by their names or numbers, as in HTML."""
 
@@ -79,7 +79,7 @@ class Protector:
         source: the source side.
         languages: of both sides.
         symbols: whether both vocabularies have symbols.
-        restorer: brings odd case, missing accents and typing errors to what was learnt.
+        restorer: brings odd case and missing accents to what was learnt.
         search: bounds the length of a translation.
         usual: translations of words, without a glossary.
         kinds: what must come through.
@@ -289,7 +289,7 @@ class Protector:
     @cached_property
     def _has_read_references(self) -> bool:
         """Tell whether the training text had names in the place of characters."""
-        return self.restorer is not None and not NAMES.isdisjoint(self.restorer.spelling.words)
+        return self.restorer is not None and not NAMES.isdisjoint(self.restorer.words)
 
     @cached_property
     def _known_marks(self) -> frozenset[str]:
@@ -355,7 +355,7 @@ class Protector:
             tokens=tokens,
             source_tokens=source_tokens,
             breaches=tuple(breaches),
-            typing_errors=given.restored.typing_errors,
+            restored_words=given.restored.restored_words,
             unknown_words=given.restored.unknown_words,
         )
 

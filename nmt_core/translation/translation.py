@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.literals.checking import Breach
-from nmt_core.text.spelling_correction import TypingError
 
 
 class Translation(NamedTuple):
@@ -40,8 +39,8 @@ class Translation(NamedTuple):
     breaches: tuple[Breach, ...] = ()
     """Numbers, placeholders and other literals of the source that did not come through."""
 
-    typing_errors: tuple[TypingError, ...] = ()
-    """Words of the source that were taken for mistyped, and what was read in their place."""
+    restored_words: tuple[str, ...] = ()
+    """Words that the model read in another case or with accents, as it read them."""
 
     unknown_words: tuple[str, ...] = ()
     """Words of the source that the training text never had; empty where that is not known."""

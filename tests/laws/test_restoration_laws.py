@@ -1,11 +1,15 @@
-"""Odd case is what its definition says, and accents come back where they are known."""
+"""Odd case is what its definition says, and accents come back only where the line lacks them."""
+
+import unicodedata
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.text.restoration import Restorer, find_odd_case
+from nmt_core.base.files import write_json
+from nmt_core.text.normalize import normalize
+from nmt_core.text.restoration import FILE, Restorer, find_odd_case
 
 WORDS = ("das", "Haus", "KM", "m²", "1.", "-", "«Äpfel»", "éa", "Ü", "ß", "o'Neil", "x5", "日本")
 LINES = st.lists(st.sampled_from(WORDS), max_size=24).map(" ".join)
@@ -22,7 +26,7 @@ def define_odd_case(line):
     if 10 * (len(words) - capitals) <= len(words):
         return "upper"
     if 10 * (len(words) - titles) <= len(words):
-        return "title"
+        return "title" if len(words) >= 5 else None
     return "lower" if all(map(str.islower, words)) else None
 
 
@@ -32,45 +36,111 @@ def test_case_is_odd_where_its_definition_says_so(line):
         assert find_odd_case(one) == define_odd_case(one)
 
 
-@given(LINES, st.sampled_from([{}, {"das": "dàs"}, {"aepfel": "äpfel", "ea": "éa"}]))
-def test_accents_change_the_words_that_are_known_alone(line, accents):
-    words = line.split(" ")
-    forms = {"das": accents.get("das", "das")}
-    assert Restorer({}, accents).restore_accents(line) == " ".join(
-        forms.get(word, word) for word in words
-    )
+ACCENTS = {"fur": "für", "fuer": "für", "schon": "schön"}
 
 
-def test_a_word_is_restored_in_its_own_case():
-    restorer = Restorer({}, {"apfel": "äpfel"})
-    assert restorer.restore_accents("Zwei Apfel, APFEL, apfel!") == "Zwei Äpfel, ÄPFEL, äpfel!"
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("Schon fur dich", "Schön für dich"),
+        ("SCHON, FUR UNS", "SCHÖN, FÜR UNS"),
+        ("nicht fuer dich", "nicht für dich"),
+        ("schon da, schon weg", "schon da, schon weg"),  # one word may be another
+        ("schon fur die Tür", "schon fur die Tür"),  # the keyboard has these letters
+    ],
+)
+def test_accents_return_to_lines_without_any(line, read):
+    restored = Restorer({}, ACCENTS).restore(line)
+    assert restored.line == read
+    assert {*restored.restored_words} == {*read.replace(",", "").split()} - {
+        *line.replace(",", "").split()
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("WO IST DAS HAUS?", "Wo ist das Haus?"),
+        ("wo ist die hauptstraße.", "Wo ist die Hauptstraße."),
+        ("2 haus sind da.", "2 Haus sind da."),
+        ("Vielen Dank, Herr Haus.", "Vielen Dank, Herr Haus."),
+    ],
+)
+def test_odd_case_becomes_the_ordinary_one(line, read):
+    restorer = Restorer({"haus": "Haus", "straße": "Straße"}, {})
+    restored = restorer.restore(line, case=find_odd_case(line) is not None)
+    assert restored.line == read
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("fur", "für"),
+        ("fur coeur", "für cœur"),
         ("fuer", "für"),
-        ("Strasse", "Straße"),
-        ("GRUSSE", "GRÜSSE"),
+        ("Strasse", "Strasse"),  # as Swiss text has it
+        ("GRUESSE", "GRÜSSE"),
         ("gruesse", "grüße"),
-        ("Grüsse", "Grüße"),
         ("Coeur", "Cœur"),
-        ("manoeuvre", "manœuvré"),
+        ("manoeuvre", "manœuvre"),
         ("aarhus", "århus"),
         ("Koebenhavn", "København"),
         ("mueller", "mueller"),  # a word of its own
         ("neue", "neue"),
     ],
 )
-def test_words_come_back_however_a_keyboard_without_their_letters_wrote_them(typed, meant):
-    text = "für straße grüße cœur manœuvré århus københavn müller neü"
+def test_keyboards_without_accents_are_read(typed, meant):
+    text = "für straße grüße cœur manœuvre århus københavn müller neü"
     restorer = Restorer.learn([text, text, "mueller mueller neue neue"])
     assert restorer.restore_accents(typed) == meant
 
 
 @given(st.lists(st.text("aäoöuüßåæøœée", min_size=1, max_size=4), max_size=12))
-def test_no_word_of_the_text_is_taken_for_another_without_its_letters(words):
+def test_words_of_the_text_never_change(words):
     accents = Restorer.learn([" ".join(words * 2)]).accents
     assert accents.keys().isdisjoint(words)
     assert {*accents.values()} <= {*words}
+
+
+@given(
+    st.lists(st.sampled_from(["danke", "rat", "Eule", "eule", "ZUG", "x", "12", "東京都"])),
+    st.sampled_from(["", "die EULE", "Zug x"]),
+)
+def test_unknown_words_are_in_neither_training_nor_keep(words, kept):
+    line = " ".join(words)
+    unknown = Restorer({}, {}, ["danke", "rat"]).restore(line, [kept]).unknown_words
+    known = {"danke", "rat", "12", "東京都", *kept.lower().split()}
+    assert unknown == tuple(dict.fromkeys(word for word in words if word.lower() not in known))
+    assert Restorer({}, {}).restore(line) == (normalize(line), (), ())
+
+
+@given(st.text("fuür dich\u00ad\u0308\u200b", max_size=20))
+def test_a_line_is_restored_alike_however_it_is_written(line):
+    restorer = Restorer({}, ACCENTS, ["für", "dich", "ich"])
+    restored = restorer.restore(line)
+    decomposed = unicodedata.normalize("NFD", line)
+    assert restored == restorer.restore(decomposed) == restorer.restore(normalize(line))
+    assert restorer.restore("Mün", [decomposed]) == restorer.restore("Mün", [line])
+
+
+def test_case_is_learnt_within_sentences():
+    lines = ["Das Haus", "Das Haus", "Das Rad", "Das Rad"]
+    assert Restorer.learn([*lines, *["haus da"] * 3, *["Rad da"] * 3]).case == {"rad": "Rad"}
+
+
+@given(st.dictionaries(st.text("abé", min_size=3, max_size=6), st.integers(1, 40), max_size=60))
+def test_learnt_words_are_read_again(tmp_path_factory, counts):
+    line = " ".join(word for word, count in counts.items() for _ in range(count))
+    learnt = Restorer.learn([line])
+    folder = tmp_path_factory.mktemp("tokenizer")
+    learnt.save(folder)
+    assert vars(Restorer.load(folder)) == vars(learnt)
+    assert learnt.words == ({*counts} if max(counts.values(), default=0) >= 10 else set())
+
+
+@pytest.mark.parametrize("words", [{}, {"words": "das haus ist schön alt", "frequent": 2}])
+def test_exports_of_earlier_versions_load(tmp_path, words):
+    accents = {"schon": "schön", "dass": "daß", "fuer": "für"}
+    write_json(tmp_path / FILE, {"case": {"haus": "Haus"}, "accents": accents} | words)
+    restored = Restorer.load(tmp_path).restore("dass hasu ist schon fuer alt")
+    assert restored.line == "dass hasu ist schön für alt"
+    assert restored.unknown_words == (("dass", "hasu", "für") if words else ())

@@ -11,7 +11,6 @@ import uvicorn
 
 from nmt_core.server.run import listen
 from nmt_core.server.settings import ServerConfig
-from nmt_core.text.spelling_correction import TypingError
 from tests.support.stand_in import StandIn, Translation, serve_stand_in
 
 PAIRS = [("de", "en"), ("de", "ar"), ("en", "de"), ("ar", "en")]
@@ -86,8 +85,7 @@ class WordByWord(StandIn):
         return super().search(lines, **wanted)
 
     def translate(self, line, rank, probabilities, attention):
-        typing_errors = (TypingError("Beircht", "Bericht", 4),) if "Beircht" in line else ()
-        line = line.replace("Beircht", "Bericht")
+        restored = ("Bericht",) if "BERICHT" in line else ()
         unknown = tuple(word for word in BIRDS if word in line)
         tokens, shares, origins = [], [], []
         for number, (read, (text, probability)) in enumerate(self.read(line)):
@@ -111,7 +109,7 @@ class WordByWord(StandIn):
             ids=(),
             source_tokens=tuple(self.source.tokens(line)),
             attention=weights if attention else None,
-            typing_errors=typing_errors,
+            restored_words=restored,
         )
 
 

@@ -23,7 +23,6 @@ from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
-from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.source_task import check_tag
 from nmt_core.translation.translation import Translation
 from tests.support.tasks import Words
@@ -79,7 +78,7 @@ class StandIn:
             source_tokens=tuple(self.source.tokens(line)),
             attention=weights if attention else None,
             confidence=0.15 if "?" in line else 0.95,
-            typing_errors=(TypingError("wlet", "welt", 6),) if "wlet" in line else (),
+            restored_words=("Straße",) if "strasse" in line else (),
         )
 
 

@@ -79,7 +79,7 @@ export const fetchLanguages = () => ask("languages");
 /**
  * Return a text's translation: {detected, sentences, after}.
  *
- * A sentence is {before, source, sourceTokens, confidence, checks, typingErrors, unknownWords, text, tokens, probabilities, attention,
+ * A sentence is {before, source, sourceTokens, confidence, checks, restoredWords, unknownWords, text, tokens, probabilities, attention,
  * alternatives, origin, matches}, its alternatives are texts; what stands between sentences is told by the next one's
  * `before` and, at the end, by `after`.
  */
@@ -98,13 +98,13 @@ export async function translate({ text, source, target, alternatives, glossary, 
 }
 
 /** Return a sentence of an answer by our names. */
-const readSentence = ({ source_tokens: sourceTokens, typing_errors: typingErrors, unknown_words: unknownWords, attention, alternatives, ...sentence }) => ({
+const readSentence = ({ source_tokens: sourceTokens, restored_words: restoredWords, unknown_words: unknownWords, attention, alternatives, ...sentence }) => ({
   ...sentence,
   sourceTokens,
   attention: attention ?? [], // which not every engine tells
   confidence: sentence.confidence ?? null, // which not every model tells
   checks: sentence.checks ?? [], // of a server from before
-  typingErrors: typingErrors ?? [],
+  restoredWords: restoredWords ?? [],
   unknownWords: sentence.confidence == null ? (unknownWords ?? []) : [], // else confidence tells what they mean
   matches: sentence.matches ?? [],
   alternatives: chooseAlternatives(sentence, alternatives),

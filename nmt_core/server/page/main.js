@@ -10,7 +10,7 @@ import { Source } from "./source.js";
 import { Suggestion } from "./suggestion.js";
 import { Terms } from "./terms.js";
 import { Translation } from "./translation.js";
-import { describeCheck, describeTypingError, describeUnknownWords, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
+import { describeCheck, describeRestoredWords, describeUnknownWords, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
 
 const MOST_ALTERNATIVES = 3;
 const PAUSE = 250; // milliseconds after the last key, unless the server names others
@@ -200,8 +200,9 @@ function tellDoubts() {
   if (approved) told.push(`${approved} ${approved === 1 ? "sentence" : "sentences"} approved before`);
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
   const flaws = sentences.flatMap(({ checks }) => checks.map(describeCheck));
-  const corrected = sentences.flatMap(({ typingErrors }) => typingErrors.map(describeTypingError));
-  told.push(...new Set([...flaws, ...corrected]));
+  told.push(...new Set(flaws));
+  const restored = new Set(sentences.flatMap(({ restoredWords }) => restoredWords));
+  if (restored.size) told.push(describeRestoredWords([...restored]));
   const unknown = new Set(sentences.flatMap(({ unknownWords }) => unknownWords));
   if (unknown.size) told.push(describeUnknownWords([...unknown]));
   const good = sentences.length && rated.every((rating) => rating === LIKELY_GOOD);

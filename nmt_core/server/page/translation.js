@@ -1,10 +1,10 @@
 // The translation, word by word.
 
-import { describe, describeCheck, describeTypingError, describeUnknownWords, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
+import { describe, describeCheck, describeRestoredWords, describeUnknownWords, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-const UNKNOWN = { tokens: [], probabilities: [], attention: [], confidence: null, checks: [], typingErrors: [], unknownWords: [] };
+const UNKNOWN = { tokens: [], probabilities: [], attention: [], confidence: null, checks: [], restoredWords: [], unknownWords: [] };
 
 /** What a translation is made of, where it can be pointed at and walked through. */
 export class Translation {
@@ -97,7 +97,7 @@ export class Translation {
     if (first) first.tabIndex = 0;
   }
 
-  #drawSentence({ text, confidence, checks, typingErrors, unknownWords, origin }, number) {
+  #drawSentence({ text, confidence, checks, restoredWords, unknownWords, origin }, number) {
     const element = document.createElement("span");
     element.className = "sentence";
     let cursor = 0;
@@ -111,7 +111,7 @@ export class Translation {
     const rating = rate(confidence);
     if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
     for (const check of checks) element.append(tell(describeCheck(check)));
-    for (const word of typingErrors) element.append(tell(describeTypingError(word)));
+    if (restoredWords.length) element.append(tell(describeRestoredWords(restoredWords)));
     if (unknownWords.length) element.append(tell(describeUnknownWords(unknownWords)));
     element.classList.toggle("doubtful", rating === DOUBTFUL || checks.length + unknownWords.length > 0);
     return element;

@@ -127,12 +127,14 @@ export function describeCheck({ text, problem }) {
 
 const MOST_WORDS = 3;
 
-/** Return in words which words keep anybody from telling how good a translation is. */
-export function describeUnknownWords(words) {
+/** Return the first of some words, in quotation marks. */
+function nameFirst(words) {
   const more = words.length > MOST_WORDS ? ` and ${words.length - MOST_WORDS} more` : "";
-  const named = words.slice(0, MOST_WORDS).map((word) => `“${word}”`);
-  return `never read in training: ${named.join(", ")}${more}`;
+  return words.slice(0, MOST_WORDS).map((word) => `“${word}”`).join(", ") + more;
 }
 
-/** Return in words what a mistyped word was taken for. */
-export const describeTypingError = ({ text, read }) => `“${text}” read as “${read}”`;
+/** Return in words which words keep anybody from telling how good a translation is. */
+export const describeUnknownWords = (words) => `never read in training: ${nameFirst(words)}`;
+
+/** Return in words which words the model read in another case or with accents. */
+export const describeRestoredWords = (words) => `read with other letters: ${nameFirst(words)}`;

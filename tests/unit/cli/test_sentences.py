@@ -14,7 +14,6 @@ from nmt_core.literals.checking import Breach
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.text.sentences import Span
-from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
@@ -165,10 +164,9 @@ def test_a_sentence_without_translation_leaves_no_gap():
 
 def test_what_is_known_of_sentences_is_known_of_the_line():
     lost, more = Breach("number", "94", "94", "missing"), Breach("number", "5", "", "added")
-    typed = TypingError("Dnake", "Danke", 0)
     first = found("A", confidence=0.8, breaches=(lost,), unknown_words=("x", "y"))
     second = found("B", confidence=0.4, breaches=(more,), unknown_words=("y",))
-    third = found("C", confidence=0.6, typing_errors=(typed,))
+    third = found("C", confidence=0.6, restored_words=("z",))
     answers = {"Ja.": first, "Nein.": second, "Doch.": third}
     [both, some], _ = search(["Ja. Nein. Doch.", "Ja. Gut."], answers)
 
@@ -176,7 +174,7 @@ def test_what_is_known_of_sentences_is_known_of_the_line():
         "A B C",
         confidence=0.4,
         breaches=(lost, more),
-        typing_errors=(typed,),
+        restored_words=("z",),
         unknown_words=("x", "y"),
     )
     assert some.confidence is None

@@ -81,12 +81,12 @@ async def test_details_tell_how_each_sentence_came_about():
 
 
 @in_a_loop
-async def test_details_tell_which_words_were_taken_for_mistyped():
-    asked = HALLO | {"q": "Hallo wlet. Hallo welt.", "details": True}
+async def test_details_name_restored_words():
+    asked = HALLO | {"q": "Hallo strasse. Hallo welt.", "details": True}
     first, second = (await ask(json=asked)).json()["details"]["sentences"]
 
-    assert first["typing_errors"] == [{"text": "wlet", "read": "welt"}]
-    assert second["typing_errors"] == []
+    assert first["restored_words"] == ["Straße"]
+    assert second["restored_words"] == []
 
 
 JSON = {"headers": {"Content-Type": "application/json"}}

@@ -29,7 +29,6 @@ from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import TranslateRequest
 from nmt_core.server.texts import Place
 from nmt_core.server.turns import Turns
-from nmt_core.text.spelling_correction import TypingError
 from nmt_core.translation.confidence import TENTHS, compute_drift
 from nmt_core.translation.translation import Translation
 from tests.support.stand_in import StandIn, in_a_loop, model_of
@@ -117,7 +116,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         source_tokens=("▁b", "▁b"),
         confidence=0.98765,
         breaches=(BREACH,),
-        typing_errors=(TypingError("hasu", "haus", 0),),
+        restored_words=("Haus",),
         unknown_words=("b",),
         attention=np.array([[0.12345, 0.87655]], np.float32),
     )._replace(token_probabilities=(0.123456, 1.0))
@@ -138,7 +137,7 @@ def test_a_sentence_is_described_by_its_best_translation():
         "probabilities": [0.1235, 1.0],
         "alternatives": [{"text": "C", "score": -0.75}],
         "checks": [CHECK],
-        "typing_errors": [{"text": "hasu", "read": "haus"}],
+        "restored_words": ["Haus"],
         "unknown_words": ["b"],
         "origin": "model",
         "matches": [],
