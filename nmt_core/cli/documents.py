@@ -9,11 +9,12 @@ import typer
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.translate_options import Approved, open_approved
+from nmt_core.cli.translate_options import Approved, DocumentOptions, open_approved
 from nmt_core.documents import files
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.placeholders import unshield
 from nmt_core.documents.translator import DocumentTranslator, Translate
+from nmt_core.documents.untranslated import Untranslated
 from nmt_core.text.alignment import Translated
 from nmt_core.translation.translator import Translator
 
@@ -22,8 +23,7 @@ def translate_documents(
     translator: Translator,
     arguments: Sequence[str],
     *,
-    kind: str | None,
-    output: Path | None,
+    options: DocumentOptions,
     beam_size: int | None,
     review_below: float,
     memory: Path | None = None,
@@ -33,8 +33,7 @@ def translate_documents(
     Args:
         translator: translates lines.
         arguments: names of files; none for standard input.
-        kind: name of their format; None by their names, and of standard input plain text.
-        output: where the translation goes; None for standard output, and beside a file.
+        options: how they are read, and where they are written.
         beam_size: live hypotheses per sentence; None as configured.
         review_below: the confidence below which a unit is marked for a person to look at.
         memory: whose approved translations are taken; None for none.
@@ -43,6 +42,7 @@ def translate_documents(
         ConfigError: if the format is unknown, the translation has no name, or there is no memory.
         DocumentError: if a document cannot be read, or its translation is there already.
     """
+    kind, output, encoding, force = options
     if kind is not None and kind not in FORMATS:
         raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
     source, target = translator.languages.codes if translator.languages else ("", "")
@@ -52,42 +52,38 @@ def translate_documents(
     if memory:
         recall = recall_lines(documents.translate_lines, open_approved(memory, translator))
         documents = replace(documents, translate_lines=recall)
-    left: dict[str, int] = {}
+    untranslated: dict[str, Untranslated] = {}
     for name in arguments:
         path = Path(name)
         out = output or _name_translation(path, translator)
-        left[name] = files.translate_file(path, out, documents, kind)
+        untranslated[name] = files.translate_file(
+            path, out, documents, kind, encoding=encoding, force=force
+        )
         typer.echo(out, err=True)
     if not arguments:
         if output:
-            files.refuse_unwritable(output)
+            files.refuse_unwritable(output, force=force)
         stream = open_standard_input()
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
         data = stream.read(files.MOST_DOCUMENT_BYTES + 1)
-        written, left["standard input"] = files.translate_document(data, kind or "text", documents)
+        written, untranslated["standard input"] = files.translate_document(
+            data, kind or "text", documents, encoding
+        )
         if output:
-            files.write_document(output, written)
+            files.write_document(output, written, force=force)
         else:
             sys.stdout.buffer.write(written)
             sys.stdout.buffer.flush()
-    if any(left.values()):
-        typer.echo(describe_left(left), err=True)
+    _report_untranslated(untranslated)
 
 
-def describe_left(left: Mapping[str, int]) -> str:
-    """Say in a sentence how many messages stay as they are.
-
-    Args:
-        left: how many, by the name of their file.
-    """
-    told = (
-        f"{count:,} message{'s' * (count > 1)} of {name}" for name, count in left.items() if count
-    )
-    return (
-        f"left as they are, for a plural or select stands amid their text or beside quoted syntax: "
-        f"{', '.join(told)}; translate them by hand"
-    )
+def _report_untranslated(untranslated: Mapping[str, Untranslated]) -> None:
+    """Print how many texts of each file stay as they are, and why."""
+    for name, counts in untranslated.items():
+        for reason, count in (+counts).items():
+            texts = f"{count:,} text{'s' * (count > 1)}"
+            typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)
 
 
 def recall_lines(translate: Translate, find: Approved) -> Translate:

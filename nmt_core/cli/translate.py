@@ -25,6 +25,7 @@ from nmt_core.cli.translate_options import (
     FLAG_BELOW,
     FUSION_WEIGHT,
     Beginnings,
+    DocumentOptions,
     Keep,
     Search,
     SearchOptions,
@@ -157,6 +158,15 @@ def translate(
             help="Write a document's translation there. \\[default: letter.en.docx]",
         ),
     ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Encoding of the documents, as windows-1252. \\[default: UTF-8]"
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a translation that is there.")
+    ] = False,
     review_below: ReviewBelow = REVIEW_BELOW,
     fuse: Annotated[
         Path | None,
@@ -214,7 +224,7 @@ def translate(
     **Documents** are an argument that ends like one (.txt, .html, .md, .srt, .docx, .po, .xlf,
     .json, and more), or standard input with `--paragraphs` or `--format`. They are cut into
     sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx
-    becomes letter.en.docx, by the target language; a file that is there is never written over. A
+    becomes letter.en.docx, by the target language; `--force` overwrites a file that is there. A
     line of one word that ends like that is translated by standard input. What somebody has
     translated in .po and .xlf stays; new units that are below `--review-below` (or without
     confidence), or lost a number or a placeholder, are marked for a person to look at.
@@ -304,7 +314,8 @@ def translate(
     if interactive:
         refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
     given = [decode_argument(line, name="LINE") for line in lines or []]
-    documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
+    reads_text = paragraphs or force or encoding is not None
+    documents = wants_documents(given, only_lines, paragraphs=reads_text, kind=kind, output=output)
     translator = fuse_named_model(
         open_translator(
             model,
@@ -320,8 +331,9 @@ def translate(
     )
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        write = partial(translate_documents, kind=kind, output=output, beam_size=beam_size)
-        write(translator, given, review_below=review_below, memory=memory)
+        write = partial(translate_documents, beam_size=beam_size, memory=memory)
+        how = DocumentOptions(kind, output, encoding, force)
+        write(translator, given, options=how, review_below=review_below)
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)

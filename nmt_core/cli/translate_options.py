@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import NamedTuple
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError
@@ -29,6 +30,20 @@ OF_SENTENCES = ("--checks", "--confidence", "--flag-below")
 
 Approved = Callable[[str], Translation | None]
 """Takes a line."""
+
+
+class DocumentOptions(NamedTuple):
+    """Options for documents, as given."""
+
+    kind: str | None = None
+    """The name of their format; None by their names, and of standard input plain text."""
+    output: Path | None = None
+    """Where the translation goes; None for standard output, and beside a file."""
+    encoding: str | None = None
+    """That of the documents; None if they say so themselves, or are in UTF-8."""
+    force: bool = False
+    """Whether to overwrite a translation that is there."""
+
 
 Keep = Callable[[str, Sequence[Translation]], object]
 """Takes a line and its translations."""
@@ -298,8 +313,8 @@ def wants_documents(
         )
     if arguments and not named and (paragraphs or kind or output):
         raise ConfigError(
-            f"{arguments[0]!r} is a line, and --paragraphs, --format and --output are for "
-            f"documents; give a file, or text by standard input"
+            f"{arguments[0]!r} is a line, and --paragraphs, --format, --output, --encoding "
+            f"and --force are for documents; give a file, or text by standard input"
         )
     if named and len(named) < len(arguments):
         other = next(argument for argument in arguments if argument not in named)

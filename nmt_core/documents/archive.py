@@ -12,6 +12,7 @@ from typing import NamedTuple
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
+from nmt_core.documents.untranslated import Untranslated
 from nmt_core.documents.xml_pieces import decode_xml
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
@@ -124,6 +125,12 @@ class ArchivedDocument:
     def passages(self) -> list[Passage]:
         """The passages to translate."""
         return [passage for text in self._documents.values() for passage in text.passages]
+
+    @property
+    def untranslated(self) -> Untranslated:
+        """How many texts stay as they are."""
+        counted = (text.untranslated for text in self._documents.values())
+        return sum(counted, Untranslated())
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
         """Return the document with translations of its passages, at most once."""

@@ -8,20 +8,35 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, write_archive
+from nmt_core.documents.docx_pieces import (
+    CONTAINERS,
+    CONTENT,
+    CONTROL,
+    PROPERTIES,
+    RANGES,
+    Element,
+    Fields,
+    W,
+    WordPiece,
+    find_inner,
+    find_pieces,
+    has_runs,
+    is_in_other_language,
+    join_fields,
+    join_other_languages,
+    read_run,
+)
 from nmt_core.documents.passage import Item, Mark, Passage
 from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
+from nmt_core.documents.untranslated import LanguageMarks
 from nmt_core.documents.xml_pieces import NO_XML
-
-Element = Any
-"""Of lxml, which takes 20 ms to import."""
+from nmt_core.text.language_codes import LanguageCodes
 
 WORD = ArchiveKind(
     "Word document",
@@ -29,45 +44,34 @@ WORD = ArchiveKind(
     re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
 )
 
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 """Another name for the same, in files that Word saves as "Strict Open XML"."""
 
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
-def _name(names: str) -> frozenset[str]:
-    return frozenset(f"{W}{name}" for name in names.split())
+PICTURE = "{*}docPr"
+DESCRIPTIONS = frozenset({"descr", "title"})
+"""The element that describes a picture, and its attributes."""
 
+LEAST_OWN_TEXT = 0.2
+"""Share of a document's letters that are not marked as another language than the source."""
 
-CONTAINERS = _name("hyperlink ins moveTo smartTag dir bdo fldSimple")
-"""Elements that hold runs of text and may occur within a sentence."""
-
-CONTROL, CONTENT = f"{W}sdt", f"{W}sdtContent"
-"""A content control, and the element of it that holds its text."""
-
-CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
-"""What its properties name where nobody types its text; such a text is no part of a sentence."""
-
-RANGES = _name("bookmarkStart bookmarkEnd commentRangeStart commentRangeEnd")
-"""Ends of ranges; those in a paragraph that is translated come to hold all of it."""
-
-HINTS = _name("proofErr lastRenderedPageBreak")
-"""Elements that Word computes from the text, and computes anew."""
-
-PROPERTIES = _name("pPr rPr smartTagPr sdtPr sdtEndPr")
-WALLS = _name("br cr tab ptab")
-INVISIBLE_PROPERTIES = _name("lang noProof rPrChange")
+INVISIBLE_PROPERTIES = (f"{W}lang", f"{W}noProof", f"{W}rPrChange")
 """Properties of runs that do not change their looks."""
 
-FORMAT, FIELD = "format", "field"
+FORMAT = "format"
 
 
 class WordDocument:
     """A Word document."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, codes: LanguageCodes | None = None) -> None:
         """Read a document.
+
+        Args:
+            data: the document.
+            codes: of source and target, if they are known.
 
         Raises:
             DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
@@ -75,15 +79,15 @@ class WordDocument:
         texts = read_archive(data, WORD)
         self._data = data
         self._roots = {name: _read(text, name) for name, text in texts.items()}
-        self._blocks = {
-            name: [_Block(each) for each in _find_blocks(root)]
-            for name, root in self._roots.items()
-        }
+        marks = LanguageMarks(codes)
+        if _are_mistaken(marks, self._roots.values()):
+            marks.codes = None
+        self.untranslated = marks.untranslated
+        self._blocks = {name: [*_read_blocks(root, marks)] for name, root in self._roots.items()}
         self._segments = [
-            part
+            segment
             for block in chain.from_iterable(self._blocks.values())
-            for part in block.parts
-            if isinstance(part, Segment)
+            for segment in block.segments
         ]
 
     @property
@@ -124,50 +128,53 @@ def _to_bytes(root: Element) -> bytes:
     return etree.tostring(root, encoding="UTF-8", standalone=True)
 
 
-def _find_blocks(root: Element) -> Iterator[Element]:
-    """Yield the elements that hold runs of text: paragraphs, and content controls apart."""
-    for element in root.iter(f"{W}p", CONTENT):
-        if not _find_inner(element.getparent()) and _has_runs(element):
-            yield element
+def _are_mistaken(marks: LanguageMarks, roots: Iterable[Element]) -> bool:
+    """Tell whether so much text is marked as another language that it is not.
 
-
-def _has_runs(element: Element) -> bool:
-    return any(child.tag in CONTAINERS | {f"{W}r"} or _find_inner(child) for child in element)
-
-
-def _find_inner(element: Element) -> Sequence[Element]:
-    """Return the elements with the text of what may stand in a sentence, at most one; of no other.
-
-    Of a content control it is its content, if somebody types it amid a paragraph.
+    Word marks what people type by their keyboard, and by the template that a document began with.
     """
-    if element.tag in CONTAINERS:
-        return [element]
-    content = element.find(CONTENT) if element.tag == CONTROL else None
-    if content is None or element.getparent().tag not in CONTAINERS | {f"{W}p", CONTENT}:
-        return []
-    properties = element.find(f"{W}sdtPr")
-    names = () if properties is None else (etree.QName(each).localname for each in properties)
-    is_typed = not any(map(CHOSEN.fullmatch, names))
-    return [content] if is_typed and _has_runs(content) else []
+    letters = Counter[bool]()
+    for run in chain.from_iterable(root.iter(f"{W}r") for root in roots):
+        for piece in read_run(run):
+            letters[is_in_other_language(piece, marks)] += sum(map(str.isalpha, piece.text))
+    return letters[False] < LEAST_OWN_TEXT * letters.total()
 
 
-@dataclass
-class _Xml(Piece):
-    """A piece of a block: elements, or a change of formatting."""
+def _read_blocks(root: Element, marks: LanguageMarks) -> "Iterator[_Block | _Description]":
+    """Yield what holds text: paragraphs, content controls apart, and descriptions of pictures."""
+    fields = Fields()
+    for element in root.iter(f"{W}p", CONTENT, PICTURE):
+        if element.tag.endswith(PICTURE.removeprefix("{*}")):
+            for name in DESCRIPTIONS.intersection(element.attrib):
+                yield _Description(element, name)
+        elif not find_inner(element.getparent()) and has_runs(element):
+            pieces = join_fields(find_pieces(element), fields)
+            yield _Block(element, [*join_other_languages(pieces, marks)])
 
-    elements: Sequence[Element] = ()
-    format: Element = None
-    """The properties of its run; none is a format, too."""
-    in_run: bool = False
-    """Whether the elements stand in a run."""
+
+class _Description:
+    """An attribute that describes a picture."""
+
+    def __init__(self, element: Element, name: str) -> None:
+        self._element, self._name = element, name
+        piece = Piece(Type.TEXT, element.get(name), element.get(name))
+        parts = join_pieces([piece], write_plainly)
+        self.segments = [part for part in parts if isinstance(part, Segment)]
+
+    def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
+        """Put the translation into the attribute; return whether it differs."""
+        before = self._element.get(self._name)
+        for segment in self.segments:
+            text = "".join(item for item in translations[segment] if isinstance(item, str))
+            self._element.set(self._name, NO_XML.sub("", text))
+        return bool(self._element.get(self._name) != before)
 
 
 class _Block:
     """A paragraph, or the content of a form field."""
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: Element, pieces: Sequence[WordPiece]) -> None:
         self.element = element
-        pieces = list(_join_fields(_find_pieces(element)))
         lengths: Counter[str] = Counter()
         formats: dict[str, Element] = {}
         for piece in pieces:
@@ -176,26 +183,26 @@ class _Block:
         self.usual = lengths.most_common(1)[0][0] if lengths else ""
         self.format = formats.get(self.usual)
         self.parts = list(join_pieces(list(self._mark_formats(pieces)), write_plainly))
+        self.segments = [part for part in self.parts if isinstance(part, Segment)]
 
-    def _mark_formats(self, pieces: Iterable[_Xml]) -> Iterator[_Xml]:
+    def _mark_formats(self, pieces: Iterable[WordPiece]) -> Iterator[WordPiece]:
         """Yield the pieces, with a pair around texts whose format differs from most."""
         current = self.usual
         for piece in pieces:
             wanted = _identify(piece.format) if piece.is_text else self.usual
             if wanted != current:
                 if current != self.usual:
-                    yield _Xml(Type.CLOSE, "", name=FORMAT + current)
+                    yield WordPiece(Type.CLOSE, "", name=FORMAT + current)
                 if wanted != self.usual:
-                    yield _Xml(Type.OPEN, "", name=FORMAT + wanted, format=piece.format)
+                    yield WordPiece(Type.OPEN, "", name=FORMAT + wanted, format=piece.format)
                 current = wanted
             yield piece
         if current != self.usual:
-            yield _Xml(Type.CLOSE, "", name=FORMAT + current)
+            yield WordPiece(Type.CLOSE, "", name=FORMAT + current)
 
     def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
         """Put translations into the element, unless none differs; return whether one does."""
-        segments = [part for part in self.parts if isinstance(part, Segment)]
-        if all(translations[segment] == segment.passage.items for segment in segments):
+        if all(translations[segment] == segment.passage.items for segment in self.segments):
             return False
         writer = _Writer(self.element, self.format)
         for part in self.parts:
@@ -228,61 +235,6 @@ def _identify(properties: Element) -> str:
     )
 
 
-def _find_pieces(parent: Element) -> Iterator[_Xml]:
-    for child in parent:
-        if child.tag == f"{W}r":
-            yield from _read_run(child)
-        elif inner := _find_inner(child):
-            yield _Xml(Type.OPEN, "", name=child.tag, elements=[child])
-            yield from _find_pieces(inner[0])
-            yield _Xml(Type.CLOSE, "", name=child.tag)
-        elif child.tag not in RANGES | HINTS | PROPERTIES:
-            type_ = Type.WALL if child.tag == CONTROL else Type.POINT
-            yield _Xml(type_, "", elements=[child])
-
-
-def _read_run(run: Element) -> Iterator[_Xml]:
-    properties = run.find(f"{W}rPr")
-    for child in run:
-        piece = _Xml(Type.POINT, "", elements=[child], format=properties, in_run=True)
-        if child.tag in HINTS | PROPERTIES:
-            continue
-        if child.tag == f"{W}t":
-            piece.type, piece.raw = Type.TEXT, child.text or ""
-        elif child.tag == f"{W}noBreakHyphen":
-            piece.type, piece.raw = Type.TEXT, "\N{NON-BREAKING HYPHEN}"
-        elif child.tag in WALLS:
-            piece.type = Type.WALL
-        piece.text = piece.raw
-        yield piece
-
-
-def _join_fields(pieces: Iterable[_Xml]) -> Iterator[_Xml]:
-    """Yield pieces; a field becomes three: its code, its result, and its end."""
-    code: list[_Xml] = []
-    depth = 0
-    for piece in pieces:
-        kind = piece.elements[0].get(f"{W}fldCharType") if piece.elements else None
-        if kind == "begin":
-            depth += 1
-        if not code and kind != "begin":
-            yield _join([piece], Type.CLOSE) if kind == "end" else piece
-            continue
-        code.append(piece)
-        if kind == "end":
-            depth -= 1
-        if (kind == "separate" and depth == 1) or depth == 0:
-            yield _join(code, Type.OPEN if depth else Type.POINT)
-            code, depth = [], 0
-    if code:
-        yield _join(code, Type.WALL)
-
-
-def _join(code: Sequence[_Xml], type_: Type) -> _Xml:
-    elements = [element for piece in code for element in piece.elements]
-    return _Xml(type_, "", name=FIELD, elements=elements, format=code[0].format, in_run=True)
-
-
 class _Writer:
     """Writes the content of an element anew."""
 
@@ -301,7 +253,7 @@ class _Writer:
         if isinstance(item, str):
             self._write_text(item)
             return
-        assert isinstance(item, _Xml)
+        assert isinstance(item, WordPiece)
         if item.is_text:
             self._write_text(item.text)
         elif item.name.startswith(FORMAT):
@@ -314,10 +266,16 @@ class _Writer:
                 self._open(item.elements[0])
             else:
                 self._inside.pop()
-        elif item.in_run:
+        else:
+            self._write_as_it_was(item)
+
+    def _write_as_it_was(self, item: WordPiece) -> None:
+        if item.in_run:
             self._add_run(item.format).extend(item.elements)
         else:
             self._inside[-1].extend(item.elements)
+        for piece in item.held:
+            self._write_as_it_was(piece) if piece.in_run else self.write(piece)
 
     def end(self) -> None:
         """Write the end of the element."""
@@ -349,4 +307,4 @@ def _find_ranges(parent: Element) -> Iterator[Element]:
         if child.tag in RANGES:
             yield child
         else:
-            yield from chain.from_iterable(map(_find_ranges, _find_inner(child)))
+            yield from chain.from_iterable(map(_find_ranges, find_inner(child)))

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.encodings import recode
 from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.documents.units import count_left
+from nmt_core.documents.untranslated import Untranslated, count_untranslated
 
 MOST_DOCUMENT_BYTES = 2**25
 """Bytes of a document; a longer one must be translated in parts."""
@@ -28,12 +29,12 @@ class TranslatedDocument(NamedTuple):
     """A document, translated."""
 
     data: bytes
-    left: int
-    """Messages that stay as they are, for the choices in them are not read."""
+    untranslated: Untranslated
+    """Texts that stay as they are."""
 
 
 def translate_document(
-    data: bytes, kind: str, translator: DocumentTranslator
+    data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
     """Translate a document.
 
@@ -41,6 +42,8 @@ def translate_document(
         data: the document.
         kind: name of its format.
         translator: translates documents.
+        encoding: of the document; None if it says so itself, or is in UTF-8. One that does not
+            say so is written in UTF-8 with a byte order mark.
 
     Raises:
         DocumentError: if it is too long, or cannot be read.
@@ -50,67 +53,71 @@ def translate_document(
             f"this document has {len(data):,} bytes, more than "
             f"{MOST_DOCUMENT_BYTES:,}; cut it in parts"
         )
-    document = FORMATS.load(kind).read(data, translator.codes)
-    return TranslatedDocument(translator.translate(document), count_left(document))
+    format_ = FORMATS.load(kind)
+    if encoding and not format_.takes_encoding:
+        raise DocumentError(f"--encoding is not for {kind}, which names its encoding; leave it out")
+    document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
+    return TranslatedDocument(translator.translate(document), count_untranslated(document))
 
 
-def write_document(path: Path, data: bytes) -> None:
+def write_document(path: Path, data: bytes, *, force: bool = False) -> None:
     """Write a document that appears whole or not at all.
 
     Raises:
-        DocumentError: if there is such a file already.
+        DocumentError: if there is such a file already, and ``force`` does not overwrite it.
     """
-    refuse_present(path)
+    refuse_unwritable(path, force=force)
     with files.whole_file(path) as part:
         part.write_bytes(data)
 
 
-def refuse_present(path: Path) -> None:
-    """Refuse to write over a file.
-
-    Raises:
-        DocumentError: if it is there.
-    """
-    if path.exists():
-        raise DocumentError(f"{path} is there already; remove it, or give another name by --output")
-
-
-def refuse_unwritable(path: Path) -> None:
+def refuse_unwritable(path: Path, *, force: bool = False) -> None:
     """Refuse a file that cannot be written, before what is to stand there has taken its time.
 
     Raises:
-        DocumentError: if it is there, or its folder takes no files.
+        DocumentError: if it is there and ``force`` is not given, or its folder takes no files.
     """
-    refuse_present(path)
+    if path.exists() and not (force and path.is_file()):
+        raise DocumentError(
+            f"{path} is there already; overwrite it by --force, or give another name by --output"
+        )
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise DocumentError(f"{path} cannot be written; name another by --output")
 
 
 def translate_file(
-    path: Path, out: Path, translator: DocumentTranslator, kind: str | None = None
-) -> int:
+    path: Path,
+    out: Path,
+    translator: DocumentTranslator,
+    kind: str | None = None,
+    *,
+    encoding: str | None = None,
+    force: bool = False,
+) -> Untranslated:
     """Translate a file into another one, which appears whole or not at all.
 
     Returns:
-        How many messages stay as they are, for the choices in them are not read.
+        How many texts stay as they are.
 
     Args:
         path: the file.
         out: the other one.
         translator: translates documents.
         kind: name of their format; None if their names say it.
+        encoding: see :func:`translate_document`.
+        force: whether to overwrite ``out``.
 
     Raises:
         DocumentError: if the file cannot be read, or ``out`` is there already or cannot be written.
     """
     kind = kind or find_format(path.name)
-    refuse_unwritable(out)
+    refuse_unwritable(out, force=force)
     if not path.is_file():
         raise DocumentError(f"{path} is no file; give the name of one that is there")
     try:
-        translated = translate_document(path.read_bytes(), kind, translator)
+        translated = translate_document(path.read_bytes(), kind, translator, encoding)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
-    write_document(out, translated.data)
-    return translated.left
+    write_document(out, translated.data, force=force)
+    return translated.untranslated

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.documents.encodings import Encoded, decode_text
 
 if TYPE_CHECKING:
     from nmt_core.documents.passage import Item, Passage
     from nmt_core.documents.pieces import TextDocument
     from nmt_core.documents.plan import Document
+    from nmt_core.documents.untranslated import Untranslated
 
 REVIEW_BELOW = 0.5
 """The confidence below which a person must look at a unit, unless another one is set."""
@@ -43,6 +44,8 @@ class Format(NamedTuple):
     """The reader, ``module:thing``; it takes text, and raises DocumentError on a wrong one."""
     binary: bool = False
     """Whether it is given bytes, as they are no text in UTF-8."""
+    takes_encoding: bool = False
+    """Whether somebody may say in which encoding a file is, which does not say so itself."""
     names_languages: bool = False
     """Whether its files name their languages: its reader is given bytes, too, and the codes of
     source and target, or None if nobody knows them."""
@@ -71,17 +74,22 @@ class TextFile(NamedTuple):
     """A document of text that is written as bytes."""
 
     document: "TextDocument"
-    mark: str = ""
-    """The byte order mark before it, if it has one."""
+    encoded: Encoded
+    """As it was read."""
 
     @property
     def passages(self) -> "Sequence[Passage]":
         """The passages to translate."""
         return self.document.passages
 
+    @property
+    def untranslated(self) -> "Untranslated":
+        """How many texts stay as they are."""
+        return self.document.untranslated
+
     def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:
         """Return the document with translations of its passages, at most once."""
-        return (self.mark + self.document.write(translations)).encode()
+        return self.encoded.encode(self.document.write(translations))
 
 
 def read_text_file(data: bytes, read: "Callable[[str], TextDocument]") -> TextFile:
@@ -92,29 +100,40 @@ def read_text_file(data: bytes, read: "Callable[[str], TextDocument]") -> TextFi
         read: reads its text, without a byte order mark.
 
     Raises:
-        DocumentError: if it is no text in UTF-8, or ``read`` does.
+        DocumentError: if it is not in UTF-8 or UTF-16, or ``read`` does.
     """
-    text = decode_utf8(data, "this document", error=DocumentError)
-    mark = text[: text.startswith(BYTE_ORDER_MARK)]
-    return TextFile(read(text.removeprefix(mark)), mark)
+    encoded = decode_text(data)
+    return TextFile(read(encoded.text), encoded)
 
 
 FORMATS = Registry(
     "a format",
     "nmt.formats",
     {
-        "text": Format((".txt",), "text/plain", "nmt_core.documents.plain_text:read_plain_text"),
+        "text": Format(
+            (".txt",),
+            "text/plain",
+            "nmt_core.documents.plain_text:read_plain_text",
+            takes_encoding=True,
+        ),
         "html": Format(
             (".html", ".htm", ".xhtml"),
             "text/html",
             "nmt_core.documents.html:read_html_file",
+            takes_encoding=True,
             names_languages=True,
         ),
         "markdown": Format(
-            (".md", ".markdown"), "text/markdown", "nmt_core.documents.markdown:read_markdown"
+            (".md", ".markdown"),
+            "text/markdown",
+            "nmt_core.documents.markdown:read_markdown",
+            takes_encoding=True,
         ),
         "subtitles": Format(
-            (".srt", ".vtt"), "text/plain", "nmt_core.documents.subtitles:read_subtitles"
+            (".srt", ".vtt"),
+            "text/plain",
+            "nmt_core.documents.subtitles:read_subtitles",
+            takes_encoding=True,
         ),
         "po": Format(
             (".po",),
@@ -168,7 +187,7 @@ FORMATS = Registry(
             (".docx",),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             "nmt_core.documents.docx:WordDocument",
-            binary=True,
+            names_languages=True,
         ),
     },
 )

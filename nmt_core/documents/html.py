@@ -9,13 +9,13 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html.parser import HTMLParser
 
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.formats import TextFile, read_text_file
+from nmt_core.documents.encodings import decode_page
+from nmt_core.documents.formats import TextFile
 from nmt_core.documents.pieces import (
     Part,
     Piece,
@@ -143,9 +143,11 @@ def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
     """Read a file of HTML; see :func:`read_html`.
 
     Raises:
-        DocumentError: if it is no text in UTF-8, or has more tags and texts than :data:`MOST_TAGS`.
+        DocumentError: if it is not in the encoding that it declares, or has more tags and texts
+            than :data:`MOST_TAGS`.
     """
-    return read_text_file(data, partial(read_html, codes=codes))
+    page = decode_page(data)
+    return TextFile(read_html(page.text, codes), page)
 
 
 def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:

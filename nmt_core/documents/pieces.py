@@ -14,6 +14,7 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
+from nmt_core.documents.untranslated import Untranslated
 
 DEEPEST = 50
 """Nested pairs within a sentence that are put around words; deeper ones stay where they are."""
@@ -235,8 +236,10 @@ Translations = Mapping[Segment, Sequence[Item]]
 class TextDocument:
     """A document that is written as text."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, parts: Iterable[Part], untranslated: Untranslated | None = None) -> None:
+        """Take the parts of a document, and how many of its texts stay as they are."""
         self._parts = list(parts)
+        self.untranslated = Untranslated() if untranslated is None else untranslated
         self._segments = list(_find_segments(self._parts))
 
     @property

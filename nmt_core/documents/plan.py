@@ -1,5 +1,6 @@
 """The sentences of a document, and the way back from their translations to its own."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from nmt_core.text.sentences import Span, split_sentences
 
 TOKEN_CHARACTERS = 20
 """Most of a token, about; a text with more than that many for each is not cut into tokens first."""
+
+END_OF_LABEL = re.compile(r"[:;,.!?)\]]+\s+")
 
 FEWEST_CHARACTERS = 3
 """Of a token, about, where tokens are not known."""
@@ -89,7 +92,7 @@ class Segmenter:
         is_read = str.isalnum if figures and self.language else str.isalpha
         starts = accumulate((len(line) + 1 for line in text.split(HARD_BREAK)), initial=0)
         return [
-            Span(start + span.start, start + span.end)
+            Span(start + span.start + _skip_mark(line, span), start + span.end)
             for start, line in zip(starts, text.split(HARD_BREAK), strict=False)
             for span in split_sentences(line, self.language, self.fits)
             if any(map(is_read, line[span.start : span.end]))
@@ -181,6 +184,12 @@ class Plan:
         if isinstance(document, ReviewedDocument):
             return document.write_reviewed(placed, self.find_doubtful(translated, review_below))
         return document.write(placed)
+
+
+def _skip_mark(line: str, span: Span) -> int:
+    """Return the length of what ends a number or label before a sentence, as in ``: A title``."""
+    mark = END_OF_LABEL.match(line, *span)
+    return len(mark[0]) if mark else 0
 
 
 def _find_marked(passage: Passage, spans: Sequence[Span]) -> list[bool]:

@@ -14,6 +14,7 @@ from nmt_core.documents.placeholders import (
     shield_placeholders,
     unshield_placeholders,
 )
+from nmt_core.documents.untranslated import Reason, Untranslated
 
 
 class UnitTranslation(NamedTuple):
@@ -44,13 +45,20 @@ class Unit:
 class UnitFile:
     """A file of units."""
 
-    def __init__(self, parts: Sequence[str | Unit], encode: Callable[[str], bytes]) -> None:
+    def __init__(
+        self,
+        parts: Sequence[str | Unit],
+        encode: Callable[[str], bytes],
+        untranslated: Untranslated | None = None,
+    ) -> None:
         """Take the parts of a file, which together are the file.
 
         Args:
             parts: units, and what stands between them.
             encode: makes a file of the text.
+            untranslated: texts that stay for other reasons than choices in them.
         """
+        self._untranslated = untranslated or Untranslated()
         self._parts = parts
         self._encode = encode
         self._units = [part for part in parts if isinstance(part, Unit)]
@@ -64,11 +72,12 @@ class UnitFile:
         return [shield_placeholders(passage) for passages in self._passages for passage in passages]
 
     @property
-    def left(self) -> int:
-        """How many messages stay as they are, for the choices in them are not read."""
-        return sum(
+    def untranslated(self) -> Untranslated:
+        """How many messages stay, for the choices in them are not read."""
+        choices = sum(
             any(isinstance(text, LeftMessage) for text in unit.texts) for unit in self._units
         )
+        return self._untranslated + Untranslated({Reason.CHOICE: choices})
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
         """Return the file with translations of its passages, none of which is doubtful."""
@@ -114,11 +123,6 @@ class UnitFile:
                 or any(TAG.search(passage.text) for passage in passages)  # a model moves it
             )
             yield unit.write(UnitTranslation(texts, is_doubtful))
-
-
-def count_left(document: object) -> int:
-    """Return how many messages of a document stay as they are; 0 if it is no file of units."""
-    return document.left if isinstance(document, UnitFile) else 0
 
 
 def check_language(found: str, expected: str, side: str) -> None:

@@ -13,11 +13,11 @@ from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
+from nmt_core.documents.encodings import UTF16
 from nmt_core.documents.html import MOST_TAGS
 from nmt_core.documents.pieces import Part, Piece, Type, Written
 
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
-UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COMMENT = "!--"
 CDATA = "<![CDATA["

@@ -13,7 +13,7 @@ from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
 from nmt_core.documents.translator import SourceSide
-from nmt_core.documents.units import count_left
+from nmt_core.documents.untranslated import count_untranslated
 from nmt_core.server.errors import RequestError
 from nmt_core.text.alignment import Translated
 
@@ -76,7 +76,7 @@ class Sent:
     plan: Plan | None = None
     """Of the document; both are left behind where another process has read it."""
     left: int = 0
-    """Messages of the document that stay as they are, for the choices in them are not read."""
+    """Texts of the document that stay as they are."""
 
     def leave_out(self, done: Sequence[bool]) -> "Sent":
         """Return the lines that are not done."""
@@ -122,7 +122,7 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
-    left = count_left(document)
+    left = count_untranslated(document).total()
     return Sent(plan.lines, plan.marked, tokens, cut.review_below, document, plan, left)
 
 

@@ -101,7 +101,7 @@ class Row {
     const state = this.element.querySelector(".state");
     state.append(link);
     if (memory) state.append(make("span", "", `${count(memory, "sentence")} from the memory`));
-    if (left) state.append(make("span", "", `${count(left, "message")} left as in the file`));
+    if (left) state.append(make("span", "", `${count(left, "text")} left as in the file`));
     link.click();
   }
 

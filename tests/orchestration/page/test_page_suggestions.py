@@ -50,7 +50,7 @@ def test_a_file_says_what_the_memory_knew_and_what_stays(open_page, messages, to
         page.set_input_files("#file", [file("app.json", content)])
     assert PLURAL in download.value.path().read_text()
     left = messages.count(PLURAL)
-    told += f"{left} message{'s' * (left > 1)} left as in the file"
+    told += f"{left} text{'s' * (left > 1)} left as in the file"
     expect(page.locator("#documents .state")).to_have_text(
         re.compile(f"^Download the translation of app.json{told}$")
     )

@@ -63,6 +63,9 @@ def test_files_are_translated_beside_themselves(bundle, tmp_path):
     assert (tmp_path / "a.en.txt").read_text() == f"{hund}\n"
     assert "b.en.md" in result.stderr
     assert "is there already" in refuse(bundle, tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_bytes(b"Der Hund.\n\x85")
+    run(bundle, "--force", "--encoding", "windows-1252", tmp_path / "a.txt")
+    assert (tmp_path / "a.en.txt").read_text() == f"\ufeff{hund}\n…"
 
 
 def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
@@ -74,9 +77,10 @@ def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
     told = run(bundle, *names).stderr.splitlines()
     piped = run(bundle, "--format", "json", data=left.encode())
 
-    assert [line.endswith(".en.json") for line in told] == [True] * 3 + [False]
-    assert f"syntax: 2 messages of {names[0]}, 1 message of {names[2]}; translate" in told[3]
-    assert (piped.stdout, ": 1 message of standard input;" in piped.stderr) == (left, True)
+    assert [line.endswith(".en.json") for line in told] == [True] * 3 + [False] * 2
+    assert f"{names[0]}: not translated: 2 texts with a plural" in told[3]
+    assert f"{names[2]}: not translated: 1 text with a plural" in told[4]
+    assert (piped.stdout, "standard input: not translated: 1 text" in piped.stderr) == (left, True)
     assert run(bundle, "--format", "json", data=b"[]").stderr == ""
 
 

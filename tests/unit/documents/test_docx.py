@@ -214,7 +214,7 @@ def test_nothing_but_text_is_lost_or_invented(contents, answered):
     assert unzipped(keep(WordDocument(data))) == unzipped(data)
 
 
-@given(st.lists(parts.filter(lambda part: "fldChar" not in part), max_size=6).map("".join))
+@given(st.lists(parts.filter(lambda part: "fld" not in part), max_size=6).map("".join))
 def test_words_in_capitals_stay_where_they_were(content):
     data = make_document(content)
     hyphen = "\N{NON-BREAKING HYPHEN}"
@@ -228,21 +228,32 @@ def test_words_in_capitals_stay_where_they_were(content):
 BEGIN, SEPARATE, END = (
     f"<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>" for kind in ("begin", "separate", "end")
 )
+LINK, SEQUENCE, CITATION, CONTENTS = (
+    f"{BEGIN}<w:r><w:instrText> {code} x</w:instrText></w:r>"
+    for code in ("Hyperlink", "SEQ", "CITATION", "TOC")
+)
 WORD = "<w:r><w:t xml:space='preserve'>a </w:t></w:r>"
 
 
 @pytest.mark.parametrize(
     ("content", "passages"),
     [
-        ([WORD, BEGIN, SEPARATE, WORD, END, WORD], ["a <a >a "]),
+        ([WORD, LINK, SEPARATE, WORD, END, WORD], ["a <a >a "]),
+        ([WORD, SEQUENCE, SEPARATE, WORD, END, WORD], ["a ", "a "]),
+        ([LINK, SEPARATE, WORD, CITATION, SEPARATE, WORD, END, WORD, END], ["<a *a >"]),
+        ([CITATION, SEPARATE, WORD, LINK, SEPARATE, WORD, END, WORD, END, WORD], ["*a "]),
+        ([WORD, "<w:fldSimple w:instr=' REF x'>", WORD, "</w:fldSimple>", WORD], ["a *a "]),
+        ([WORD, "<w:fldSimple w:instr=' FORMTEXT'>", WORD, "</w:fldSimple>"], ["a <a >"]),
+        ([WORD, "<w:ins>", CITATION, "</w:ins>", SEPARATE, WORD, END, WORD], ["a ", "a "]),
+        ([WORD, CITATION, SEPARATE, WORD, "</w:p><w:p>", WORD, END, WORD], ["a ", "a "]),
+        ([CONTENTS, SEPARATE, WORD, "</w:p><w:p>", WORD, "</w:p><w:p>", END], ["a ", "a "]),
         ([WORD, BEGIN, END, WORD], ["a *a "]),
-        ([WORD, BEGIN, WORD, BEGIN, SEPARATE, WORD, END, SEPARATE, WORD, END, WORD], ["a <a >a "]),
+        ([WORD, LINK, SEQUENCE, SEPARATE, WORD, END, SEPARATE, WORD, END, WORD], ["a <a >a "]),
         ([WORD, BEGIN, WORD], ["a "]),
         ([WORD, END, WORD], ["a ", "a "]),
     ],
 )
-def test_the_result_of_a_field_is_text_and_its_code_is_not(content, passages):
-    """Also where the code holds a field; what is not ended has none."""
+def test_results_that_word_computes_are_points(content, passages):
     assert show_passages(WordDocument(make_document("".join(content)))) == passages
 
 
@@ -357,3 +368,41 @@ def test_files_without_text_are_copied_and_never_held():
 
     assert peak < 5_000_000
     assert unzipped(data)["a"] == bytes(50_000_000)
+
+
+@pytest.mark.parametrize(
+    ("language", "passages"),
+    [
+        ("w:val='fr-FR'", ["a *a "]),
+        ("w:val='de-AT'", ["a b c a "]),
+        ("w:val='x-none'", ["a b c a "]),
+        ("w:eastAsia='ja-JP'", ["a b c a "]),
+    ],
+)
+def test_text_in_another_language_is_a_point(language, passages):
+    marked = f"<w:r><w:rPr><w:lang {language}/></w:rPr><w:t xml:space='preserve'>%s </w:t></w:r>"
+    data = make_document(WORD + marked % "b" + "<w:r/>" + marked % "c" + WORD)
+    document = WordDocument(data, ("de", "en"))
+
+    assert show_passages(document) == passages
+    assert document.untranslated.total() == (passages == ["a *a "])
+    assert text_of(shout(WordDocument(data, ("de", "en")))) == (
+        "A b c A " if "fr" in language else "A B C A "
+    )
+
+
+def test_a_document_of_one_language_is_translated_whatever_word_marks():
+    marked = "<w:r><w:rPr><w:lang w:val='en-US'/></w:rPr><w:t>all of it</w:t></w:r>"
+
+    assert show_passages(WordDocument(make_document(marked), ("de", "en"))) == ["all of it"]
+
+
+def test_descriptions_of_pictures_are_translated(letter):
+    document = docx.Document(io.BytesIO(letter))
+    [picture] = document.element.iter(qn("wp:docPr"))
+    picture.set("descr", "two men & a dog")
+    picture.set("title", "a b")
+    written = docx.Document(io.BytesIO(shout(WordDocument(to_bytes(document)))))
+
+    [picture] = written.element.iter(qn("wp:docPr"))
+    assert (picture.get("descr"), picture.get("title")) == ("TWO MEN & A DOG", "A B")

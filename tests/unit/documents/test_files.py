@@ -46,7 +46,7 @@ def test_messages_that_stay_as_they_are_are_counted():
         ("po", po, 2),
         ("text", f"a {choice}", 0),
     ):
-        assert translate_document(data.encode(), kind, SHOUT).left == left, kind
+        assert translate_document(data.encode(), kind, SHOUT).untranslated.total() == left, kind
 
 
 def test_too_long_a_document_is_refused(monkeypatch):
@@ -71,7 +71,7 @@ def test_a_file_is_translated_to_another(tmp_path):
     source, out = tmp_path / "letter.md", tmp_path / "letter.en.md"
     source.write_text("# One *two*\n")
 
-    assert translate_file(source, out, SHOUT) == 0
+    assert not translate_file(source, out, SHOUT)
     assert out.read_text() == "# ONE *TWO*\n"
     assert source.read_text() == "# One *two*\n"
 
@@ -85,6 +85,8 @@ def test_nothing_is_written_over(tmp_path):
         translate_file(tmp_path / "a.txt", tmp_path / "a.txt", echo.translator)
     assert echo.calls == []
     assert (tmp_path / "a.txt").read_text() == "b"
+    translate_file(tmp_path / "a.txt", tmp_path / "a.txt", echo.translator, force=True)
+    assert (tmp_path / "a.txt").read_text() == "B"
 
 
 def test_a_folder_that_takes_no_file_is_found_out_before_anything_is_translated(

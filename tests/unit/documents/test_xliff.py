@@ -162,7 +162,7 @@ def test_of_a_choice_the_branches_are_translated_with_their_markup():
     )
     for left in ("a {n, plural, other {b}}", '{n, plural, other {b}<x id="1"/>}'):
         document = read_xliff_file(compose_old(left), CODES)
-        assert (document.left, keep(document)) == (
+        assert (document.untranslated.total(), keep(document)) == (
             1,
             compose_old(left).replace(b'original="a"', b'original="a" target-language="de"'),
         )

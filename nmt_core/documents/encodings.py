@@ -1,0 +1,126 @@
+"""Encodings of text files: by their byte order mark, as they declare, or as somebody says."""
+
+import codecs
+import re
+from typing import NamedTuple
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+
+UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+DECLARED = re.compile(
+    r"""(?P<before>^\s*<\?xml\s[^<>?]{0,200}?\sencoding\s*=\s*["']"""
+    r"""|<meta\s[^<>]{0,400}?\bcharset\s*=\s*["']?\s*)(?P<encoding>[\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+DECLARED_WITHIN = 4096
+"""Characters at the beginning of a page that may declare its encoding."""
+
+REMEDY = "name its encoding, as in --encoding windows-1252, or convert it to UTF-8"
+
+WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
+"""What browsers read pages in that declare other encodings."""
+
+NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
+"""Codecs of Python that no text file is in."""
+
+
+class Encoded(NamedTuple):
+    """A text, and how its file is written."""
+
+    text: str
+    """Without the byte order mark."""
+    encoding: str = "utf-8"
+    mark: str = ""
+    """The byte order mark before it, if it has one."""
+
+    def encode(self, text: str) -> bytes:
+        """Return another text as such a file; what the encoding lacks is written by its number."""
+        return (self.mark + text).encode(self.encoding, "xmlcharrefreplace")
+
+
+def decode_text(data: bytes) -> Encoded:
+    """Decode a file in UTF-8, or in UTF-16 with a byte order mark.
+
+    Raises:
+        DocumentError: if it is in neither.
+    """
+    encoding = UTF16.get(data[:2], "utf-8")
+    if encoding == "utf-8":
+        text = decode_utf8(data, "this document", error=DocumentError, remedy=REMEDY)
+    else:
+        text = _decode(data, encoding)
+    mark = text[: text.startswith(BYTE_ORDER_MARK)]
+    return Encoded(text.removeprefix(mark), encoding, mark)
+
+
+def decode_page(data: bytes) -> Encoded:
+    """Decode a page of HTML or XHTML.
+
+    A byte order mark comes first, then UTF-8, then what the page declares. If it declares something
+    else than it is in, the text declares that instead.
+
+    Raises:
+        DocumentError: if it is in no such encoding.
+    """
+    try:
+        page = decode_text(data)
+    except DocumentError:
+        found = DECLARED.search(data[:DECLARED_WITHIN].decode("latin-1"))
+        if found is None or find_codec(found["encoding"]) == "utf-8":
+            raise
+        codec = _widen(found["encoding"])
+        return Encoded(_decode(data, codec), codec)
+    found = DECLARED.search(page.text[:DECLARED_WITHIN])
+    if found is None:
+        return page
+    if page.text.isascii() and not page.mark:
+        return page._replace(encoding=_widen(found["encoding"]))
+    name = page.encoding.removesuffix("-le").removesuffix("-be")
+    if find_codec(found["encoding"]) in {name, page.encoding}:
+        return page
+    return page._replace(text=DECLARED.sub(rf"\g<before>{name}", page.text, count=1))
+
+
+def recode(data: bytes, encoding: str) -> bytes:
+    """Return a file in UTF-8 with a byte order mark, which says so.
+
+    Args:
+        data: the file.
+        encoding: of it.
+
+    Raises:
+        DocumentError: if there is no such encoding, or the file is not in it.
+    """
+    return _decode(data, find_codec(encoding)).removeprefix(BYTE_ORDER_MARK).encode("utf-8-sig")
+
+
+def find_codec(encoding: str) -> str:
+    """Return the name that Python has for an encoding.
+
+    Raises:
+        DocumentError: if it has none.
+    """
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)
+    except LookupError:
+        name = NO_TEXT[0]
+    if name in NO_TEXT:
+        raise DocumentError(
+            f"{encoding[:20]!r} is not an encoding of text; one is windows-1252"
+        ) from None
+    return name
+
+
+def _widen(encoding: str) -> str:
+    name = find_codec(encoding)
+    return WINDOWS.get(name, name)
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeError:
+        raise DocumentError(f"this document is not in {encoding}; {REMEDY}") from None
