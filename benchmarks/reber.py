@@ -1,11 +1,12 @@
-"""Strings of the embedded Reber grammar (Hochreiter and Schmidhuber 1997), and others.
+r"""Strings of the embedded Reber grammar (Hochreiter and Schmidhuber 1997), and others.
 
 A string of the Reber grammar stands between two equal letters, T or P, so who reads it must
 remember the first of these until the end. States and letters are those of Géron, chapter 16.
 
     python -m benchmarks.reber 10000 > reber.tsv
     python -m benchmarks.reber 2000 --held-out > unseen.tsv
-    nmt learn-classifier --labelled reber.tsv --set model.pool=last --out models/reber
+    nmt learn-classifier --labelled reber.tsv --set model.pool=last --set training.epochs=12 \
+      --out models/reber
     nmt classify --model models/reber --labelled unseen.tsv
 """
 
@@ -33,6 +34,8 @@ REBER: tuple[dict[str, int | None], ...] = (
 )
 """Of each state, the letters that may follow and the states that they lead to."""
 
+SHORTEST = len("BTBTXSETE")
+
 
 def draw_reber(draw: np.random.Generator) -> str:
     """Return a string of the Reber grammar, each letter that may follow as likely as the other."""
@@ -58,21 +61,27 @@ def corrupt(string: str, draw: np.random.Generator) -> str:
 
 
 def is_held_out(string: str) -> bool:
-    """Return whether nobody may learn from a string: a third of all is for tests."""
-    return hashlib.blake2b(string.encode()).digest()[0] % 3 == 0
+    """Return whether a string is for tests: a third of all, but none of the shortest.
+
+    There are four shortest grammatical strings, so a classifier needs all of them.
+    """
+    return len(string) > SHORTEST and hashlib.blake2b(string.encode()).digest()[0] % 3 == 0
 
 
 def draw_strings(seed: int, purpose: str, *, held_out: bool) -> Iterator[tuple[str, bool]]:
     """Yield strings, every second one corrupted, with whether they are grammatical.
 
-    All are held out, or none is. Short ones come again, as often in either half.
+    All are held out, or none is. Held-out strings differ from each other; others repeat.
     """
     draw = make_generator(seed, "reber", purpose)
+    tested: set[str] = set()
     for grammatical in itertools.cycle((True, False)):
         string = None
-        while string is None or is_held_out(string) != held_out:
+        while string is None or is_held_out(string) != held_out or string in tested:
             string = draw_grammatical(draw)
             string = string if grammatical else corrupt(string, draw)
+        if held_out:
+            tested.add(string)
         yield string, grammatical
 
 
