@@ -3,7 +3,8 @@
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
-        data/corpus/corpus.json, data/monolingual/, data/weights.json, data/tags.json,
+        data/corpus/test.target.{2,3,...}, data/corpus/corpus.json, data/monolingual/,
+        data/weights.json, data/tags.json,
         data/vectors/{source,target}.vec, data/vectors/source.bin, data/vectors/vectors.json,
         data/initial_model/, metrics/download.json, reports/data.html; and fetched files and what
         was read of them: downloads/
@@ -27,10 +28,12 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.monolingual_text import join_monolingual
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
 from nmt_core.corpora.reading import CorpusReader, ReadCorpus
+from nmt_core.corpora.references import write_references
 from nmt_core.corpora.replay import (
     TrainedText,
     list_replayed,
@@ -220,6 +223,8 @@ def _write_corpora(
         near_duplicates=params.near_duplicates,
         workers=reader.workers,
     )
+    tests = (one.test for one in corpora.values() if isinstance(one, FilesCorpus) and one.test)
+    write_references(tests, folder, scratch=reader.scratch)
     measured = _measured(outcome)
     weights = weigh_replayed(
         {name: corpus.weight for name, corpus in corpora.items()},

@@ -18,7 +18,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
-from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.registered import check_references, find_label, load_metric
 from nmt_core.evaluation.slice import SlicedText
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
@@ -59,6 +59,7 @@ from stages.runtime.trained import (
     check_trained,
     list_tags,
     load_trained,
+    read_references,
     read_validation,
     tag_lines,
 )
@@ -103,7 +104,9 @@ def run(
         params, load_trained(params, inputs, languages), validation, language=language
     )
     sources = list(files.read_lines(inputs.corpus / "test.source"))
-    references = list(files.read_lines(inputs.corpus / "test.target"))
+    scored = read_references(inputs.corpus)
+    check_references(params.metrics, scored)
+    references = [one if isinstance(one, str) else one[0] for one in scored]
     written = [translator.target.tokenize(line) for line in references]
     began = time.monotonic()
     read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
@@ -139,11 +142,9 @@ def run(
         word_counts=count_training_words(inputs.corpus, sources),
     )
     measured = {
-        **score_translations(params, hypotheses, references, sources, language=language),
-        "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
-        "untagged": score_untagged(
-            params, translator, read, hypotheses, references, language=language
-        ),
+        **score_translations(params, hypotheses, scored, sources, language=language),
+        "novel": score_novel(params, counts, hypotheses, scored, sources, language=language),
+        "untagged": score_untagged(params, translator, read, hypotheses, scored, language=language),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
         "literals": count_kept_literals(
             sources, hypotheses, references, languages.codes
@@ -154,9 +155,9 @@ def run(
         "confidence": confidence,
         "length_penalty": translator.config.beam.length_penalty,
         "length_penalty_trials": [trial.model_dump() for trial in trials],
-        "slices": dump_slices(measure_slices(params, text, hypotheses, corpora)),
+        "slices": dump_slices(measure_slices(params, text, scored, hypotheses, corpora)),
     }
-    sentences = judge_sentences(sources, references, hypotheses, language=language)
+    sentences = judge_sentences(sources, scored, hypotheses, language=language)
     verdict = judge_run(
         measured,
         record["history"],

@@ -12,7 +12,7 @@ from nmt_core.alignment.links import format_links
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.seal import require_replaceable
-from nmt_core.cli.lines import read_parallel
+from nmt_core.cli.lines import read_columns
 
 
 def align(
@@ -53,7 +53,7 @@ def align(
         raise ConfigError("nothing would be written; add --out LINKS")
     if learn is not None:
         require_replaceable(learn, known=FORMAT)
-    lines = list(zip(*read_parallel(source, target), strict=True))
+    lines = list(zip(*read_columns(source, target), strict=True))
     chosen = load_aligner(aligner) if aligner else learn_and_keep(lines, learn)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))

@@ -11,10 +11,17 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import read_parallel, show_progress
+from nmt_core.cli.lines import read_columns, show_progress
 from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
+from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.quality import warn_of_tokenized
-from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, find_label, load_metric
+from nmt_core.evaluation.registered import (
+    DEFAULT_METRICS,
+    METRICS,
+    check_references,
+    find_label,
+    load_metric,
+)
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.translation.translator import Translator
 
@@ -33,7 +40,11 @@ def evaluate(
     ],
     source: Annotated[Path, typer.Option(metavar="FILE", help="Lines to translate, UTF-8.")],
     reference: Annotated[
-        Path, typer.Option(metavar="FILE", help="Reference translations, one a line, UTF-8.")
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Reference translations, one a line, UTF-8; repeatable, for several of each line.",
+        ),
     ],
     metric: Annotated[
         list[str] | None,
@@ -67,15 +78,22 @@ def evaluate(
 
         nmt evaluate --model models/export --source test.de --reference test.en
 
+        nmt evaluate --model models/export --source test.de --reference a.en --reference b.en
+
         nmt evaluate --model models/new --model models/old --source test.de --reference test.en
     """
     try:
         metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
-    if out is not None and out.resolve() in (source.resolve(), reference.resolve()):
+    if out is not None and out.resolve() in {path.resolve() for path in (source, *reference)}:
         raise ConfigError(f"--out {out} holds the test set; name another file")
-    sources, references = read_parallel(source, reference)
+    if len({path.resolve() for path in reference}) != len(reference):
+        raise ConfigError("--reference names a file twice; give each file once")
+    sources, *columns = read_columns(source, *reference)
+    several = len(columns) > 1
+    references: Sequence[Reference] = [*zip(*columns, strict=True)] if several else columns[0]
+    check_references(metrics, references)
     translators = {
         name: open_translator(folder, device, threads, engine=engine, tag=tag)
         for name, folder in name_models(model).items()
@@ -83,9 +101,9 @@ def evaluate(
     code = language or find_language(translators)
     systems = {name: translate_all(model, sources) for name, model in translators.items()}
     for lines in systems.values():
-        warn_of_tokenized(lines, references)
+        warn_of_tokenized(lines, columns[0])
     if out is not None:
-        write_translations(out, systems, sources, references)
+        write_translations(out, systems, sources, columns)
     console = Console()
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
@@ -136,18 +154,18 @@ def write_translations(
     path: Path,
     systems: Mapping[str, Sequence[str]],
     sources: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Sequence[str]],
 ) -> None:
-    """Write a table: source, reference, and the translation of each system."""
-    rows = zip(sources, references, *systems.values(), strict=True)
-    heading = ("source", "reference", *systems)
+    """Write a table: source, references, and the translation of each system."""
+    rows = zip(sources, *references, *systems.values(), strict=True)
+    heading = ("source", *["reference"] * len(references), *systems)
     lines = ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows)
     files.write_lines(path, ["\t".join(heading), *lines])
 
 
 def render_scores(
     systems: Mapping[str, Sequence[str]],
-    references: Sequence[str],
+    references: Sequence[Reference],
     sources: Sequence[str],
     metrics: Sequence[str],
     language: str,

@@ -65,21 +65,22 @@ def open_lines(path: Path) -> Iterator[str]:
         raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None
 
 
-def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Return the lines of both files.
+def read_columns(source: Path, *targets: Path) -> list[list[str]]:
+    """Return the lines of aligned files, source first.
 
     Raises:
         CorpusError: if one cannot be read, they do not pair up, or there is no line.
     """
-    sources, targets = list(open_lines(source)), list(open_lines(target))
-    if len(sources) != len(targets):
-        raise CorpusError(
-            f"{source} has {len(sources):,} lines and {target} has {len(targets):,}; line N "
-            f"of one must translate line N of the other"
-        )
-    if not sources:
+    columns = [[*open_lines(path)] for path in (source, *targets)]
+    for target, lines in zip(targets, columns[1:], strict=True):
+        if len(lines) != len(columns[0]):
+            raise CorpusError(
+                f"{source} has {len(columns[0]):,} lines and {target} has {len(lines):,}; line N "
+                f"of one must translate line N of the other"
+            )
+    if not columns[0]:
         raise CorpusError(f"{source} holds no line; give one that does")
-    return sources, targets
+    return columns
 
 
 def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:

@@ -26,7 +26,7 @@ from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.corpora.text_files import TextFiles, require_pinned
+from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
 from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 
@@ -42,7 +42,7 @@ class FilesCorpus(Corpus):
     validation: TextFiles | None = None
     """What to measure on during training; null splits it off train."""
 
-    test: TextFiles | None = None
+    test: ReferenceFiles | None = None
     """What to measure on at the end; null splits it off train."""
 
     on_bad_line: OnBadLine = "error"
@@ -67,7 +67,8 @@ class FilesCorpus(Corpus):
         del languages, fetch
         for _, text in self._texts():
             require_pinned(text)
-        parts = (part for _, text in self._texts() for part in text.found().values())
+        parts = [part for _, text in self._texts() for part in text.found().values()]
+        parts.append(tuple(self.test.references) if self.test else ())
         return [measure_file(path) for path in dict.fromkeys(chain.from_iterable(parts))]
 
     def origin(self, split: str, languages: Languages) -> Origin:
@@ -99,12 +100,7 @@ class FilesCorpus(Corpus):
 
     def absolute(self) -> Self:
         """Return the corpus with absolute paths."""
-        return self._changed(
-            lambda text: {
-                "source": text.source.absolute(),
-                "target": text.target and text.target.absolute(),
-            }
-        )
+        return self._changed(lambda text: text.absolute())
 
     def held_out(self) -> str | None:
         """Return that the test set was given, if it was."""

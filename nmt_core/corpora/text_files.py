@@ -4,9 +4,9 @@ import glob
 import hashlib
 import json
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
@@ -101,6 +101,10 @@ class TextFiles(Config):
             raise CorpusError(f"no file fits {self}; check the names and the folder")
         return both
 
+    def absolute(self) -> dict[str, Any]:
+        """Return the paths that lead to the files from any folder, by their settings."""
+        return {"source": self.source.absolute(), "target": self.target and self.target.absolute()}
+
     def digest(self) -> str:
         """Return the SHA-256 of the files' own digests, source first, and of the texts of ``*``.
 
@@ -119,6 +123,35 @@ class TextFiles(Config):
             ) from None
         text = json.dumps(digests) if self.has_star else "".join(digests[""])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+class ReferenceFiles(TextFiles):
+    """Files of a test set: one or two as of any text, and more translations of the source."""
+
+    references: list[Path] = Field([])
+    """More reference translations of two aligned files, line by line; a metric takes the most
+    similar of all. ``target`` is the only one that the gate and ``make compare`` read."""
+
+    @model_validator(mode="after")
+    def _check_references(self) -> "ReferenceFiles":
+        if self.references and (self.target is None or self.has_star):
+            raise ValueError(f"references belong to one source and one target file, not to {self}")
+        for path in self.references:
+            if path in self.paths or self.references.count(path) > 1:
+                raise ValueError(f"references name {path} twice; give each file once")
+            if STAR in str(path) or holds_both_sides(path):
+                raise ValueError(f"references name {path}; give files of one sentence a line")
+        return self
+
+    def absolute(self) -> dict[str, Any]:
+        """See the base class."""
+        return super().absolute() | {"references": [path.absolute() for path in self.references]}
+
+    def digest(self) -> str:
+        """See the base class; references count, too."""
+        pairs = [TextFiles(source=self.source, target=path) for path in self.references]
+        digests = [super().digest(), *(pair.digest() for pair in pairs)]
+        return hashlib.sha256("".join(digests).encode()).hexdigest() if pairs else digests[0]
 
 
 class Pinned(Protocol):

@@ -13,6 +13,9 @@ from jaxtyping import Float
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 
+Reference = str | Sequence[str]
+"""A reference translation of a sentence, or several, for metrics that can compare with several."""
+
 Counts = Float[np.ndarray, "N C"]
 """The counts of each sentence of a test set."""
 
@@ -55,6 +58,8 @@ class Metric(ABC):
     label: ClassVar[str]
     """The label of the metric."""
     higher_is_better: ClassVar[bool] = True
+    takes_several_references: ClassVar[bool] = False
+    """Whether a sentence may have more than one reference; without, each is a text."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -63,7 +68,7 @@ class Metric(ABC):
     def score(
         self,
         hypotheses: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         sources: Sequence[str],
         *,
         resamples: int = 0,
@@ -71,7 +76,7 @@ class Metric(ABC):
         """Return the score of a test set.
 
         Args:
-            hypotheses: raw text, one line per reference.
+            hypotheses: raw text, one line per sentence.
             references: raw text, untouched.
             sources: source text, for metrics that use it.
             resamples: of the bootstrap; 0 gives an interval of no width.
@@ -92,7 +97,7 @@ class SummedMetric(Metric):
 
     @abstractmethod
     def counts(
-        self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]
+        self, hypotheses: Sequence[str], references: Sequence[Reference], sources: Sequence[str]
     ) -> Counts:
         """Return the counts of each sentence."""
 
@@ -101,7 +106,7 @@ class SummedMetric(Metric):
         """Return the scores of test sets, each given by the sum of its sentences' counts."""
 
 
-def check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_pairs(hypotheses: Sequence[str], references: Sequence[Reference]) -> None:
     """Check that there is a hypothesis for each reference.
 
     Raises:

@@ -4,15 +4,16 @@ This file imports none of them: settings name them, and are read before anything
 a new metric changes no byte of what is trained without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.registry import Registry
 from nmt_core.evaluation import metrics
 
 if TYPE_CHECKING:
-    from nmt_core.evaluation.metric import Metric
+    from nmt_core.evaluation.metric import Metric, Reference
     from nmt_core.evaluation.slice import Slice
 
 
@@ -59,6 +60,19 @@ def load_metric(name: str, language: str) -> "Metric":
             installed.
     """
     return METRICS.load(name)(language)
+
+
+def check_references(names: Iterable[str], references: Sequence["Reference"]) -> None:
+    """Check that metrics can compare with all references.
+
+    Raises:
+        ConfigError: if a sentence has several and a metric takes one.
+    """
+    if all(isinstance(one, str) for one in references):
+        return
+    for name in names:
+        if not METRICS.load(name).takes_several_references:
+            raise ConfigError(f"the metric {name} takes one reference per sentence; name one file")
 
 
 def find_label(name: str) -> str:

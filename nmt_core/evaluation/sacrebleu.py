@@ -2,16 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 import numpy as np
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.significance import _bootstrap_resample
 
-from nmt_core.evaluation.metric import Counts, Score, SummedMetric, check_pairs
+from nmt_core.evaluation.metric import Counts, Reference, Score, SummedMetric, check_pairs
 
 
 class SacreBleuMetric(SummedMetric):
     """One of sacreBLEU's metrics."""
+
+    takes_several_references: ClassVar = True
 
     @abstractmethod
     def scorer(self) -> Scorer:
@@ -20,7 +24,7 @@ class SacreBleuMetric(SummedMetric):
     def score(
         self,
         hypotheses: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         sources: Sequence[str],  # noqa: ARG002 - for other metrics
         *,
         resamples: int = 0,
@@ -32,7 +36,7 @@ class SacreBleuMetric(SummedMetric):
         """
         check_pairs(hypotheses, references)
         scorer = self.scorer()
-        counts = scorer._extract_corpus_statistics(list(hypotheses), [list(references)])  # noqa: SLF001
+        counts = scorer._extract_corpus_statistics(list(hypotheses), make_streams(references))  # noqa: SLF001
         aggregate = scorer._aggregate_and_compute(counts)  # noqa: SLF001
         drawn = [aggregate.score]
         if resamples:
@@ -52,11 +56,17 @@ class SacreBleuMetric(SummedMetric):
     def counts(
         self,
         hypotheses: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         sources: Sequence[str],  # noqa: ARG002 - for other metrics
     ) -> Counts:
         """Return the counts of each sentence, as sacreBLEU counts."""
         check_pairs(hypotheses, references)
         extract = self.scorer()._extract_corpus_statistics  # noqa: SLF001
-        statistics = extract(list(hypotheses), [list(references)])
+        statistics = extract(list(hypotheses), make_streams(references))
         return np.asarray(statistics, dtype=np.float64).reshape(len(references), -1)
+
+
+def make_streams(references: Sequence[Reference]) -> Any:
+    """Return references as sacreBLEU takes them: all first ones, all second ones and so on."""
+    rows = ([one] if isinstance(one, str) else one for one in references)
+    return [list(stream) for stream in zip_longest(*rows)] or [[]]

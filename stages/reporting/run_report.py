@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nmt_core.base import files
-from nmt_core.evaluation.metric import SummedMetric
+from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slice import Mask, SlicedText
@@ -33,14 +33,15 @@ MOST_COUNTED = 200_000
 
 def judge_sentences(
     sources: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     hypotheses: Sequence[str],
     *,
     language: str,
 ) -> list[JudgedSentence]:
     """Score each sentence by itself; ``language`` is the target's code."""
     scores = score_chrf(hypotheses, references, language=language)
-    rows = zip(sources, references, hypotheses, scores.tolist(), strict=True)
+    shown = (one if isinstance(one, str) else one[0] for one in references)
+    rows = zip(sources, shown, hypotheses, scores.tolist(), strict=True)
     return [JudgedSentence(number, *row) for number, row in enumerate(rows, start=1)]
 
 
@@ -82,6 +83,7 @@ def list_corpora(corpus: Path, names: Sequence[str]) -> dict[str, slice]:
 def measure_slices(
     params: EvaluateParams,
     text: SlicedText,
+    references: Sequence[Reference],
     hypotheses: Sequence[str],
     corpora: Mapping[str, slice],
 ) -> dict[str, SliceScore]:
@@ -90,6 +92,7 @@ def measure_slices(
     Args:
         params: metrics, resamples and seed.
         text: the test set.
+        references: all that its sentences have.
         hypotheses: its translations.
         corpora: the sentences of each corpus.
     """
@@ -100,7 +103,7 @@ def measure_slices(
         slices[f"corpus {name}"] = (f"of the corpus {name}", mask)
     loaded = {name: load_metric(name, text.languages[1]) for name in params.metrics}
     metrics = {
-        name: (metric, metric.counts(hypotheses, text.references, text.sources))
+        name: (metric, metric.counts(hypotheses, references, text.sources))
         for name, metric in loaded.items()
         if isinstance(metric, SummedMetric)
     }

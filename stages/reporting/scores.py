@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nmt_core.evaluation import quality
+from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.likelihood import score_pairs
@@ -17,7 +18,7 @@ from stages.params import EvaluateParams
 def score_translations(
     params: EvaluateParams,
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     sources: Sequence[str],
     *,
     language: str,
@@ -39,7 +40,7 @@ def score_novel(
     params: EvaluateParams,
     near: Sequence[int],
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     sources: Sequence[str],
     *,
     language: str,
@@ -59,8 +60,9 @@ def score_novel(
     novel = [row for row, count in enumerate(near) if not count]
     if not 0 < len(novel) < len(near):
         return {}
-    lines = ([text[row] for row in novel] for text in (hypotheses, references, sources))
-    scores = score_translations(params, *lines, language=language)
+    written, read = ([text[row] for row in novel] for text in (hypotheses, sources))
+    expected = [references[row] for row in novel]
+    scores = score_translations(params, written, expected, read, language=language)
     return {"sentences": len(novel)} | {
         name: value for name, value in scores.items() if isinstance(value, float)
     }
@@ -71,7 +73,7 @@ def score_untagged(
     translator: Translator,
     read: Sequence[Tokenized],
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     *,
     language: str,
 ) -> dict[str, Any]:

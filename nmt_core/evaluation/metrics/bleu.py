@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt_core.evaluation.metric import Score
+from nmt_core.evaluation.metric import Reference, Score
 from nmt_core.evaluation.metrics.chrf import Chrf
 from nmt_core.evaluation.sacrebleu import SacreBleuMetric
 from nmt_core.evaluation.words import check_installed, tokenizer_of
@@ -42,7 +42,7 @@ class Bleu(SacreBleuMetric):
     def score(
         self,
         hypotheses: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         sources: Sequence[str],
         *,
         resamples: int = 0,

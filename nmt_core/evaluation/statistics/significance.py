@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metric import SummedMetric
+from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.holm import correct_holm
 from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
@@ -81,7 +81,7 @@ def judge_over_seeds(
 
 def compare_all(
     systems: Mapping[str, Sequence[Sequence[str]]],
-    references: Sequence[str],
+    references: Sequence[Reference],
     sources: Sequence[str],
     *,
     metrics: Sequence[str],
@@ -95,7 +95,7 @@ def compare_all(
 
     Args:
         systems: per name, the raw hypotheses of each seed; of each system as many.
-        references: raw text, one per hypothesis.
+        references: raw text of each sentence.
         sources: what was translated.
         metrics: by name.
         language: of the hypotheses; a code such as en.

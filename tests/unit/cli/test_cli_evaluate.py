@@ -58,6 +58,23 @@ def test_scores_are_sacrebleus(models, texts):
     assert "4 sentences" in shown
 
 
+def test_several_references_count(models, texts, tmp_path):
+    second = tmp_path / "second.en"
+    lines = ["The dog", "red house?", "", "bread eat we"]
+    second.write_text("".join(f"{line}\n" for line in lines))
+    code, shown, _ = run("--model", models / "one", *texts, "--reference", second)
+    made = Translator.load(models / "one").translate(LINES)
+
+    assert code == 0
+    for label, score in (
+        ("BLEU", sacrebleu.corpus_bleu(made, [REFERENCES, lines])),
+        ("chrF", sacrebleu.corpus_chrf(made, [REFERENCES, lines])),
+    ):
+        [row] = [line for line in shown.splitlines() if f" {label} " in line]
+        assert numbers(row)[0] == pytest.approx(score.score, abs=0.06)
+        assert "|nrefs:2|" in row
+
+
 def test_several_models_are_tested_against_each_other(models, texts, tmp_path):
     out = tmp_path / "all.tsv"
     code, shown, _ = run(
@@ -110,6 +127,7 @@ def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
         "cannot be read": (*one, "--source", tmp_path / "none", "--reference", reference),
         "did you mean 'bleu'?": (*one, *texts, "--metric", "blue"),
         "names a folder twice": (*one, *one, *texts),
+        "names a file twice": (*one, *texts, "--reference", reference),
     }
 
     for expected, arguments in given.items():

@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     write_pairs,
 )
-from nmt_core.corpora.text_files import TextFiles, require_pinned
+from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
 from nmt_core.fetch.vectors import copy_model
 
 ALL = (*DAMAGED, *UNUSABLE)
@@ -240,6 +241,25 @@ def test_one_side_alone_is_no_text(values, expected):
     with pytest.raises(ConfigError) as caught:
         build(TextFiles, values, at="train")
     assert str(caught.value).startswith(f"train: {expected}")
+
+
+def test_references_are_pinned_and_found_from_any_folder(project):
+    for name in ("a.de", "a.en", "b.en"):
+        (project / name).write_text("x\n")
+    values = {"source": "a.de", "target": "a.en", "references": ["b.en"]}
+    given = build(ReferenceFiles, values, at="test")
+    before = given.digest()
+    (project / "b.en").write_text("y\n")
+
+    assert given.digest() != before
+    assert given.absolute()["references"] == [project / "b.en"]
+    for changes, expected in (
+        ({"target": None, "source": "a.tsv"}, "references belong to one source"),
+        ({"references": ["b.en", "b.en"]}, "references name b.en twice"),
+        ({"references": ["*.en"]}, "references name *.en; give files"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(expected)):
+            build(ReferenceFiles, values | changes, at="test")
 
 
 def test_validation_and_test_are_given_where_they_have_files(text):

@@ -47,13 +47,30 @@ REFERENCES = sentences(1)
 HYPOTHESES = noisy(REFERENCES)
 
 
-@pytest.fixture(scope="module")
-def command_line(tmp_path_factory):
-    """What the sacrebleu program makes of the same lines."""
+SECOND = [
+    other if n % 3 else line
+    for n, (line, other) in enumerate(zip(HYPOTHESES, sentences(2), strict=True))
+]
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def command_line(request, tmp_path_factory):
+    """Return so many references, and the scores by the sacrebleu program."""
     folder = tmp_path_factory.mktemp("scores")
-    for name, lines in (("hypotheses", HYPOTHESES), ("references", REFERENCES)):
+    columns = {"references": REFERENCES, "second": SECOND}
+    for name, lines in {**columns, "hypotheses": HYPOTHESES}.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    options = ["references", "-i", "hypotheses", "-m", "bleu", "chrf", "-w", "4", "--confidence"]
+    options = [
+        *[*columns][: request.param],
+        "-i",
+        "hypotheses",
+        "-m",
+        "bleu",
+        "chrf",
+        "-w",
+        "4",
+        "--confidence",
+    ]
     program = "import warnings; warnings.simplefilter('ignore'); from sacrebleu.sacrebleu import "
     done = subprocess.run(
         [sys.executable, "-c", f"{program} main; main()", *options, "--confidence-n", "100"],
@@ -62,7 +79,8 @@ def command_line(tmp_path_factory):
         text=True,
         check=True,
     )
-    return {entry["name"]: entry for entry in json.loads(done.stdout)}
+    references = REFERENCES if request.param == 1 else [*zip(REFERENCES, SECOND, strict=True)]
+    return references, {entry["name"]: entry for entry in json.loads(done.stdout)}
 
 
 @pytest.mark.parametrize(("measure", "name"), [(bleu, "BLEU"), (chrf, "chrF2")])
@@ -71,8 +89,9 @@ def test_scores_are_those_of_the_sacrebleu_program(command_line, measure, name):
 
     The program tells the middle of its resamples by their mean and half the width, as ``details``.
     """
-    theirs = command_line[name]
-    ours = measure(HYPOTHESES, REFERENCES, resamples=100)
+    references, scores = command_line
+    theirs = scores[name]
+    ours = measure(HYPOTHESES, references, resamples=100)
 
     assert 20 < ours.low < ours.value < ours.high < 90
     assert theirs["score"] == round(ours.value, 4)

@@ -22,7 +22,13 @@ from stages.reporting.scores import (
     score_translations,
     score_untagged,
 )
-from stages.runtime.trained import TrainedInputs, list_tags, read_validation, tag_lines
+from stages.runtime.trained import (
+    TrainedInputs,
+    list_tags,
+    read_references,
+    read_validation,
+    tag_lines,
+)
 from tests.support.run_pages import TRAINING
 from tests.support.scripted import scripted_translator
 from tests.support.tagged import tagged_translator
@@ -50,7 +56,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
     (tmp_path / "training.json").write_text(json.dumps(TRAINING))
     references = [str(number) for number, _ in enumerate(LINES)]
-    for name, lines in (("source", LINES), ("target", references)):
+    for name, lines in (("source", LINES), ("target", references), ("target.2", references)):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
     for name in ("source", "target"):
         (tmp_path / f"validation.{name}").touch()
@@ -71,9 +77,16 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
     assert told == [translator.config.beam.beam_size == 1] == [False]
+    assert "|nrefs:2|" in measured["bleu_signature"]
     verdict = measured["verdict"]["summary"]
     assert verdict.startswith("Not ready: 0% of the test sentences are translated well")
     assert f">{verdict}</h1>" in (tmp_path / "reports" / "index.html").read_text()
+
+
+def test_sentences_have_one_reference_or_several(tmp_path):
+    for name, lines in (("", "a\nb\n"), (".2", "c\n\n"), (".3", "d\n\n")):
+        (tmp_path / f"test.target{name}").write_text(lines)
+    assert read_references(tmp_path) == [("a", "c", "d"), "b"]
 
 
 @pytest.mark.parametrize(("lines", "most"), [(1, 1), (2 * len(PROBES), 2), (1000, 20)])

@@ -175,7 +175,8 @@ def test_errors_are_shared_by_corpus(corpus):
         ("de", "en"),
         word_counts=count_training_words(corpus, ["eins zwei"]),
     )
-    found = measure_slices(EvaluateParams(resamples=10), text, [*references[:3], ""], corpora)
+    written = [*references[:3], ""]
+    found = measure_slices(EvaluateParams(resamples=10), text, references, written, corpora)
     assert found["rare_words"].sentences == 1
     assert found["corpus own"].scores["chrf"][0] == pytest.approx(100)
     assert found["corpus web"].scores["chrf"][0] == 0
