@@ -124,9 +124,10 @@ class Attention(nn.Module):
     asks before its step.
     """
 
-    def __init__(self, kind: AttentionKind, width: int) -> None:
+    def __init__(self, kind: AttentionKind, width: int, *, scaled: bool = False) -> None:
         super().__init__()
         self.multiplies = kind in ("dot", "general")
+        self.scale = nn.Parameter(torch.ones(())) if scaled else None
         self.key = nn.Identity() if kind == "dot" else build_linear(width, width, bias=False)
         self.query = nn.Identity() if self.multiplies else build_linear(width, width)
         self.score = nn.Identity() if self.multiplies else build_linear(width, 1, bias=False)
@@ -151,7 +152,8 @@ class Attention(nn.Module):
 
     def _scores(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B Q S"]:
         if self.multiplies:
-            return query @ keys.transpose(1, 2)
+            scores = query @ keys.transpose(1, 2)
+            return scores if self.scale is None else scores * self.scale
         return self.score((query[:, :, None] + keys[:, None]).tanh()).squeeze(3)
 
 
@@ -339,7 +341,9 @@ def build_decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
     """Return the fastest decoder of the configured shape."""
     if config.attention == "none":
         return WholeDecoder(config, None)
-    attention = Attention(config.attention, config.hidden_width)
+    attention = Attention(
+        config.attention, config.hidden_width, scaled=config.trained_attention_scale
+    )
     if config.attention == "additive" or config.input_feeding:
         return SteppedDecoder(config, attention)
     return WholeDecoder(config, attention)

@@ -236,6 +236,9 @@ class RnnConfig(Seq2SeqConfig):
     attention: AttentionKind = "general"
     """How a target position scores a source position: Luong's three ways, after a step, or
     Bahdanau's, before it."""
+    trained_attention_scale: bool = False
+    """Multiply the scores of ``dot`` and ``general`` by a trained number, 1 at first (Géron,
+    chapter 16, ``use_scale=True``)."""
     input_feeding: bool = True
     """Feed the attentional vector of a position into the next; the target is then trained one
     position after another, which is slower."""
@@ -252,6 +255,11 @@ class RnnConfig(Seq2SeqConfig):
             raise ValueError(
                 f"hidden_width {self.hidden_width} does not split over two directions; choose an "
                 f"even one, or direction 'forward'"
+            )
+        if self.trained_attention_scale and self.attention not in ("dot", "general"):
+            raise ValueError(
+                f"trained_attention_scale multiplies products, which attention {self.attention!r} "
+                f"does not compute; choose dot or general"
             )
         if self.attention == "none" and self.input_feeding:
             raise ValueError(

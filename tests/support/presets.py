@@ -41,7 +41,8 @@ VARIANTS = {
     "transformer_post_learned": PRESETS["transformer"]
     | {"norm": "post", "positions": "learned", "attention_output_bias": False},
     "rnn_dot_gru_forward": PRESETS["rnn_attention"]
-    | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
+    | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False}
+    | {"trained_attention_scale": True},
     "rnn_concat_reversed": PRESETS["rnn_attention"]
     | {"attention": "concat", "direction": "reversed", "input_feeding": False},
     "rnn_lstm_1997": PRESETS["rnn_attention"] | {"cell": "lstm_1997", "state_dropout": 0.2},

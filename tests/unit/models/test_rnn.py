@@ -116,20 +116,28 @@ def test_steps_fed_with_nothing_are_whole_layers(cell):
 def scores(kind, attention, query, values):
     """The score of each position, by the papers' formulas, one number at a time."""
     weight = {name: value.detach().numpy() for name, value in attention.named_parameters()}
+    scale = weight.get("scale", 1.0)
     for value in values:
         if kind == "dot":
-            yield query @ value
+            yield scale * (query @ value)
         elif kind == "general":
-            yield query @ (weight["key.weight"] @ value)
+            yield scale * (query @ (weight["key.weight"] @ value))
         else:
             mixed = weight["query.weight"] @ query + weight["query.bias"]
             yield (weight["score.weight"] @ np.tanh(mixed + weight["key.weight"] @ value)).item()
 
 
-@pytest.mark.parametrize("kind", ["dot", "general", "concat", "additive"])
-def test_attention_is_the_papers(kind):
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [(kind, None) for kind in ("dot", "general", "concat", "additive")]
+    + [("dot", 1.7), ("general", 0.3)],
+)
+def test_attention_is_the_papers(kind, scale):
     """For two hypotheses of each sentence, three queries long."""
-    attention = Attention(kind, WIDTH).double()
+    attention = Attention(kind, WIDTH, scaled=scale is not None).double()
+    if scale is not None:
+        assert attention.scale == 1
+        attention.scale.data.fill_(scale)
     values, padding = padded(WIDTH)
     values = values.double()
     memory = RnnMemory((), attention.key(values), values, padding[:, None])
@@ -268,6 +276,7 @@ def test_states_stay_precise_in_bfloat16():
     [
         ({"hidden_width": 5}, "hidden_width 5 does not split over two directions"),
         ({"attention": "none"}, "input_feeding feeds what attention gave"),
+        ({"attention": "concat", "trained_attention_scale": True}, "choose dot or general"),
     ],
 )
 def test_shapes_that_cannot_be_are_refused(changes, message):

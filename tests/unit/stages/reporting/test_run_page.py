@@ -180,7 +180,9 @@ def test_errors_are_shared_by_corpus(corpus):
     assert found["rare_words"].sentences == 1
     assert found["corpus own"].scores["chrf"][0] == pytest.approx(100)
     assert found["corpus web"].scores["chrf"][0] == 0
-    alone = measure_slices(EvaluateParams(resamples=0), text, references, {"one": slice(0, 4)})
+    alone = measure_slices(
+        EvaluateParams(resamples=0), text, references, references, {"one": slice(0, 4)}
+    )
     assert not [name for name in alone if name.startswith("corpus")]
 
 
