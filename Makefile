@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -9,26 +9,44 @@ TEACHER ?= models/export
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+DEV := $(VENV)/dev
+SERVERS := $(VENV)/servers
 
 # Which PyTorch: the one for NVIDIA GPUs where there is one, else the smaller one for processors.
 TORCH_VERSION := 2.13.0
 TORCH_CPU := https://download.pytorch.org/whl/cpu/torch/
 TORCH ?= $(if $(shell command -v nvidia-smi),cuda,cpu)
-SIZE_cpu := 200 MB; TORCH=cuda takes the one for NVIDIA GPUs
-SIZE_cuda := 3 GB; TORCH=cpu takes the one for processors alone
-QUIETLY := --disable-pip-version-check
-INSTALL := $(BIN)/pip $(QUIETLY) install --require-hashes --no-deps --no-compile
-# PyPI has no PyTorch for processors alone; where pip knows no other place that has, its makers'.
-INSTALL_cpu = $(INSTALL) --quiet -r requirements/torch-cpu.txt 2> /dev/null \
-  || $(INSTALL) --quiet -r requirements/torch-cpu.txt --find-links $(TORCH_CPU)
-INSTALL_cuda = $(INSTALL) --quiet -r requirements/torch-cuda.txt
+SIZE_cpu := 200 MB; TORCH=cuda installs the build for NVIDIA GPUs
+SIZE_cuda := 3 GB; TORCH=cpu installs the build without GPU support
+PIP := $(BIN)/pip --disable-pip-version-check
+LOCKED := install --require-hashes --no-deps --no-compile
+# The CPU build is not on PyPI: try the places that pip knows, then PyTorch's own.
+INSTALL_cpu = $(PIP) --retries 1 $(LOCKED) --quiet -r requirements/torch-cpu.txt 2> /dev/null \
+  || $(PIP) --retries 1 $(LOCKED) --quiet -r requirements/torch-cpu.txt --find-links $(TORCH_CPU) 2> /dev/null \
+  || { echo "The CPU build of PyTorch cannot be downloaded from $(TORCH_CPU); installing the build for GPUs (3 GB) instead"; $(INSTALL_cuda); }
+INSTALL_cuda = $(PIP) $(LOCKED) --quiet -r requirements/torch-cuda.txt
+# Write bytecode on all cores, which pip does on one; nobody runs the packages' own tests.
+COMPILE = $(BIN)/python -m compileall -qq -j 0 -x /tests/ $(1) > /dev/null || true
 LOCK = uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes --no-annotate \
   --custom-compile-command "make lock" $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE)))
+
+NEEDED_BY_TORCH = grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\'
 
 # Stages run as `python -m stages.NAME`: the virtual environment's python, and unbuffered.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 export DO_NOT_TRACK := 1
+
+# Refuse a variable that the menu does not name beside the command: a typing error would change nothing.
+TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+GOALS := $(or $(MAKECMDGOALS),help)
+find_variables = $(shell sed -nE 's@^$(1):.*## .*\[(.*)\]$$@\1@p' Makefile | grep -oE '[A-Z_]+=' | tr -d =)
+TAKEN := $(sort $(foreach goal,setup $(GOALS),$(call find_variables,$(goal))))
+UNKNOWN := $(firstword $(filter-out $(TAKEN),$(TYPED)))
+CLOSEST = import difflib, sys; print(*difflib.get_close_matches(sys.argv[1].upper(), sys.argv[2:], 1) or sys.argv[2:], sep="=, ", end="=")
+ifneq ($(UNKNOWN),)
+$(error make $(GOALS) has no variable $(UNKNOWN)=; did you mean $(shell $(PYTHON) -c '$(CLOSEST)' $(UNKNOWN) $(TAKEN))?)
+endif
 
 LEARNING_on := --learning
 LEARNING_off := --no-learning
@@ -46,6 +64,7 @@ BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) 
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
 # A title for each ##@, and below it, for each target that says what it does, that, in 80 columns.
+# The section of developers is a menu of its own.
 define MENU
 function wrap(text,   words, n, i, line) {
   n = split(text, words, " ")
@@ -58,13 +77,17 @@ function wrap(text,   words, n, i, line) {
   print line
 }
 BEGIN { FS = ":.*## " }
-/^##@ / { print "\n" substr($$0, 5) }
-/^[a-z-]+:.*## / { printf "  make %-19s", $$1; wrap($$2) }
+/^##@ / { shown = /project$$/ == dev; if (shown) print "\n" substr($$0, 5) }
+shown && /^[a-z-]+:.*## / { printf "  make %-19s", $$1; wrap($$2) }
 endef
 
-help: export PROGRAM := $(MENU)
-help: ## Show this menu
-	@awk "$$PROGRAM" $(MAKEFILE_LIST)
+help help-dev: export PROGRAM := $(MENU)
+help:
+	@awk -v dev=0 "$$PROGRAM" $(MAKEFILE_LIST)
+	@printf '\n  make help-dev            %s\n' "Show the commands for changing the project"
+
+help-dev:
+	@awk -v dev=1 "$$PROGRAM" $(MAKEFILE_LIST)
 
 ##@ Your text, and a model of it
 
@@ -74,24 +97,37 @@ repro: $(READY) ## Run what is out of date, from text to exported model [DATA= M
 	python -m flows.repro
 	@python -m stages.reporting.summary
 
-setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda]
+setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda PYTHON=]
 
-$(READY) lock: SHELL := bash
-$(READY) lock: .SHELLFLAGS := -euo pipefail -c
+$(READY) $(DEV) lock: SHELL := bash
+$(READY) $(DEV) lock: .SHELLFLAGS := -euo pipefail -c
 
-$(READY): pyproject.toml $(wildcard requirements/*.txt)
+$(READY): pyproject.toml requirements/build.txt requirements/train.txt $(wildcard requirements/torch-*.txt)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(INSTALL) --compile --quiet -r requirements/build.txt  # pip itself is run below
+	@$(PIP) install --require-hashes --no-deps --quiet -r requirements/build.txt  # pip itself is run below
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
-	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (450 MB)"
-	@$(INSTALL) --no-build-isolation --progress-bar off -r requirements/packages.txt | awk '{fflush()} \
+	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/train.txt) packages (320 MB)"
+	@$(PIP) $(LOCKED) --no-build-isolation --progress-bar off -r requirements/train.txt | awk '{fflush()} \
 	  /^(Collecting|Requirement)/ && ++n % 50 == 0 {print "    " n " are there"} \
 	  /^Installing/ {print "    all are there; writing them"}'
 	@echo "$(VENV): 3 of 3, this project"
-	@$(BIN)/pip $(QUIETLY) install -qq --no-index --no-deps --no-build-isolation --editable .
-	@# pip would compile on one core; a package's own tests, which nobody runs, need none of it
-	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib > /dev/null || true
+	@$(PIP) install -qq --no-index --no-deps --no-build-isolation --editable .
+	@$(call COMPILE,$(VENV)/lib)
+	@touch $@
+
+$(DEV): $(READY) requirements/dev.txt
+	@echo "$(VENV): the packages of developers (320 MB)"
+	@$(PIP) $(LOCKED) --no-build-isolation --quiet -r requirements/dev.txt
+	@$(call COMPILE,$(VENV)/lib)
+	@touch $@
+
+# Servers get packages of their own, so that those of Prefect and MLflow bind nothing else.
+$(SERVERS)/ready: $(READY) requirements/servers.txt
+	@test -x $(SERVERS)/bin/python || $(BIN)/python -m venv --without-pip $(SERVERS)
+	@echo "$(SERVERS): the packages of the servers (330 MB)"
+	@$(PIP) --python $(SERVERS)/bin/python $(LOCKED) --no-build-isolation --quiet -r requirements/servers.txt
+	@$(call COMPILE,$(SERVERS)/lib)
 	@touch $@
 
 plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
@@ -105,6 +141,9 @@ clean-report: $(READY) ## Look at 20,000 pairs of each corpus: what is wrong, an
 
 corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
+
+refresh: $(READY) ## Look whether downloads and your files have changed, and pin what is there now
+	python -m stages.configure.refresh
 
 student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)
@@ -125,13 +164,17 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on sev
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
-mlflow: $(READY) ## Show all runs with their scores in a browser [PORT=]
+mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]
 	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
+
+sync: $(READY) ## Send MLflow the runs that it missed, models included
+	python -m stages.tracking sync
 
 ##@ Retraining, and the model that is served
 
-server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
-	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
+server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST= PORT_PREFECT= PORT_MLFLOW=]
+	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST)) \
+	  $(if $(PORT_PREFECT),--port prefect=$(PORT_PREFECT)) $(if $(PORT_MLFLOW),--port mlflow=$(PORT_MLFLOW))
 
 deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
@@ -152,6 +195,9 @@ learn: $(READY) ## Learn from what users corrected; promoted only if old text an
 champion: $(READY) ## Show every model that was exported, and which one is to be served
 	python -m stages.registry show
 
+promote: $(READY) ## Make a version the champion [VERSION= REASON=]
+	python -m stages.registry promote $(or $(VERSION),$(error VERSION= is missing; make champion lists all versions)) $(if $(REASON),--reason "$(REASON)")
+
 rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
 	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
 
@@ -171,53 +217,55 @@ uninstall: ## Delete what was made here: .venv, models, journals, servers, all t
 
 ##@ Changing the project
 
-check: $(READY) ## Format, lint, types, and who imports whom
+check: $(DEV) ## Format, lint, types, who imports whom, and what packages are declared
 	ruff format --check
 	ruff check
 	mypy
 	lint-imports
+	deptry .
 
-fix: $(READY) ## Format, and mend what the linter can mend
+fix: $(DEV) ## Format, and mend what the linter can mend
 	ruff format
 	ruff check --fix
 
-test-fast: $(READY) ## The tests that take no time to speak of, on all cores
+test-fast: $(DEV) ## The tests that take no time to speak of, on all cores
 	$(QUICKLY) "not slow and not heavy"
 
-test: $(READY) ## All tests but those of make test-orchestration
+test: $(DEV) ## All tests but those of make test-orchestration
 	$(QUICKLY) "not slow"
 	$(SLOWLY) "slow and not orchestration" -n auto
 
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql ## All tests; SHARE=1 (to 5) of those that take long a fifth
+test-all: postgresql ## All tests, or a fifth of those that take long [SHARE=1 to 5]
 	$(QUICKLY) "not slow"
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
-postgresql: $(READY)
+postgresql: $(DEV)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
-weigh: $(READY) ## List anew which tests make test-fast leaves to make test, for they take long
+weigh: $(DEV) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh
 
-bench: $(READY) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
+bench: $(DEV) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
 	python -m benchmarks.quality $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
 
-gpu-check: $(READY) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
+gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
 	python -m benchmarks.gpu $(if $(RECORD),--record)
 	pytest tests/laws/test_device_laws.py
 
-lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
+lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
-	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
-	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
-	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
-	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra onnx --extra serve -o requirements/serve.txt
+	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/dev.txt
+	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/dev.txt -o requirements/build.txt
+	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --extra gpu --excludes <(echo torch) -o requirements/train.txt
+	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra servers -o requirements/servers.txt
+	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra onnx --extra serve -o requirements/serve.txt
 	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
 	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
 
-audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
-	@uv tool run --quiet pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
+audit: $(DEV) ## Ask PyPI whether the pinned packages have known vulnerabilities
+	@uv tool run --quiet pip-audit --disable-pip --require-hashes -r requirements/dev.txt -r requirements/torch-cuda.txt \
 	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }

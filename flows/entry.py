@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-import httpx
+import httpx2
 import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
@@ -57,18 +57,18 @@ def check_server() -> str | None:
         return None
     user, _, password = (PREFECT_API_AUTH_STRING.value() or "").partition(":")
     try:
-        httpx.get(f"{address}/ready", timeout=ANSWER_SECONDS).raise_for_status()
-        answer = httpx.get(
+        httpx2.get(f"{address}/ready", timeout=ANSWER_SECONDS).raise_for_status()
+        answer = httpx2.get(
             f"{address}/admin/version", auth=(user, password), timeout=ANSWER_SECONDS
         )
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         without = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
         reason = redact(str(error)) or type(error).__name__
         raise NmtError(
             f"no Prefect server is ready at {redact_url(address)} ({reason}); start it with make "
             f"server, set PREFECT_API_URL to yours, or {without} to do without one"
         ) from None
-    if answer.status_code == httpx.codes.UNAUTHORIZED:
+    if answer.status_code == httpx2.codes.UNAUTHORIZED:
         raise NmtError(
             f"the Prefect server at {redact_url(address)} wants another password; copy "
             f"servers/environment of its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from infra.servers.secrets import Secrets
 from infra.servers.server import LOOPBACK, Server, StartError, make_client
@@ -65,7 +65,7 @@ class Store(Server):
         """Tell whether it answers; without a key, a refusal counts."""
         try:
             make_client().get(self.address)
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             return False
         return True
 

@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, ClassVar
 
-import httpx
+import httpx2
 
 from flows import processes
 from nmt_core.base.errors import NmtError
@@ -198,16 +198,16 @@ class Server(ABC):
 
 def answers_http(url: str) -> bool:
     """Tell whether a GET succeeds, through no proxy."""
-    with suppress(httpx.HTTPError):
+    with suppress(httpx2.HTTPError):
         return make_client().get(url).is_success
     return False
 
 
 @functools.cache
-def make_client() -> httpx.Client:
+def make_client() -> httpx2.Client:
     """Return an HTTP client; making one reads all certificates, longer than an answer takes."""
-    alone = httpx.Limits(max_keepalive_connections=0)
-    return httpx.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=alone)
+    alone = httpx2.Limits(max_keepalive_connections=0)
+    return httpx2.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=alone)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:

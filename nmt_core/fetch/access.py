@@ -3,21 +3,21 @@
 import netrc
 import os
 
-import httpx
+import httpx2
 
 from nmt_core.base.errors import DownloadError
 from nmt_core.fetch.address import BAD_ADDRESS, SCHEMES, is_link_local, is_private, redact_url
 
 
-def parse(url: str, setting: str) -> httpx.URL:
+def parse(url: str, setting: str) -> httpx2.URL:
     """Return an address of the web.
 
     Raises:
         DownloadError: if it is none.
     """
     try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
         raise DownloadError(f"{setting} holds {BAD_ADDRESS}; mend it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
         raise DownloadError(
@@ -26,7 +26,7 @@ def parse(url: str, setting: str) -> httpx.URL:
     return parsed
 
 
-def find_credentials() -> httpx.Auth | None:
+def find_credentials() -> httpx2.Auth | None:
     """Return the credentials for each server from ~/.netrc, or from the file that NETRC names.
 
     Raises:
@@ -34,7 +34,7 @@ def find_credentials() -> httpx.Auth | None:
     """
     named = os.environ.get("NETRC")
     try:
-        return httpx.NetRCAuth(named)
+        return httpx2.NetRCAuth(named)
     except FileNotFoundError:
         return None
     except (netrc.NetrcParseError, OSError) as error:
@@ -46,7 +46,7 @@ def find_credentials() -> httpx.Auth | None:
         ) from None
 
 
-def check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
+def check_redirect(origin: httpx2.URL, goal: httpx2.URL) -> None:
     """Refuse to be led out of the web, out of encryption or into a private network."""
     if goal.scheme not in SCHEMES:
         reason = f"to {goal.scheme}:, which is not the web"
@@ -61,5 +61,5 @@ def check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
     raise DownloadError(f"{redact_url(str(origin))} redirects {reason}; this was refused")
 
 
-def _name(url: httpx.URL) -> str:
+def _name(url: httpx2.URL) -> str:
     return url.raw_host.decode("ascii")

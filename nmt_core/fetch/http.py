@@ -15,7 +15,7 @@ import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import httpx
+import httpx2
 import tenacity
 from rich.console import Console
 from rich.progress import Progress, TaskID
@@ -41,7 +41,7 @@ from nmt_core.fetch.kept import (
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.source import Fetched, Source
 
-logging.getLogger("httpx").setLevel(
+logging.getLogger("httpx2").setLevel(
     logging.WARNING
 )  # it logs addresses with what is secret in them
 
@@ -160,9 +160,9 @@ class _Transfer:
             before_sleep=self._tell,
             reraise=True,
         )
-        timeout = httpx.Timeout(self._config.timeout_seconds)
+        timeout = httpx2.Timeout(self._config.timeout_seconds)
         try:
-            with httpx.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:
+            with httpx2.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:
                 task = progress.add_task(self.part.name.removesuffix(".part"), total=None)
                 return retrying(self._attempt, client, progress, task)
         except _TransientError as error:
@@ -197,7 +197,7 @@ class _Transfer:
         self.part.unlink(missing_ok=True)
         self._version.unlink(missing_ok=True)
 
-    def _attempt(self, client: httpx.Client, progress: Progress, task: TaskID) -> bool:
+    def _attempt(self, client: httpx2.Client, progress: Progress, task: TaskID) -> bool:
         """Return False if the server has the known version, True when all of another one came."""
         offset, headers = self._resumption()
         if self._known.etag:
@@ -207,7 +207,7 @@ class _Transfer:
             try:
                 if self._is_known(response):
                     return False
-                if response.status_code == httpx.codes.PARTIAL_CONTENT:
+                if response.status_code == httpx2.codes.PARTIAL_CONTENT:
                     total = self._check_range(response, offset)
                 else:
                     offset, total = 0, _content_length(response)
@@ -216,15 +216,15 @@ class _Transfer:
                 self._receive(response, offset, total, progress, task)
             finally:
                 response.close()
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise _TransientError(_in_words(error)) from None
         return True
 
-    def _is_known(self, response: httpx.Response) -> bool:
-        if response.status_code == httpx.codes.OK:
+    def _is_known(self, response: httpx2.Response) -> bool:
+        if response.status_code == httpx2.codes.OK:
             named = self._known.etag or self._known.last_modified
             return bool(named) and _version(response) == self._known
-        return response.status_code == httpx.codes.NOT_MODIFIED
+        return response.status_code == httpx2.codes.NOT_MODIFIED
 
     def _resumption(self) -> tuple[int, dict[str, str]]:
         """Return the bytes there are and the headers that ask for the others."""
@@ -235,7 +235,7 @@ class _Transfer:
             return 0, headers
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
 
-    def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
+    def _open(self, client: httpx2.Client, headers: dict[str, str]) -> httpx2.Response:
         """Follow redirects to the answer; raise an error for a bad status."""
         url, auth = parse(add_secret(self._url), self._setting), find_credentials()
         request = client.build_request("GET", url, headers=headers)
@@ -252,30 +252,30 @@ class _Transfer:
             f"set {self._setting} to the final address"
         )
 
-    def _check_status(self, response: httpx.Response) -> None:
+    def _check_status(self, response: httpx2.Response) -> None:
         code = response.status_code
-        asked = code == httpx.codes.NOT_MODIFIED and self._known.etag
-        if code in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT) or asked:
+        asked = code == httpx2.codes.NOT_MODIFIED and self._known.etag
+        if code in (httpx2.codes.OK, httpx2.codes.PARTIAL_CONTENT) or asked:
             return
         response.close()
-        answer = f"{code} {httpx.codes.get_reason_phrase(code)}".strip()
-        if code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+        answer = f"{code} {httpx2.codes.get_reason_phrase(code)}".strip()
+        if code == httpx2.codes.RANGE_NOT_SATISFIABLE:
             self.part.unlink(missing_ok=True)
             raise _TransientError(f"the server answered {answer}")
-        if code == httpx.codes.TOO_MANY_REQUESTS or code >= httpx.codes.INTERNAL_SERVER_ERROR:
+        if code == httpx2.codes.TOO_MANY_REQUESTS or code >= httpx2.codes.INTERNAL_SERVER_ERROR:
             pause = response.headers.get("Retry-After", "")
             raise _TransientError(
                 f"the server answered {answer}",
                 wait_seconds=float(pause) if pause.isdecimal() else 0,
             )
         remedy = f"set {self._setting} to a mirror that has it"
-        if code == httpx.codes.UNAUTHORIZED:
+        if code == httpx2.codes.UNAUTHORIZED:
             remedy = f"{IN_NETRC}, or {remedy}"
-        elif code == httpx.codes.NOT_FOUND and self._missing:
+        elif code == httpx2.codes.NOT_FOUND and self._missing:
             remedy = f"{self._missing}, or {remedy}"
         raise DownloadError(f"{redact_url(self._url)} answered {answer}; {remedy}")
 
-    def _check_range(self, response: httpx.Response, offset: int) -> int | None:
+    def _check_range(self, response: httpx2.Response, offset: int) -> int | None:
         """Return the size of the whole file, if the answer is the requested rest."""
         header = response.headers.get("Content-Range", "")
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", header)
@@ -292,7 +292,7 @@ class _Transfer:
 
     def _receive(
         self,
-        response: httpx.Response,
+        response: httpx2.Response,
         offset: int,
         total: int | None,
         progress: Progress,
@@ -369,19 +369,19 @@ def _error(state: tenacity.RetryCallState) -> _TransientError:
     return error
 
 
-def _version(response: httpx.Response) -> ServerVersion:
+def _version(response: httpx2.Response) -> ServerVersion:
     headers = response.headers
     return ServerVersion(
         headers.get("ETag", ""), headers.get("Last-Modified", ""), _content_length(response)
     )
 
 
-def _content_length(response: httpx.Response) -> int | None:
+def _content_length(response: httpx2.Response) -> int | None:
     length = response.headers.get("Content-Length", "")
     return int(length) if length.isdecimal() else None
 
 
-def _in_words(error: httpx.TransportError) -> str:
-    if isinstance(error, httpx.TimeoutException):
+def _in_words(error: httpx2.TransportError) -> str:
+    if isinstance(error, httpx2.TimeoutException):
         return f"the server was silent for too long ({type(error).__name__})"
     return f"the connection failed ({error or type(error).__name__})"

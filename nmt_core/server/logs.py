@@ -72,5 +72,5 @@ def set_up_logs(stream: IO[str] | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    for noisy in ("uvicorn.access", "httpx"):
+    for noisy in ("uvicorn.access", "httpx2"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -19,7 +19,7 @@ LIBRARIES = (
     "backports-zstd",
     "ctranslate2",
     "fasttext-numpy2",
-    "httpx",
+    "httpx2",
     "jaxtyping",
     "lxml",
     "matplotlib",

@@ -8,7 +8,7 @@ from itertools import compress, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-import httpx
+import httpx2
 import tenacity
 
 from nmt_core.base import files
@@ -180,7 +180,7 @@ class ServerTeacher:
     def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
         """Return the translation of every line."""
         del first
-        with httpx.Client(timeout=SECONDS) as client:
+        with httpx2.Client(timeout=SECONDS) as client:
             chosen = [
                 text
                 for start in range(0, len(lines), REQUEST_LINES)
@@ -188,19 +188,19 @@ class ServerTeacher:
             ]
         return judge_all(lines, chosen, self._languages)
 
-    def _ask(self, client: httpx.Client, lines: Sequence[str]) -> list[str]:
+    def _ask(self, client: httpx2.Client, lines: Sequence[str]) -> list[str]:
         asked = {"q": list(lines), "format": "text", **self._key}
         codes = {"source": self._languages.source, "target": self._languages.target}
         post = partial(client.post, self._url, json=asked | codes)
         try:
             answer = tenacity.Retrying(
-                retry=tenacity.retry_if_exception_type(httpx.TransportError)
+                retry=tenacity.retry_if_exception_type(httpx2.TransportError)
                 | tenacity.retry_if_result(is_busy),
                 stop=tenacity.stop_after_attempt(ATTEMPTS),
                 wait=WAIT,
                 retry_error_callback=_return_last,
             )(post)
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise DownloadError(f"{self._name} does not answer: {error}") from None
         with self._explain(answer):
             texts = answer.raise_for_status().json()["translatedText"]
@@ -209,10 +209,10 @@ class ServerTeacher:
             return [" ".join(str(text).split()) for text in texts]
 
     @contextmanager
-    def _explain(self, answer: httpx.Response) -> Iterator[None]:
+    def _explain(self, answer: httpx2.Response) -> Iterator[None]:
         try:
             yield
-        except (httpx.HTTPStatusError, ValueError, KeyError, TypeError):
+        except (httpx2.HTTPStatusError, ValueError, KeyError, TypeError):
             said = " ".join(answer.text[:200].split())
             raise DownloadError(
                 f"{self._name} does not translate as LibreTranslate's API does; it answered "
@@ -224,7 +224,7 @@ class ServerTeacher:
         return redact_url(str(self._url))
 
 
-def is_busy(answer: httpx.Response) -> bool:
+def is_busy(answer: httpx2.Response) -> bool:
     """Tell whether a server asks to be asked again."""
     return answer.status_code in (429, 502, 503, 504)
 

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 import torch
@@ -400,8 +400,8 @@ def wait_for_server(address, process):
     end = time.monotonic() + 180
     while time.monotonic() < end:
         assert process.poll() is None
-        with suppress(httpx.TransportError):
-            return httpx.get(f"{address}/ping").raise_for_status()
+        with suppress(httpx2.TransportError):
+            return httpx2.get(f"{address}/ping").raise_for_status()
         time.sleep(0.1)
     pytest.fail("no server within three minutes")
 
@@ -428,11 +428,11 @@ def test_mlflows_own_server_serves_the_champion_on_this_machine_alone(registry, 
         address = f"http://127.0.0.1:{port}"
         wait_for_server(address, process)
         asked = {"inputs": LINES, "params": {"beam_size": 1}}
-        served = httpx.post(f"{address}/invocations", json=asked, timeout=60).json()
+        served = httpx2.post(f"{address}/invocations", json=asked, timeout=60).json()
         refused = [
-            httpx.post(
+            httpx2.post(
                 f"{address}/invocations",
-                content=json.dumps(request),  # httpx sends no surrogates
+                content=json.dumps(request),  # httpx2 sends no surrogates
                 headers={"Content-Type": "application/json"},
                 timeout=60,
             )
@@ -462,8 +462,8 @@ def test_mlflows_own_server_serves_the_champion_on_this_machine_alone(registry, 
 def ask_server(address):
     """Return the translation of the first line, and which version is said to serve."""
     fields = {"q": LINES[0], "source": "de", "target": "en"}
-    answer = httpx.post(f"{address}/translate", json=fields, timeout=60)
-    [model] = httpx.get(f"{address}/status", timeout=60).json()["models"]
+    answer = httpx2.post(f"{address}/translate", json=fields, timeout=60)
+    [model] = httpx2.get(f"{address}/status", timeout=60).json()["models"]
     return answer.status_code, answer.json().get("translatedText"), model
 
 
@@ -507,5 +507,5 @@ def test_our_server_follows_promotions_and_refuses_what_is_broken(registry, proj
 
 
 def is_up(address):
-    with suppress(httpx.TransportError):
-        return httpx.get(f"{address}/health").is_success
+    with suppress(httpx2.TransportError):
+        return httpx2.get(f"{address}/health").is_success

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import boto3
-import httpx
+import httpx2
 import psutil
 import psycopg2
 import pytest
@@ -28,7 +28,7 @@ from tests.support.projects import a_users_environment
 def test_prefect_keeps_its_records_in_postgresql(topology, secrets):
     name = uuid.uuid4().hex
     api = topology.environment["PREFECT_API_URL"]
-    httpx.post(
+    httpx2.post(
         f"{api}/variables/", json={"name": name, "value": 7}, auth=login(topology)
     ).raise_for_status()
 
@@ -137,7 +137,7 @@ def test_a_killed_database_comes_back_with_what_it_had(topology, secrets):
 
     assert wait_for(topology.prefect.answers, seconds=180)
     assert before == query(topology, "prefect", secrets, "select count(*) from variable")
-    httpx.post(f"{api}/variables/filter", json={}, auth=login(topology)).raise_for_status()
+    httpx2.post(f"{api}/variables/filter", json={}, auth=login(topology)).raise_for_status()
 
 
 PAGES = {
@@ -148,7 +148,7 @@ PAGES = {
     },
     "a page that guesses": {
         "Origin": "http://evil.example",
-        "Authorization": httpx.BasicAuth("admin", "admin")._auth_header,
+        "Authorization": httpx2.BasicAuth("admin", "admin")._auth_header,
     },
 }
 
@@ -173,7 +173,7 @@ def test_no_page_in_a_browser_can_have_a_worker_run_anything(topology, fleet, pa
         f"/deployments/{known}/create_flow_run": {"state": {"type": "SCHEDULED"}},
     }
     for route, body in wanted.items():
-        refused = httpx.post(f"{api(topology)}{route}", json=body, headers=PAGES[page])
+        refused = httpx2.post(f"{api(topology)}{route}", json=body, headers=PAGES[page])
         assert 401 == refused.status_code
         assert "access-control-allow-origin" not in refused.headers
 
@@ -188,7 +188,7 @@ def test_a_browser_is_told_whose_pages_may_ask(topology):
     """Before a page of others may send a request with a body, the browser asks so."""
     asking = {"Access-Control-Request-Method": "POST"}
     allowed = {
-        origin: httpx.options(f"{api(topology)}/flows/", headers=asking | {"Origin": origin})
+        origin: httpx2.options(f"{api(topology)}/flows/", headers=asking | {"Origin": origin})
         for origin in ("http://evil.example", "null", topology.prefect.address)
     }
 
@@ -210,12 +210,12 @@ def test_a_socket_of_a_page_is_closed(topology, route):
 
 def test_prefect_shows_its_pages(topology):
     """They are what asks for the password; they lie with what it keeps, not with its packages."""
-    page = httpx.get(topology.prefect.address, follow_redirects=True)
+    page = httpx2.get(topology.prefect.address, follow_redirects=True)
 
     assert 200 == page.status_code
     assert "<title>Prefect" in page.text
     assert list(topology.prefect.folder.glob("pages/*/index.html"))
-    assert "BASIC" == httpx.get(f"{topology.prefect.address}/ui-settings").json()["auth"]
+    assert "BASIC" == httpx2.get(f"{topology.prefect.address}/ui-settings").json()["auth"]
 
 
 # make server
@@ -275,8 +275,8 @@ def test_a_program_tells_where_its_servers_are(program):
 
     exports = program.exports()
     assert {"MLFLOW_TRACKING_URI", "PREFECT_API_AUTH_STRING", "PREFECT_API_URL"} == set(exports)
-    httpx.get(f"{exports['PREFECT_API_URL']}/ready").raise_for_status()
-    httpx.get(f"{exports['MLFLOW_TRACKING_URI']}/health").raise_for_status()
+    httpx2.get(f"{exports['PREFECT_API_URL']}/ready").raise_for_status()
+    httpx2.get(f"{exports['MLFLOW_TRACKING_URI']}/health").raise_for_status()
 
 
 def test_prefects_own_command_finds_the_server_in_that_folder(program):
@@ -293,7 +293,7 @@ def test_prefects_own_command_finds_the_server_in_that_folder(program):
 
     assert 0 == answer.returncode, answer.stderr
     exports = program.exports()
-    known = httpx.get(
+    known = httpx2.get(
         f"{exports['PREFECT_API_URL']}/variables/name/found",
         auth=tuple(exports["PREFECT_API_AUTH_STRING"].split(":")),
     )

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from libretranslatepy import LibreTranslateAPI
@@ -186,7 +186,7 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
     def ask(number):
         try:
             outcomes.append(server.ask(f"text {number}").status_code)
-        except httpx.ConnectError:
+        except httpx2.ConnectError:
             outcomes.append("refused")
 
     with serving_impatiently(tmp_path) as server, ThreadPoolExecutor(50) as clients:
@@ -254,8 +254,8 @@ def test_many_idle_connections_do_not_keep_others_out(impatient):
 
 
 def test_who_hangs_up_frees_the_place(impatient):
-    with pytest.raises(httpx.ReadTimeout):
-        httpx.post(
+    with pytest.raises(httpx2.ReadTimeout):
+        httpx2.post(
             f"{impatient.address}/translate",
             json={"q": ["text"] * 900, "source": "de", "target": "en"},
             timeout=0.1,
@@ -290,7 +290,7 @@ def test_memory_stays_flat(server):
 def test_no_log_holds_text_keys_or_addresses(server, log):
     before = len(log.read_text())
     server.ask("Geheim steht hier.")
-    httpx.post(f"{server.address}/translate?q=Geheimnis&source=de&target=en", trust_env=False)
+    httpx2.post(f"{server.address}/translate?q=Geheimnis&source=de&target=en", trust_env=False)
     server.ask(["x", "\u0000 Geheimer"], source="geheime-sprache")
 
     told = log.read_text()[before:]

@@ -8,7 +8,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.processes import marked, read_command
@@ -184,7 +184,7 @@ class Fleet:
                 answer = self.client.request(method, route, json=body or None)
                 if answer.status_code < 500:
                     break
-            except httpx.HTTPError:
+            except httpx2.HTTPError:
                 pass
             assert time.monotonic() < end, f"Prefect does not answer {method} {route}"
             time.sleep(0.5)

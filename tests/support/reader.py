@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
+import httpx2
 import yaml
 from dotenv import dotenv_values
 from omegaconf import OmegaConf
@@ -234,7 +234,7 @@ def answers(client, address):
     """Whether a page is there; one that asks for a password first is."""
     try:
         found = client.get(address, follow_redirects=True, timeout=5)
-    except httpx.HTTPError:
+    except httpx2.HTTPError:
         return False
     return found.status_code in (200, 401, 405)
 
@@ -329,7 +329,7 @@ def finds_both_servers(reader, said):
     """Make sure that a worker has found Prefect, and an MLflow that asks for a password."""
     told = dotenv_values(reader.folder / ".env")
     assert f"MLflow at {told['MLFLOW_TRACKING_URI']}" in said
-    refused = httpx.get(f"{told['MLFLOW_TRACKING_URI']}/api/2.0/mlflow/experiments/get")
+    refused = httpx2.get(f"{told['MLFLOW_TRACKING_URI']}/api/2.0/mlflow/experiments/get")
     assert 401 == refused.status_code
     reader.types(".venv/bin/python -m stages.registry show")
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from contextlib import contextmanager, suppress
 
-import httpx
+import httpx2
 
 from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
@@ -15,8 +15,8 @@ def lasting_client(**settings):
 
     To make one reads all certificates, which takes longer than an answer.
     """
-    alone = httpx.Limits(max_keepalive_connections=0, max_connections=None)
-    return httpx.Client(timeout=60, trust_env=False, limits=alone, **settings)
+    alone = httpx2.Limits(max_keepalive_connections=0, max_connections=None)
+    return httpx2.Client(timeout=60, trust_env=False, limits=alone, **settings)
 
 
 class Served:
@@ -30,7 +30,7 @@ class Served:
 
     def is_up(self):
         assert self.process.poll() is None
-        with suppress(httpx.TransportError):
+        with suppress(httpx2.TransportError):
             return self.client.get(f"{self.address}/health").is_success
 
     def status(self):

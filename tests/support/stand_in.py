@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-import httpx
+import httpx2
 import numpy as np
 
 from nmt_core.server.app import build_app
@@ -130,10 +130,10 @@ def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
 @asynccontextmanager
 async def client_of(app):
     """Yield a client of an application that runs."""
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         yield client
 

@@ -7,7 +7,7 @@ from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-import httpx
+import httpx2
 import pytest
 
 from nmt_core.base.errors import CorpusError, DiskError, DownloadError
@@ -286,7 +286,7 @@ def test_a_redirect_loop_ends(site, get):
 )
 def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
     with pytest.raises(DownloadError, match=re.escape(f"redirects {reason}")):
-        check_redirect(httpx.URL("https://example.com/x"), httpx.URL(goal))
+        check_redirect(httpx2.URL("https://example.com/x"), httpx2.URL(goal))
 
 
 @pytest.mark.parametrize("origin", ["10.0.0.1", "127.0.0.1", "169.254.0.1"])
@@ -294,8 +294,8 @@ def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
 def test_nobody_may_lead_us_to_our_own_link(origin, goal):
     """A server of the same private network neither; between two of its machines we follow."""
     with pytest.raises(DownloadError, match=f"to a link-local address .*{goal.strip('[]')}"):
-        check_redirect(httpx.URL(f"http://{origin}/x"), httpx.URL(f"http://{goal}/latest"))
-    check_redirect(httpx.URL("http://10.0.0.1/x"), httpx.URL("http://10.0.0.2/y"))
+        check_redirect(httpx2.URL(f"http://{origin}/x"), httpx2.URL(f"http://{goal}/latest"))
+    check_redirect(httpx2.URL("http://10.0.0.1/x"), httpx2.URL("http://10.0.0.2/y"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from functools import partial
 
-import httpx
+import httpx2
 import pytest
 import tenacity
 
@@ -40,10 +40,10 @@ def server(monkeypatch):
     def answer(request):
         got.append(json.loads(request.content))
         capitals = {"translatedText": [line.upper() for line in got[-1]["q"]]}
-        return answers.pop(0) if answers else httpx.Response(200, json=capitals)
+        return answers.pop(0) if answers else httpx2.Response(200, json=capitals)
 
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=transport))
+    transport = httpx2.MockTransport(answer)
+    monkeypatch.setattr(httpx2, "Client", partial(httpx2.Client, transport=transport))
     monkeypatch.setattr(teachers, "WAIT", tenacity.wait_none())
     return got, answers, teacher_of(ADDRESS)
 
@@ -171,10 +171,10 @@ def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):
 
 def test_a_server_that_is_busy_is_asked_again_but_not_for_ever(server):
     got, answers, teacher = server
-    answers += [httpx.Response(code) for code in (503, 429)]
+    answers += [httpx2.Response(code) for code in (503, 429)]
     assert teacher.teach(["a"], 0) == [TaughtLine("A", None, "")]
     assert len(got) == 3
-    answers += [httpx.Response(503, text="not now")] * 9
+    answers += [httpx2.Response(503, text="not now")] * 9
     with pytest.raises(DownloadError, match=r"teacher\.example.*503: not now"):
         teacher.teach(["a"], 0)
     assert len(got) == 3 + teachers.ATTEMPTS
@@ -183,12 +183,12 @@ def test_a_server_that_is_busy_is_asked_again_but_not_for_ever(server):
 @pytest.mark.parametrize(
     "answer",
     [
-        httpx.Response(400, json={"error": "zz is not supported"}),
-        httpx.Response(200, text="<html>"),
-        httpx.Response(200, json={"translatedText": ["A", "B"]}),
-        httpx.Response(200, json={"translatedText": "A"}),
-        httpx.Response(200, json=["A"]),
-        httpx.Response(403, text="x" * 999),
+        httpx2.Response(400, json={"error": "zz is not supported"}),
+        httpx2.Response(200, text="<html>"),
+        httpx2.Response(200, json={"translatedText": ["A", "B"]}),
+        httpx2.Response(200, json={"translatedText": "A"}),
+        httpx2.Response(200, json=["A"]),
+        httpx2.Response(403, text="x" * 999),
     ],
 )
 def test_a_server_that_does_not_translate_is_told_in_a_sentence(server, answer):
@@ -203,7 +203,7 @@ def test_a_server_that_does_not_translate_is_told_in_a_sentence(server, answer):
 
 def test_line_ends_in_an_answer_do_not_become_lines(server):
     _, answers, teacher = server
-    answers.append(httpx.Response(200, json={"translatedText": ["A\nB\u2028C"]}))
+    answers.append(httpx2.Response(200, json={"translatedText": ["A\nB\u2028C"]}))
     assert teacher.teach(["a"], 0)[0].text == "A B C"
 
 
