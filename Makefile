@@ -84,7 +84,7 @@ endef
 help help-dev: export PROGRAM := $(MENU)
 help:
 	@awk -v dev=0 "$$PROGRAM" $(MAKEFILE_LIST)
-	@printf '\n  make help-dev            %s\n' "Show the commands for changing the project"
+	@echo "  make help-dev           Show the commands for changing the project"
 
 help-dev:
 	@awk -v dev=1 "$$PROGRAM" $(MAKEFILE_LIST)

@@ -36,6 +36,7 @@ from rich.table import Table
 
 from flows.entry import report_errors, require_server
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.packages import name_program
 
 POOLS = {"cpu": "process", "gpu": "process"}
 LIMITS = {"gpu": 1}
@@ -138,7 +139,7 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
     if pool.type != kind:
         raise ConfigError(
             f"pool {name} is of kind {pool.type}, not {kind}; delete it first: "
-            f"prefect work-pool delete {name}"
+            f"{name_program('prefect')} work-pool delete {name}"
         )
     client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
 

@@ -19,6 +19,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from flows import processes
 from flows.leftovers import clear_leftovers, clear_temporary_files
 from nmt_core.base.errors import NmtError
+from nmt_core.base.packages import name_program
 from stages import paths
 from stages.runtime.git import git, head_commit
 
@@ -112,7 +113,8 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
 
 
 def _reproduce(stage: str, *, shared: bool, log: Callable[[str], None]) -> None:
-    what, again = f"stage {stage!r}", f"repeat it with: dvc repro --single-item {stage}"
+    what = f"stage {stage!r}"
+    again = f"repeat it: {name_program('dvc')} repro --single-item {stage}"
     arguments = ["repro", "--single-item", stage]
     if not shared:
         _dvc(arguments, log, what=what, again=again)
@@ -132,7 +134,7 @@ def commit(stage: str, *, log: Callable[[str], None]) -> None:
     Raises:
         StageError: if an output is missing.
     """
-    again = f"repeat it with: dvc commit --force {stage}"
+    again = f"repeat it: {name_program('dvc')} commit --force {stage}"
     _dvc(["commit", "--force", stage], log, what=f"dvc commit of {stage!r}", again=again)
 
 
@@ -160,7 +162,7 @@ def check_remote() -> None:
     if not _ask("config", "core.remote").stdout.strip():
         raise NmtError(
             "DVC has no remote, by which clones share what they make; run, in every clone: "
-            "dvc remote add --local --default shared URL"
+            f"{name_program('dvc')} remote add --local --default shared URL"
         )
 
 

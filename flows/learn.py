@@ -103,7 +103,8 @@ def learn(
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
         if not learning.journal.exists():
-            say("there is no journal %s; nmt serve --corrections writes one", learning.journal)
+            path = learning.journal
+            say("there is no journal %s; make serve CORRECTIONS=%s writes it", path, path)
         lesson = write_lesson(learning, download.languages, download.filter)
         say(
             "%d corrections: %d to learn, %d set aside",

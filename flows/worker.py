@@ -37,6 +37,7 @@ from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import report_errors, require_server
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.packages import name_program
 from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.fetch.address import redact_url
 from stages.tracking.tracker import tracking_uri
@@ -142,8 +143,8 @@ def check_pool(pool: str) -> None:
             return
     if known.type != KIND:
         raise NmtError(
-            f"pool {pool} is of kind {known.type}, and this program runs processes; run: prefect "
-            f"worker start --pool {pool}"
+            f"pool {pool} is of kind {known.type}, and this program runs processes; run: "
+            f"{name_program('prefect')} worker start --pool {pool}"
         )
 
 

@@ -163,8 +163,8 @@ def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary,
     glossary = Glossary.load(params.glossary, languages.codes)
     if params.glossary_sha256 not in ("", files.sha256(params.glossary)):
         raise ConfigError(
-            f"the glossary {params.glossary} changed since params.yaml was written; run 'make "
-            f"repro' or 'python -m stages.configure' to take the change in"
+            f"the glossary {params.glossary} changed since params.yaml was written; take the "
+            f"change in: make repro"
         )
     return (glossary,)
 

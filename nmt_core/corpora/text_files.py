@@ -173,8 +173,7 @@ def require_pinned(files: Pinned) -> None:
     """
     if files.sha256 and files.digest() != files.sha256:
         raise CorpusError(
-            f"{files} changed since params.yaml was written; run 'make repro' or 'python -m "
-            f"stages.configure' to take the change in"
+            f"{files} changed since params.yaml was written; take the change in: make repro"
         )
 
 

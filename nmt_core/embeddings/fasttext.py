@@ -19,7 +19,8 @@ from jaxtyping import Float32, UInt8
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import CorpusError, TrainingError
+from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
+from nmt_core.base.packages import is_installed
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -72,8 +73,10 @@ def train_vectors(
         config: how to train.
 
     Raises:
+        ConfigError: if fastText is not installed.
         TrainingError: if fastText fails, or its numbers are not finite.
     """
+    _check_installed()
     with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
         tasks = [
             Task(text=text, vocabulary=vocabulary, result=Path(folder, str(number)), vectors=config)
@@ -87,10 +90,12 @@ def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -
     """Return the vectors with those that a fastText model composes for words without.
 
     Raises:
+        ConfigError: if fastText is not installed.
         CorpusError: if the file is no fastText model, or one of another length of vectors.
     """
     if not vectors.counts()["missing"]:
         return vectors
+    _check_installed()
     loaded = _load(model)
     if loaded.get_dimension() != vectors.dimensions:
         raise CorpusError(
@@ -117,6 +122,14 @@ def main() -> None:
     if not (np.abs(weight) < LARGEST).all():
         sys.exit("fastText: the vectors hold numbers that are not finite or beyond all measure")
     save_file({"weight": weight, "origin": origin}, task.result)
+
+
+def _check_installed() -> None:
+    if not is_installed("fasttext"):
+        raise ConfigError(
+            "fastText runs on Linux on x86-64 with Python 3.11 to 3.13 only; give a .vec file "
+            "without a .bin file, or set embeddings.vectors.kind to none"
+        )
 
 
 def _start(task: Task) -> subprocess.Popen[str]:

@@ -7,6 +7,7 @@ would take whole sentences for words, of which a translation gets hardly any rig
 from importlib.util import find_spec
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.packages import name_program
 
 STANDARD = "13a"
 """Of languages that part words by spaces; ``mteval-v13a``'s rules."""
@@ -40,6 +41,6 @@ def check_installed(language: str) -> None:
     name, modules, package = _PACKAGES.get(tokenizer_of(language), ("", (), ""))
     if not all(map(find_spec, modules)):
         raise ConfigError(
-            f"{name} is scored in MeCab's words, which is not installed; type: "
-            f"pip install '{package}'"
+            f"{name} is scored in MeCab's words, which is not installed; run: "
+            f"{name_program('pip')} install '{package}'"
         )

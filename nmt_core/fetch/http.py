@@ -78,8 +78,7 @@ def _fetch(source: Source, path: Path, config: HttpConfig) -> Fetched:
         remedy = (
             f"if the publisher changed the file, change the checksum beside {source.setting}"
             if source.sha256
-            else "the publisher changed the file after that; take it in by: "
-            "python -m stages.configure.refresh"
+            else "the publisher changed the file after that; take it in: make refresh"
         )
         raise DownloadError(
             f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.digest}; "

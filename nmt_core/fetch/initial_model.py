@@ -205,6 +205,6 @@ def check_digest(bundle: Path, sha256: str) -> str:
     if sha256 not in ("", digest):
         raise BundleError(
             f"{bundle} holds another model than params.yaml says, SHA-256 {digest}; give the right "
-            f"folder, or let python -m stages.configure.refresh take this one"
+            f"folder, or take this one: make refresh"
         )
     return digest

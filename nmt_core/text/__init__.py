@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nmt_core.base.errors import TokenizerError
+from nmt_core.base.packages import advise_installing
 from nmt_core.text.characters import Characters
 from nmt_core.text.subwords import Subwords, read_kind
 from nmt_core.text.tokenizer import Tokenizer
@@ -27,8 +28,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
             if error.name != "spacy":
                 raise
             raise TokenizerError(
-                f"{folder} cuts text into spaCy's words, which is not installed; type: "
-                f"pip install spacy"
+                f"{folder} cuts text into spaCy's words, which is not installed; run: "
+                f"{advise_installing('spacy')}"
             ) from None
         return SpacyWords.load(folder)
     raise TokenizerError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")

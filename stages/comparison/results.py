@@ -17,6 +17,7 @@ from dvc.api import DVCFileSystem
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
+from nmt_core.base.packages import name_program
 from nmt_core.evaluation.registered import METRICS, find_metric_names
 from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_interval, measure_seeds
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
@@ -143,7 +144,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
     except OSError:
         raise ComparisonError(
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
-            f"dvc exp remove {experiment}, and compare again"
+            f"{name_program('dvc')} exp remove {experiment}, and compare again"
         ) from None
     text = read_translations(table)
     journal = Journal(record["fingerprint"])

@@ -27,7 +27,7 @@ from stages.runtime.params_file import read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:
-  make repro DATA=files MODEL=transformer     or     python -m stages.configure data=files
+  make repro DATA=files MODEL=transformer
 Edit values by hand as you like; a wrong one is named before any work begins.
 """
 

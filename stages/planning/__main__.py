@@ -41,9 +41,7 @@ from stages.runtime.usage import digest_settings, read_usage
 def main() -> None:
     """Predict, or read the last prediction, and show it."""
     if sys.argv[1:] not in ([], ["compare"], ["pin"]):
-        raise ConfigError(
-            f"python -m stages.planning knows 'compare' and 'pin' alone, got {sys.argv[1]!r}"
-        )
+        raise ConfigError(f"stages.planning takes 'compare' or 'pin', got {sys.argv[1]!r}")
     settings = read(paths.PARAMS)
     sections = build_all(settings, source=str(paths.PARAMS))
     train, workers = sections["train"], sections["workers"]

@@ -53,8 +53,7 @@ def count_pairs(corpus: Path) -> dict[str, int]:
     if missing := [split for split in paths.SPLITS if not counts.get(split)]:
         raise CorpusError(
             f"{corpus} holds no {' and no '.join(missing)} pairs, without which nothing can be "
-            f"predicted; bring more text, or a greater share of it (download.split): "
-            f"dvc repro download"
+            f"predicted; bring more text, or a greater share of it (download.split)"
         )
     return counts
 

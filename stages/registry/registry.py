@@ -63,7 +63,7 @@ CHAMPION = "champion"
 STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
 """Prefixes of tags that a new promotion does not inherit from an old one."""
 
-SEND_RUNS = "python -m stages.tracking sync"
+SEND_RUNS = "make sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
 
 
@@ -123,7 +123,7 @@ class Registry:
                 f"no version is registered at {redact_url(self._uri)}; {SEND_RUNS} sends what "
                 f"was trained here before, and make repro registers what it exports"
             )
-        return PROMOTE_ONE.replace("VERSION", str(newest))
+        return PROMOTE_ONE.replace("NUMBER", str(newest))
 
     def find_initial(self, digest: str) -> Version:
         """Return the version to start training from: of a digest, or the champion if that is empty.

@@ -11,7 +11,7 @@ from stages.tracking.journal import BUNDLE_DIGEST
 EARLIER = "earlier_promotions"
 """The tag that lists earlier promotions of a version."""
 
-PROMOTE_ONE = "promote one by: python -m stages.registry promote VERSION --reason WHY"
+PROMOTE_ONE = 'promote one: make promote VERSION=NUMBER REASON="why"'
 
 
 class RegistryError(NmtError):

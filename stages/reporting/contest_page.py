@@ -75,6 +75,5 @@ def _show(name: str, sentences: Sequence[JudgedSentence], languages: Languages) 
         return section
     caption = f"The {len(sentences)} largest, by chrF of the sentence"
     section.append(tabulate_changes(caption, sentences, languages))
-    command = ".venv/bin/python -m flows.retrain"
-    section.append(make("p", "Computed again by: ", make("code", command), class_="soft"))
+    section.append(make("p", "Computed again by: ", make("code", "make retrain"), class_="soft"))
     return section

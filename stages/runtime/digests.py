@@ -24,4 +24,4 @@ def check_digests(folder: Path, *, stage: str) -> None:
         path = folder / name
         if not path.is_file() or files.sha256(path) != digest:
             reason = "was altered since it was written" if path.is_file() else "is missing"
-            raise NmtError(f"{path} {reason}; the {stage} stage makes it: dvc repro {stage}")
+            raise NmtError(f"{path} {reason}; the {stage} stage makes it: make repro")

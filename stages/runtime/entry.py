@@ -77,9 +77,7 @@ def _missing(error: Exception) -> NmtError | None:
             path = out if isinstance(out, str) else next(iter(out))
             match = re.search(rf"{re.escape(path)}[^\s'\":)]*", named)
             if match and not Path(match[0]).exists():
-                return NmtError(
-                    f"{match[0]} is missing; the {stage} stage makes it: dvc repro {stage}"
-                )
+                return NmtError(f"{match[0]} is missing; the {stage} stage makes it: make repro")
     return None
 
 
@@ -120,8 +118,8 @@ def answer_arguments() -> None:
         sys.exit(0)
     if usage in described.splitlines():
         raise ConfigError(
-            f"python -m {name} takes no arguments, got {sys.argv[1]!r}; settings are changed by "
-            f"python -m stages.configure SECTION.KEY=VALUE"
+            f"{name} takes no arguments, got {sys.argv[1]!r}; change settings by: "
+            f'make repro SET="SECTION.KEY=VALUE"'
         )
 
 

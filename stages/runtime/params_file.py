@@ -39,7 +39,7 @@ for _tag, _first, _scalar in (
 MAX_VALUES = 100_000
 """Values that params.yaml may come to, each as often as an alias repeats it."""
 
-SOME_VALUES = "write it anew: python -m stages.configure data=demo"
+SOME_VALUES = "write it anew: make repro DATA=demo"
 
 
 def _check(root: yaml.Node | None, path: Path) -> None:

@@ -6,6 +6,8 @@ a copy of that file serves. Prefect's own command reads it, too.
 
 import os
 import socket
+import sys
+from pathlib import Path
 
 from dotenv import dotenv_values
 
@@ -28,6 +30,12 @@ def find_servers() -> None:
         }
         if not theirs.keys() & os.environ.keys():
             os.environ |= theirs
+
+
+def find_server_python() -> str:
+    """Return the Python of Prefect's and MLflow's servers: of ``make server``, or this one."""
+    own = Path(sys.prefix, "servers", "bin", "python")
+    return str(own) if own.exists() else sys.executable
 
 
 def check_port(port: int) -> None:

@@ -1,14 +1,13 @@
 """Show the runs, and send missing entries of journals to MLflow."""
 
 import os
-import sys
 from typing import Annotated
 
 import typer
 
 from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact_url
-from stages.runtime.servers import check_port
+from stages.runtime.servers import check_port, find_server_python
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import (
     TrackingError,
@@ -45,8 +44,9 @@ def ui(
         raise typer.Exit(1) from None
     typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # nothing here uses it
-    command = [sys.executable, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
-    os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])
+    python = find_server_python()
+    command = [python, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
+    os.execv(python, [*command, f"--backend-store-uri={uri}"])
 
 
 def tell_unsent() -> None:
@@ -58,7 +58,7 @@ def tell_unsent() -> None:
         runs = "a finished run" if unsent == 1 else f"{unsent} finished runs"
         typer.echo(
             f"{runs} of this checkout {'is' if unsent == 1 else 'are'} not there, models included; "
-            f"to send: python -m stages.tracking sync"
+            f"to send: make sync"
         )
 
 

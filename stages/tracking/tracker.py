@@ -14,7 +14,7 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
 
 A thread reads it from the first line on, brings MLflow up to date, and sends what is added, once a
 second. After an error it warns once, and begins again from the first line when MLflow is back;
-``python -m stages.tracking sync`` sends what no run has sent.
+``make sync`` sends what no run has sent.
 
 Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and the
 stages after it continue the same one; a sender holds the journal's lock; and a point sent again
@@ -242,7 +242,7 @@ class _Follower(threading.Thread):
         if self._lost.acquire(blocking=False):
             LOGGER.warning(
                 "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
-                "python -m stages.tracking sync",
+                "make sync",
                 redact_url(self._uri),
                 reason,
                 self._journal.path,

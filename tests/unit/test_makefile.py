@@ -1,6 +1,7 @@
 """What the Makefile deletes, what it leaves, and what it passes on."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -84,15 +85,16 @@ def test_a_flow_is_told_who_trains(given, passed):
 
 
 def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
-    menu = make(clone).stdout
+    menu = make(clone).stdout + make(clone, "help-dev").stdout
     titles = [text.splitlines()[0] for text in menu.split("\n\n")[1:]]
-    named = [line for line in (PROJECT / "Makefile").read_text().splitlines() if ": ## " in line]
+    lines = (PROJECT / "Makefile").read_text().splitlines()
+    named = [line for line in lines if re.match("[a-z-]+:.* ## ", line)]
     listed = [line.split()[1] for line in menu.splitlines() if line.startswith("  make ")]
 
     assert max(map(len, menu.splitlines())) <= 80
     assert titles
     assert not any(title.startswith(" ") for title in titles)
-    assert {line.split(":")[0] for line in named} <= {*listed}
+    assert {line.split(":")[0] for line in named} == {*listed} - {"help-dev"}
     assert "[DATA= MODEL= TRAIN= START= TIME= SET=]" in menu  # words in the order of the Makefile
 
 
@@ -100,4 +102,76 @@ def test_the_menu_begins_with_what_a_newcomer_wants(clone):
     first, _, rest = make(clone).stdout.partition("\n  make setup")
 
     assert "  make repro " in first
-    assert rest.index("make audit") > rest.index("make serve")
+    assert "make serve" in rest
+    assert "make audit" not in rest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggestion"),
+    [
+        (["repro", "data=demo"], "DATA="),
+        (["repro", "MODLE=convs2s"], "MODEL="),
+        (["repro", "MODELS=convs2s"], "MODEL="),
+        (["serve", "PROT=80 81"], "PORT="),
+        (["champion", "x=1"], "PYTHON=, TORCH="),
+    ],
+)
+def test_unknown_variables_are_refused(clone, arguments, suggestion):
+    refused = make(clone, *arguments)
+
+    assert refused.returncode
+    assert refused.stdout == ""
+    name = arguments[1].partition("=")[0]
+    assert f"has no variable {name}=; did you mean {suggestion}" in refused.stderr
+
+
+@pytest.mark.parametrize("known", [("repro", "SET=a.b=1 c=2"), ("test-all", "SHARE=2")])
+def test_documented_variables_are_taken(known):
+    assert make(PROJECT, "--dry-run", *known, "TORCH=cpu").returncode == 0
+
+
+def test_promotions_need_a_version():
+    assert "VERSION= is missing" in make(PROJECT, "--dry-run", "promote").stderr
+
+
+PIP = """#!/bin/sh
+echo "$@" >> calls
+case "$*" in {failing}) echo "Could not find a version" >&2; exit 1;; esac
+"""
+
+
+@pytest.fixture
+def bare(clone):
+    """A checkout whose pip notes what it is asked for."""
+    (clone / "pyproject.toml").touch()
+    shutil.copytree(PROJECT / "requirements", clone / "requirements")
+    pip = PIP.format(failing="nothing")
+    for name, text in (("python", "#!/bin/sh\n"), ("pip", pip), ("../servers/bin/python", "")):
+        path = clone / ".venv/bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    (clone / ".venv/ready").unlink()
+    return clone
+
+
+@pytest.mark.parametrize(
+    ("target", "files"),
+    [
+        ("setup", ["build", "torch-cpu", "train"]),
+        (".venv/dev", ["build", "torch-cpu", "train", "dev"]),
+        (".venv/servers/ready", ["build", "torch-cpu", "train", "servers"]),
+    ],
+)
+def test_each_purpose_installs_its_own_packages(bare, target, files):
+    assert make(bare, target, "TORCH=cpu").returncode == 0
+    assert files == re.findall(r"requirements/(.*)\.txt", (bare / "calls").read_text())
+
+
+def test_unreachable_cpu_builds_are_replaced_in_a_sentence(bare):
+    (bare / ".venv/bin/pip").write_text(PIP.format(failing="*torch-cpu*"))
+    done = make(bare, "setup", "TORCH=cpu")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "The CPU build of PyTorch cannot be downloaded" in done.stdout
+    assert "requirements/torch-cuda.txt" in (bare / "calls").read_text()

@@ -30,8 +30,8 @@ def test_each_altered_or_missing_file_is_named(made, name):
         flipped = bytearray(before)
         flipped[number] ^= 1
         (made / name).write_bytes(flipped)
-        with pytest.raises(NmtError, match=f"^{re.escape(name_of)} was altered.* dvc repro train$"):
+        with pytest.raises(NmtError, match=f"^{re.escape(name_of)} was altered.* make repro$"):
             check_digests(made, stage="train")
     (made / name).unlink()
-    with pytest.raises(NmtError, match=f"^{re.escape(name_of)} is missing.* dvc repro train$"):
+    with pytest.raises(NmtError, match=f"^{re.escape(name_of)} is missing.* make repro$"):
         check_digests(made, stage="train")
