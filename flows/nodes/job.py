@@ -33,7 +33,7 @@ JOBS = paths.RUNS / "nodes"
 LAST_LINES = 20
 """Of a job that failed, shown where it was asked for."""
 
-ERROR = re.compile(r"^(?:\[\S+\])? *[\w.]*?(\w*[eE]rror): (.+)$", re.MULTILINE)
+ERROR = re.compile(r"^(?:\[\S+\])? *(?:[\w.]*\.)?(\w*[eE]rror): (.+)$", re.MULTILINE)
 """A line of a log that tells an error, behind the name of a pod or not."""
 
 

@@ -20,6 +20,7 @@ export PYTHON={{ python }}
 mapfile -t HOSTS < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 for ((START = 0; START <= {{ restarts }}; START++)); do
   ((START == 0)) || echo "a process has died; start $((START + 1)) from the last checkpoint" >&2
+  # torchrun's port runs what it is told and asks nobody for a password: the network of the nodes must be private
   export ENDPOINT="${HOSTS[0]}:$((29500 + (SLURM_JOB_ID + START) % 1000))"
   export RENDEZVOUS="$SLURM_JOB_ID.${SLURM_RESTART_COUNT:-0}.$START"
   # shellcheck disable=SC2016 # each node knows its own number and name

@@ -12,9 +12,14 @@ from infra.servers.secrets import Secrets
 from infra.servers.server import LOOPBACK, Server, StartError, make_client
 from nmt_core.base.packages import name_program
 from stages.runtime.servers import find_server_python
+from stages.tracking.mlflow_login import (
+    OPTIONS,
+    USER,
+    list_login_variables,
+    write_login_settings,
+)
 
 BUCKET = "nmt"
-USER = "admin"
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -125,8 +130,8 @@ class Prefect(Server):
 class MLflow(Server):
     """MLflow's server, on the database at ``database`` or on a file of its own.
 
-    It refuses pages and names of others by itself; other machines, which could write to it, need
-    the password.
+    It refuses pages and names of others by itself. Everybody else needs the password: other
+    accounts of this machine reach the loopback address, too.
     """
 
     name = "mlflow"
@@ -138,53 +143,35 @@ class MLflow(Server):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._database = self.database or f"sqlite:///{self.folder / 'mlflow.db'}"
-        self._password = self.secrets.password if self.host != LOOPBACK else None
-        self._logins = self.folder / "logins.ini"
 
     @property
     def environment(self) -> dict[str, str]:
         """Variables for trackers."""
-        known = {"MLFLOW_TRACKING_URI": self.address}
-        if self._password:
-            known |= {
-                "MLFLOW_TRACKING_USERNAME": USER,
-                "MLFLOW_TRACKING_PASSWORD": self._password,
-            }
-        return known
+        return {
+            "MLFLOW_TRACKING_URI": self.address,
+            "MLFLOW_TRACKING_USERNAME": USER,
+            "MLFLOW_TRACKING_PASSWORD": self.secrets.password,
+        }
 
     def command(self) -> list[str]:
         """Return the program and its arguments."""
-        address = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
-        login = ["--app-name=basic-auth"] if self._password else []
-        return [find_server_python(), "-m", "mlflow", "server", *address, *login]
+        address = [f"--host={self.host}", f"--port={self.port}"]
+        return [find_server_python(), "-m", "mlflow", "server", *address, *OPTIONS]
 
     def prepare(self) -> None:
-        """Have a password checked once a minute, not at each request; each takes 0.1 s."""
+        """Make the folder and the settings of logins."""
         super().prepare()
-        settings = [
-            "[mlflow]",
-            "default_permission = NO_PERMISSIONS",
-            "auth_cache_ttl_seconds = 60",
-        ]
-        settings += [f"database_uri = sqlite:///{self.folder / 'logins.db'}"]
-        self._logins.write_text("\n".join(settings) + "\n", encoding="utf-8")
+        write_login_settings(self.folder)
 
     def variables(self) -> Mapping[str, str]:
         """Return where its data is; clients reach the store through it, and need no keys."""
+        named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
         own = {
             "MLFLOW_BACKEND_STORE_URI": self._database,
             "MLFLOW_ARTIFACTS_DESTINATION": str(self.folder / "artifacts"),
-            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # processes that nothing here uses
+            "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(named),
+            **list_login_variables(self.folder, self.secrets.password),
         }
-        if self._password:
-            own |= {
-                "MLFLOW_AUTH_ADMIN_USERNAME": USER,
-                "MLFLOW_AUTH_ADMIN_PASSWORD": self._password,
-                "MLFLOW_AUTH_CONFIG_PATH": str(self._logins),
-                "MLFLOW_FLASK_SERVER_SECRET_KEY": self._password,
-            }
-            named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
-            own["MLFLOW_SERVER_ALLOWED_HOSTS"] = ",".join(named)
         if self.store:
             own["MLFLOW_ARTIFACTS_DESTINATION"] = f"s3://{BUCKET}/mlflow"
             own["MLFLOW_S3_ENDPOINT_URL"] = self.store.address

@@ -101,7 +101,7 @@ def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
         number = int(match[1])
     if number in DISK_ERRNOS:
         reason = os.strerror(number)
-    elif re.search(r"\d+ requested and \d+ written", str(error)):  # all that NumPy says
+    elif re.search(r"\d requested and \d+ written", str(error)):  # all that NumPy says
         reason = str(error)
     if reason is None:
         return None

@@ -14,7 +14,7 @@ from nmt_core.text.sentences import Span, space_sentences
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
-BREAKING = re.compile(r"\s*[\t-\r\x1c-\x1f\x85\u2028\u2029]\s*")
+BREAKING = re.compile(r"(?<!\s)\s*[\t-\r\x1c-\x1f\x85\u2028\u2029]\s*")
 """White space that ends a line, or a field of a record."""
 
 

@@ -47,7 +47,7 @@ def read_archive(data: bytes, kind: ArchiveKind) -> dict[str, bytes]:
                 for file in archive.infolist()
                 if kind.texts.fullmatch(file.filename)
             }
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise DocumentError(
             f"this is no {kind.suffix} document, or a damaged one ({error}); "
             f"save it anew as {kind.suffix}"
@@ -63,6 +63,11 @@ def _check(archive: zipfile.ZipFile, kind: ArchiveKind) -> None:
         raise DocumentError(f"this document holds macros; save it as {kind.suffix} without them")
     if any(file.flag_bits & 1 for file in files):
         raise DocumentError("this document is encrypted; save it without a password")
+    if {file.compress_type for file in files} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise DocumentError(
+            f"this document is compressed by a method that no office program uses; save it anew "
+            f"as {kind.suffix}"
+        )
     text = sum(file.file_size for file in files if kind.texts.fullmatch(file.filename))
     for count, most, what in (
         (len(files), MOST_FILES, "files"),

@@ -11,7 +11,7 @@ UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 DECLARED = re.compile(
     r"""(?P<before>^\s*<\?xml\s[^<>?]{0,200}?\sencoding\s*=\s*["']"""
-    r"""|<meta\s[^<>]{0,400}?\bcharset\s*=\s*["']?\s*)(?P<encoding>[\w.:-]{1,40})""",
+    r"""|<meta\s[^<>]{0,400}?\bcharset\s*=\s*(?:["']\s*)?)(?P<encoding>[\w.:-]{1,40})""",
     re.IGNORECASE,
 )
 DECLARED_WITHIN = 4096

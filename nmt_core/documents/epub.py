@@ -21,7 +21,7 @@ from nmt_core.text.language_codes import LanguageCodes, pick_code
 BOOK = ArchiveKind(
     "book",
     ".epub",
-    re.compile(r".*\.(?:xhtml|html|htm|ncx|opf)|META-INF/encryption\.xml", re.IGNORECASE),
+    re.compile(r"\A.*\.(?:xhtml|html|htm|ncx|opf)|META-INF/encryption\.xml", re.IGNORECASE),
     needed="META-INF/container.xml",
 )
 ENCRYPTION = "META-INF/encryption.xml"

@@ -15,7 +15,7 @@ from nmt_core.documents.messages import read_message
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.text.language_codes import LanguageCodes
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]')
 """A string, or a sign of the syntax; what stands between them has neither."""
 
 METADATA = "@"

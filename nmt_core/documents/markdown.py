@@ -38,7 +38,7 @@ FRONT_MATTER = re.compile(
 )
 """Settings of a page before its text, in YAML or TOML; no part of Markdown, but common."""
 
-FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
+FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)")
 """References to footnotes and check boxes, which CommonMark does not have."""
 
 BESIDE = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from nmt_core.documents.passage import BREAK, Kind
 from nmt_core.documents.pieces import Written
 
-SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#+$")
+SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|(?<!#)#+$")
 STARTS = re.compile(r"^\s*[-+>#=:]")
 LIST_NUMBER = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 """Characters that may be markup, anywhere and at the beginning of a line."""

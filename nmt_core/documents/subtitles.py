@@ -25,7 +25,7 @@ SPEAKER = re.compile(rf"((?:<[^<>\n]*>|\{{[^{{}}\n]*\}})*)([-–—]\s*|[{NOTES}
 """The dash before what another person says, or notes before what is sung, and tags before it."""
 
 MARKUP = re.compile(
-    rf"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{{\\?[a-zA-Z][^{{}}\n]*\}}|[{NOTES}]+"
+    rf"</?(?P<name>[a-zA-Z]++)[^<>\n]*>|<[\d:.]+>|\{{\\?[a-zA-Z][^{{}}\n]*\}}|[{NOTES}]+"
 )
 """Tags, times of single words, commands of SubStation Alpha, and notes around what is sung."""
 

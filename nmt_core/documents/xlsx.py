@@ -17,7 +17,7 @@ WORKBOOK = ArchiveKind(
     needed="xl/workbook.xml",
 )
 STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/sheet\d+)\.xml")
-COLUMN = re.compile(rb'<(?:\w+:)?(?:tableColumn|cacheField)\s[^>]*?\bname="([^"]*)"')
+COLUMN = re.compile(rb'<(?:\w+:)?(?:tableColumn|cacheField)\s[^<>]*?\bname="([^"]*)"')
 """Columns of tables, whose names must be those of cells."""
 
 RUNS = RunStyle("r", "rPr", frozenset({"rPh", "phoneticPr"}), spaced=True, bare=True)

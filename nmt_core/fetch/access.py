@@ -6,7 +6,7 @@ import os
 import httpx2
 
 from nmt_core.base.errors import DownloadError
-from nmt_core.fetch.address import BAD_ADDRESS, SCHEMES, is_link_local, is_private, redact_url
+from nmt_core.fetch.address import BAD_ADDRESS, SCHEMES, is_metadata, is_private, redact_url
 
 
 def parse(url: str, setting: str) -> httpx2.URL:
@@ -52,8 +52,8 @@ def check_redirect(origin: httpx2.URL, goal: httpx2.URL) -> None:
         reason = f"to {goal.scheme}:, which is not the web"
     elif origin.scheme == "https" and goal.scheme == "http":
         reason = "to an address without encryption"
-    elif is_link_local(_name(goal)):
-        reason = f"to a link-local address ({goal.host})"
+    elif is_metadata(_name(goal)):
+        reason = f"to an address of a cloud's secrets ({goal.host})"
     elif is_private(_name(goal)) and not is_private(_name(origin)):
         reason = f"into a private network ({goal.host})"
     else:

@@ -9,7 +9,7 @@ import os
 import re
 import socket
 from typing import Annotated
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import AfterValidator
 
@@ -27,12 +27,32 @@ IN_NETRC = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 """Where a translator finds what IPv4 alone can reach (RFC 6052)."""
 
+COMPATIBLE = range(2**24, 2**32)
+"""Numbers of IPv6 addresses that end in one of IPv4 after zeros alone (RFC 4291)."""
+
+METADATA = [
+    ipaddress.ip_network(network)
+    for network in (
+        "169.254.0.0/16",
+        "fe80::/10",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "192.0.0.192",
+        "168.63.129.16",
+        "64:ff9b:1::/48",  # translation that each network defines for itself (RFC 8215)
+    )
+]
+"""Where clouds give a machine its secrets, some of them at public addresses."""
+
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 BAD_ADDRESS = "an address that cannot be read"
 
+_SECRET_VALUE = re.compile(r"[a-z]{2,10}[_-](?=[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{20,}")
+"""A token with the prefix of its issuer, such as ``ghp_`` or ``hf_``."""
+
 _SECRET_NAME = re.compile(r"auth|credential|key|pass|pwd|secret|sig|token", re.IGNORECASE)
-_QUERY = re.compile(r"(?<=://)([^\s?#]*)\?[^\s'\")]*")
+_QUERY = re.compile(r"(?<=://)([^\s?#;]*)[?#;][^\s'\")]+")
 _USER = re.compile(r"(?<=://)[^\s/?#]*@")
 
 
@@ -46,8 +66,9 @@ def _checked(url: str) -> str:
             f"must hold no user name or password, since settings are committed and pushed, got "
             f"{redact_url(url)!r} with one; {IN_NETRC}"
         )
-    for name, value in parse_qsl(urlsplit(url).query):
-        if _SECRET_NAME.search(name) and value != PLACEHOLDER:
+    for name, _, value in (part.partition("=") for part in re.split("[?#;&]", url)[1:]):
+        named, secret = _SECRET_NAME.search(unquote(name)), unquote(value)
+        if (named and value != PLACEHOLDER) or _SECRET_VALUE.fullmatch(secret):
             raise ValueError(
                 f"must hold no secret, since settings are committed and pushed, got {name}=...; "
                 f"write {name}={PLACEHOLDER} and set the environment variable {VARIABLE}"
@@ -60,15 +81,15 @@ Address = Annotated[str, AfterValidator(_checked)]
 
 
 def redact_url(url: str) -> str:
-    """Return ``url`` as it may be printed: without user, password and query."""
+    """Return ``url`` as it may be printed: without user, password, parameters and query."""
     try:
         parsed = urlsplit(url)
         _ = parsed.port  # raises an error for what is no number
     except ValueError:
         return BAD_ADDRESS
-    address, mark, _ = url.partition("#")[0].partition("?")
+    address, *rest = re.split("[?;]", url.partition("#")[0], maxsplit=1)
     bare = _USER.sub("", address)
-    return BAD_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{mark and '?...'}"
+    return BAD_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{'?...' if rest else ''}"
 
 
 def redact(text: str) -> str:
@@ -99,30 +120,31 @@ def is_private(host: str) -> bool:
     An unknown name leads nowhere.
     """
     local = host.rstrip(".").endswith("localhost")
-    return local or any(not address.is_global for address in find_addresses(host))
+    return local or is_metadata(host) or not all(each.is_global for each in find_addresses(host))
 
 
-def is_link_local(host: str) -> bool:
-    """Tell whether it is link-local; there clouds give a machine its secrets."""
-    return any(address.is_link_local for address in find_addresses(host))
+def is_metadata(host: str) -> bool:
+    """Tell whether a name or number may lead to the secrets of a machine in a cloud."""
+    return any(address in network for address in find_addresses(host) for network in METADATA)
 
 
 def find_addresses(host: str) -> list[IPAddress]:
     """Resolve a name or number to addresses; none if it is unknown.
 
-    An address of IPv6 that stands for one of IPv4 is that: mapped (RFC 4291), by translation
-    (64:ff9b::/96, RFC 6052) or by a tunnel (2002::/16, RFC 3056).
+    An address of IPv6 that stands for one of IPv4 is that: mapped or compatible (RFC 4291), by
+    translation (64:ff9b::/96, RFC 6052) or by a tunnel (2002::/16, RFC 3056).
     """
     try:
         answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    return [_embedded(ipaddress.ip_address(address)) for *_, (address, *_) in answers]
+    return [unmap_address(ipaddress.ip_address(address)) for *_, (address, *_) in answers]
 
 
-def _embedded(address: IPAddress) -> IPAddress:
+def unmap_address(address: IPAddress) -> IPAddress:
+    """Return the IPv4 address that an IPv6 address stands for; any other as it is."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in TRANSLATED:
+    if address in TRANSLATED or int(address) in COMPATIBLE:
         return ipaddress.IPv4Address(address.packed[-4:])
     return address.ipv4_mapped or address.sixtofour or address

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nmt_core.fetch.address import unmap_address
 from nmt_core.server.errors import RequestError
 from nmt_core.server.logs import describe_failure
 from nmt_core.server.metrics import Metrics
@@ -109,8 +110,10 @@ class Visit:
 
     def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send) -> None:
         self._app, self._config, self._metrics = guard.app, guard.config, guard.metrics
-        # what serves it leaves the body out; routes answer a HEAD as they do a GET
-        self._scope = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        self._address = name_client((scope.get("client") or ("unknown",))[0])
+        self._scope = {**scope, "client": (self._address, 0)}
+        if scope["method"] == "HEAD":  # routes answer it as a GET; the server leaves the body out
+            self._scope["method"] = "GET"
         self._receive, self._send = receive, send
         self._began = time.monotonic()
         self._until = math.inf
@@ -119,7 +122,6 @@ class Visit:
         self._bytes = 0
         self._whole = False
         self._held, self._kept = guard.held, 0
-        self._address = (scope.get("client") or ("unknown",))[0]
         is_file = scope["path"] == FILES_ROUTE
         config = guard.config
         self._most = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
@@ -128,6 +130,7 @@ class Visit:
         """Check the head, then let the routes answer."""
         headers = Headers(scope=self._scope)
         try:
+            check_framing(headers)
             check_host(headers, self._config)
             check_origin(self._scope["method"], headers, self._config)
             await self._check_size(headers)
@@ -225,13 +228,46 @@ class Visit:
         )
 
 
-def check_host(headers: Headers, config: ServerConfig) -> None:
-    """Refuse a name that a page of another site may have made up for this machine.
+def name_client(address: str) -> str:
+    """Return the name under which a client is counted: its IPv4 address or its /64 of IPv6.
+
+    A user of IPv6 commonly has a whole /64, and so 2**64 addresses.
+    """
+    try:
+        parsed = unmap_address(ipaddress.ip_address(address))
+    except ValueError:  # a proxy may name its clients otherwise
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+
+
+def check_framing(headers: Headers) -> None:
+    """Refuse a request with two lengths, of which a proxy may have believed the other.
 
     Raises:
-        RequestError: if the request is for a name that is neither an address, localhost nor known.
+        RequestError: if it has ``Content-Length`` and ``Transfer-Encoding`` (RFC 9112, 6.1).
     """
-    host = (split_address(f"//{headers.get('host', '')}").hostname or "").lower()
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise RequestError(
+            400,
+            "the request has both Content-Length and Transfer-Encoding; send one of them",
+            {"Connection": "close"},
+        )
+
+
+def check_host(headers: Headers, config: ServerConfig) -> None:
+    """Refuse a host name that a page of another site may have pointed to this machine.
+
+    Browsers always send ``Host``; a request without it comes from another program, such as the
+    health check of a load balancer.
+
+    Raises:
+        RequestError: if the name is not an address, localhost or a name of this server.
+    """
+    if "host" not in headers:
+        return
+    host = (split_address(f"//{headers['host']}").hostname or "").lower()
     names = {LOCAL, config.host.lower(), *config.hosts}
     if "*" in names or host in names or is_address(host):
         return

@@ -93,7 +93,7 @@ class RateLimit:
         self._due: dict[str, float] = {}
 
     def spend(self, user: User, texts: int) -> None:
-        """Count texts of a user.
+        """Count texts of a user; a negative number gives back as many.
 
         Raises:
             RequestError: if they are too many, saying when to come again.

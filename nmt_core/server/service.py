@@ -43,6 +43,7 @@ from nmt_core.server.texts import (
     write_apart,
 )
 from nmt_core.server.turns import Turns
+from nmt_core.server.worker import Bounds
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translation import Translation
 
@@ -91,7 +92,8 @@ class Service:
             self.shadow = Shadow(challengers, config.shadow_share, self.metrics.registry)
         follow = self.shadow.follow if self.shadow else None
         self.scheduler = Scheduler(config, self.metrics, workers, follow)
-        self.processes = Processes(config.document_processes, config.document_bytes)
+        bounds = Bounds(config.document_bytes, config.document_seconds)
+        self.processes = Processes(config.document_processes, bounds)
         self._moments: Turns
 
     def start(self) -> None:
@@ -117,11 +119,11 @@ class Service:
             return User(address, self.config.rate_limit)
         if not key:
             raise RequestError(400, "Please contact the server operator to get an API key")
-        try:
-            return self.keys.find(key, self.config.rate_limit)
-        except RequestError:
-            self.rates.spend(User(f"wrong keys of {address}", WRONG_KEYS), 1)
-            raise
+        guesses = User(f"wrong keys of {address}", WRONG_KEYS)
+        self.rates.spend(guesses, 1)  # before the look-up, or 403 and 200 would tell keys apart
+        user = self.keys.find(key, self.config.rate_limit)
+        self.rates.spend(guesses, -1)
+        return user
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
         """Make sure that a request is within bounds.

@@ -115,6 +115,9 @@ class ServerConfig(Config):
     document_bytes: int = Field(2**29, ge=2**27)
     """Memory that a process which reads and writes documents may take (on Linux)."""
 
+    document_seconds: int = Field(30, ge=1)
+    """Processor time that each step with a document may take: reading, writing or a sample."""
+
     document_processes: int = Field(2, ge=1, le=64)
     """Documents that are read or written at the same time, each in a process of its own."""
 

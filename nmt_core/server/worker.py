@@ -1,14 +1,17 @@
 """A worker process that reads and writes documents for the server.
 
-A document may take minutes and much memory however small its file is. Here it delays nobody,
-and the system limits its memory. The process runs our own code, so its results are trusted.
+A document may take minutes and much memory however small its file is. Here it delays nobody, and
+the system limits its memory and its processor time. The process runs our own code, so its results
+are trusted.
 """
 
+import math
 import os
 import re
 import resource
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from multiprocessing.connection import Connection
@@ -35,6 +38,19 @@ class Ending(Enum):
     """Our code is wrong; the result says where, and nothing of the document."""
     TOO_LARGE = auto()
     """Memory did not suffice."""
+    TOO_LONG = auto()
+    """Processor time did not suffice."""
+    KILLED = auto()
+    """Another program ended the process."""
+
+
+class Bounds(NamedTuple):
+    """Limits of a worker process."""
+
+    memory: int
+    """Bytes."""
+    seconds: int
+    """Processor time of a task."""
 
 
 class Outcome(NamedTuple):
@@ -46,14 +62,15 @@ class Outcome(NamedTuple):
     """Whether the process takes another task."""
 
 
-def work(connection: Connection, most_bytes: int) -> None:
+def work(connection: Connection, bounds: Bounds) -> None:
     """Do the tasks that come, each a function with arguments, until the connection closes."""
     lasts = True
     while lasts:
         try:
             do, arguments = connection.recv()
+            bound_time(bounds.seconds)
             ending, result = attempt(do, arguments)
-            lasts = ending is not Ending.TOO_LARGE and find_peak() < KEPT_SHARE * most_bytes
+            lasts = ending is not Ending.TOO_LARGE and find_peak() < KEPT_SHARE * bounds.memory
             connection.send(Outcome(ending, result, lasts))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
@@ -88,13 +105,21 @@ def bound_memory(most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
 
 
+def bound_time(seconds: int) -> None:
+    """Limit the processor time from now on; beyond it, the system ends this process (SIGXCPU)."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + seconds, hard))
+
+
 def main() -> None:
     """Do tasks for the parent process.
 
-    Arguments of the command: the number of an open connection, and bytes of memory.
+    Arguments of the command: the number of an open connection, and the bounds.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which ends this one
-        signal.signal(number, signal.SIG_IGN)
+    for ignored in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which ends this one
+        signal.signal(ignored, signal.SIG_IGN)
     os.nice(NICE)
-    bound_memory(int(sys.argv[2]))
-    work(Connection(int(sys.argv[1])), int(sys.argv[2]))
+    number, *limits = map(int, sys.argv[1:])
+    bounds = Bounds(*limits)
+    bound_memory(bounds.memory)
+    work(Connection(number), bounds)

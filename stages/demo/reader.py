@@ -28,7 +28,7 @@ Layout = list[tuple[str, dict[str, str], int]]
 """Section and features that have the form with this number."""
 
 _RANGE = re.compile(r"\d+\.\.\d+")
-_TOKEN = re.compile(r"[^\s\[]+(?:\[[^\]]*\])?")
+_TOKEN = re.compile(r"[^\s\[]+(?:\[[^\[\]]*\])?")
 _SLOT = re.compile(r"(\w+)(\*?):([\w.]+)(?:\[(.*)\])?")
 _SECTION = re.compile(r"(?:^|\s)/ ([\w,]+):")
 _PIECE = re.compile(r"(~?)(?:\{([\w.]+)\}|([^{}~]+))")
@@ -128,7 +128,7 @@ class _Reader:
             if not re.search("[:=]", left):  # words, without features or slots
                 left, texts = "", [left, *texts]
             elif not texts:
-                texts = [" ".join(f"{{{slot}}}" for slot in re.findall(r"(\w+)\*?:\w", left))]
+                texts = [" ".join(f"{{{slot}}}" for slot in re.findall(r"\b(\w+)\*?:\w", left))]
             texts = [texts[0], texts[-1]]
         alternative = self.read_left(left, shared)
         head = next((f"{{{name}}}" for name, slot in alternative.slots.items() if slot.head), "")

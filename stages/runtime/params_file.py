@@ -33,7 +33,7 @@ for _tag, _first, _scalar in (
     ("float", "-+.0123456789", f"({_FLOAT})"),
 ):
     ParamsLoader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(f"{_scalar}$"), [*_first]
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"\A{_scalar}$"), [*_first]
     )
 
 MAX_VALUES = 100_000

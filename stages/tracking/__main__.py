@@ -1,6 +1,9 @@
 """Show the runs, and send missing entries of journals to MLflow."""
 
 import os
+import secrets
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
@@ -9,6 +12,12 @@ from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact_url
 from stages.runtime.servers import check_port, find_server_python
 from stages.tracking.journal import Journal
+from stages.tracking.mlflow_login import (
+    OPTIONS,
+    USER,
+    list_login_variables,
+    write_login_settings,
+)
 from stages.tracking.tracker import (
     TrackingError,
     find_page,
@@ -42,10 +51,13 @@ def ui(
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
+    folder, password = Path(mkdtemp(prefix="nmt-mlflow-")), secrets.token_urlsafe(12)
     typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
-    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # nothing here uses it
+    typer.echo(f"user {USER}, password {password}")
+    write_login_settings(folder)
+    os.environ |= list_login_variables(folder, password)
     python = find_server_python()
-    command = [python, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
+    command = [python, "-m", "mlflow", "ui", *OPTIONS, f"--port={port}"]
     os.execv(python, [*command, f"--backend-store-uri={uri}"])
 
 

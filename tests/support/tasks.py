@@ -1,6 +1,7 @@
 """What tests send to other processes, which import this file and so no server, in each of them."""
 
 import os
+import signal
 import time
 
 from nmt_core.base.errors import DocumentError
@@ -37,3 +38,15 @@ def fail():
 
 def die():
     os._exit(1)
+
+
+def burn(seconds):
+    """Compute for some processor seconds; return the process."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return os.getpid()
+
+
+def be_killed():
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -31,7 +31,7 @@ BYTES_WORTH_A_PROCESS = 4_000_000
 
 
 def _scheduler(address: str) -> str:
-    bare = re.sub("[^/]*@", "", address)
+    bare = re.sub("(?<![^/])[^/]*@", "", address)
     if bare != address:
         raise ValueError(
             f"must hold no user name or password, since settings are committed and pushed, and a "

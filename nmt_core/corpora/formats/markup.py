@@ -20,8 +20,8 @@ HEAD_BYTES = 1 << 16
 _BREAKS = ("lb", "xlf:lb")
 """Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
 
-_BREAK = re.compile(r"\s*(?:<br\s*/?>|\\n|[\r\n]+)\s*", re.IGNORECASE)
-"""A code that shows what it stands for."""
+_BREAK = re.compile(r"(?:<br\s*/?>|\\n|)", re.IGNORECASE)
+"""What a code without the white space around it shows for a line end."""
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -90,7 +90,7 @@ def _is_break(code: Element) -> bool:
     kinds = (code.get("type"), code.get("ctype"), code.get("subType"))
     shown = (code.text, code.get("equiv-text"), code.get("equiv"))
     return any(kind in _BREAKS for kind in kinds) or any(
-        _BREAK.fullmatch(text) for text in shown if text
+        _BREAK.fullmatch(text.strip()) for text in shown if text
     )
 
 

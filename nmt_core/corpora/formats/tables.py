@@ -36,13 +36,13 @@ COMPARED_ROWS = 100
 _HINT = re.compile("sep=(.)\r?\n")
 """First line by which a .csv tells Excel its delimiter."""
 
-_JOINED = re.compile(r"\w+[_.-](\w+)")
+_JOINED = re.compile(r"\w{1,99}[_.-](\w{1,99})")
 """A heading such as text_de."""
 
 _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
 """A heading such as de_id, of a column about the text of another, which is no region of a code."""
 
-_EXPLAINED = re.compile(r"([^()]*?)\s*\(([^()]+)\)")
+_EXPLAINED = re.compile(r"([^()]*)\(([^()]+)\)")
 """A heading such as Source (de) or German (Austria)."""
 
 
@@ -180,7 +180,7 @@ def _find_longer(cells: Sequence[str], languages: Languages, side: int) -> int |
 
 def _list_parts(cell: str) -> list[str]:
     if found := _EXPLAINED.fullmatch(cell):
-        return [found[2], found[1]]
+        return [found[2], found[1].rstrip()]
     found = _JOINED.fullmatch(cell)
     return [found[1]] if found else []
 

@@ -1,7 +1,9 @@
 """Documents that are archives of XML: workbooks, presentations, OpenDocument texts, books."""
 
+import io
 import random
 import re
+import zipfile
 
 import openpyxl
 import pytest
@@ -277,6 +279,15 @@ def test_a_book_names_its_new_language():
     files["META-INF__encryption_xml"] = '<CipherReference URI="a.xhtml"/>'
     with pytest.raises(DocumentError, match="this book is encrypted"):
         read_book(pack(**files), ("en", "de"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_unusual_compression_is_refused(method):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("xl/workbook.xml", "<w/>")
+    with pytest.raises(DocumentError, match=r"a method that no office program uses.*as \.xlsx"):
+        read_workbook(file.getvalue())
 
 
 BOMB = '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
-from nmt_core.fetch.address import Address, is_link_local, is_private, redact, redact_url
+from nmt_core.fetch.address import Address, is_metadata, is_private, redact, redact_url
 
 
 class Settings(Config):
@@ -21,6 +21,7 @@ class Settings(Config):
         "https://h/a@b.tgz?mail=a@b",
         "https://h/a?token={secret}&x=1",
         "https://h/a?X-Amz-Signature={secret}",
+        "https://h/a?id=1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms&t=de-en_EuroParl#page",
     ],
 )
 def test_an_address_without_secrets_is_taken(url):
@@ -38,6 +39,9 @@ def test_an_address_without_secrets_is_taken(url):
         ("https://h/a?X-Amz-Signature=canary", "no secret"),
         ("https://h/a?sig=canary", "no secret"),
         ("https://h/a?password=canary", "no secret"),
+        ("https://h/a;token=canary", "write token={secret}"),
+        ("https://h/a#to%6Ben=canary", "no secret"),
+        ("https://h/a?t=ghp_16C7e42F292c6912E7710canary", "write t={secret}"),
         ("anna:canary@h/a", "must begin with http:// or https://"),
         ("http://anna:canary", "must begin with http:// or https://"),
         ("http://anna:can/ary@h/a", "must begin with http:// or https://"),
@@ -58,6 +62,7 @@ def test_a_secret_is_refused_and_not_repeated(url, reason):
     ("url", "expected"),
     [
         ("http://anna:canary@h:8080/a?token=canary#canary", "http://h:8080/a?..."),
+        ("http://h/a;token=canary", "http://h/a?..."),
         ("postgresql://anna:c%40nary@[::1]:5/nmt", "postgresql://[::1]:5/nmt"),
         ("sqlite:////tmp/nmt.db", "sqlite:////tmp/nmt.db"),
         ("runs/mlflow", "runs/mlflow"),
@@ -70,8 +75,10 @@ def test_an_address_is_shown_without_what_is_secret(url, expected):
 
 
 def test_what_is_secret_is_cut_out_of_any_text():
-    text = "GET 'http://anna:canary@h/a?t=canary' failed (postgresql://b:c@d@i/x, a@b?, c:/d@e)"
-    expected = "GET 'http://h/a?...' failed (postgresql://i/x, a@b?, c:/d@e)"
+    text = "'http://anna:canary@h/a?t=canary' failed (postgresql://b:c@d@i/x, a@b?, c:/d@e)"
+    text += "; http://h/b#token=canary or http://h/c; read on"
+    expected = "'http://h/a?...' failed (postgresql://i/x, a@b?, c:/d@e)"
+    expected += "; http://h/b?... or http://h/c; read on"
 
     assert redact(text) == expected
 
@@ -115,13 +122,14 @@ def test_what_is_no_name_leads_nowhere(host):
 
 @pytest.mark.parametrize(
     "host", ["169.254.169.254", "2852039166", "fe80::1", "::ffff:169.254.0.1",
-             "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"],
+             "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "::169.254.169.254", "fd00:ec2::254",
+             "100.100.100.200", "192.0.0.192", "168.63.129.16", "64:ff9b:1::a9fe:a9fe"],
 )  # fmt: skip
-def test_a_machines_own_link_is_known_however_it_is_spelt(host):
-    """Where clouds hand out what a machine may do: 169.254.169.254."""
-    assert is_link_local(host)
+def test_addresses_of_cloud_secrets_are_private(host):
+    assert is_metadata(host)
+    assert is_private(host)
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "localhost", "127.0.0.1", "8.8.8.8", "2002:a00:1::1"])
 def test_a_private_number_is_not_of_the_link(host):
-    assert not is_link_local(host)
+    assert not is_metadata(host)

@@ -275,7 +275,7 @@ def test_a_redirect_loop_ends(site, get):
     ("goal", "reason"),
     [
         ("http://example.org/a", "to an address without encryption"),
-        ("https://169.254.169.254/a", "to a link-local address (169.254.169.254)"),
+        ("https://169.254.169.254/a", "to an address of a cloud's secrets (169.254.169.254)"),
         ("https://[64:ff9b::7f00:1]/a", "into a private network (64:ff9b::7f00:1)"),
         ("https://localhost/a", "into a private network (localhost)"),
         ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
@@ -293,7 +293,9 @@ def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
 @pytest.mark.parametrize("goal", ["169.254.169.254", "[fe80::1]", "[2002:a9fe:a9fe::]"])
 def test_nobody_may_lead_us_to_our_own_link(origin, goal):
     """A server of the same private network neither; between two of its machines we follow."""
-    with pytest.raises(DownloadError, match=f"to a link-local address .*{goal.strip('[]')}"):
+    with pytest.raises(
+        DownloadError, match=f"to an address of a cloud.s secrets .*{goal.strip('[]')}"
+    ):
         check_redirect(httpx2.URL(f"http://{origin}/x"), httpx2.URL(f"http://{goal}/latest"))
     check_redirect(httpx2.URL("http://10.0.0.1/x"), httpx2.URL("http://10.0.0.2/y"))
 

@@ -2,10 +2,11 @@
 
 import configparser
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
+import httpx2
 import pytest
 
 from infra.servers import programs, server
@@ -13,6 +14,7 @@ from infra.servers.programs import MLflow, Prefect, Store
 from infra.servers.secrets import load_secrets
 from infra.servers.server import answers_http, find_free_port
 from infra.servers.topology import Topology
+from stages.tracking.mlflow_login import USER
 
 
 @contextmanager
@@ -103,14 +105,13 @@ def test_what_a_stranger_may_see_of_mlflow_is_nothing(tmp_path):
     assert told["mlflow"]["auth_cache_ttl_seconds"] == "60"
 
 
-def test_names_that_others_give_mlflow_are_refused_from_other_machines(tmp_path):
+def test_names_that_others_give_mlflow_are_refused(tmp_path):
     told = Topology(tmp_path, host="127.0.0.2").mlflow.variables()
 
     assert {"127.0.0.2", "127.0.0.2:*", "localhost:*"} <= {
         *told["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
     }
     assert "*" not in told["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
-    assert "MLFLOW_SERVER_ALLOWED_HOSTS" not in Topology(tmp_path).mlflow.variables()
 
 
 def test_mlflow_keeps_files_in_the_store_where_there_is_one(full, tmp_path):
@@ -165,3 +166,24 @@ def test_a_server_that_was_ended_is_not_ended_again(full, monkeypatch):
     full.store.kill()
     assert before == ended
     assert {7} == set(ended)
+
+
+@pytest.mark.slow
+def test_mlflow_requires_a_password_and_opens_its_store_only(tmp_path):
+    server = Topology(tmp_path).mlflow
+    server.start()
+    base = f"{server.address}/api/2.0/mlflow"
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        client = stack.enter_context(httpx2.Client(base_url=base, trust_env=False))
+
+        def create(kind, login, **body):
+            return client.post(f"{kind}/create", json={"name": "x"} | body, auth=login).status_code
+
+        admin = (USER, server.secrets.password)
+        for login in (None, (USER, "guessed")):
+            assert create("experiments", login, artifact_location="file:///x") == 401
+        for place in ("file:///x", "/x", "s3://other/x", "x"):
+            assert create("experiments", admin, artifact_location=place) == 400
+            assert create("model-versions", admin, source=place) == 400
+        assert create("experiments", admin, artifact_location="mlflow-artifacts:/x") == 200

@@ -20,6 +20,7 @@ from nmt_core.server.guard import (
     check_host,
     check_origin,
     cut_answer,
+    name_client,
     render_error,
     too_large,
 )
@@ -54,6 +55,7 @@ BOUNDS = {
     "max_tokens": (1, None),
     "max_held_bytes": (1_000_000, None),
     "document_bytes": (2**27, None),
+    "document_seconds": (1, None),
     "document_processes": (1, 64),
     "batch_tokens": (1, 1_000_000),
     "portion_tokens": (1, 1_000_000),
@@ -224,6 +226,7 @@ def test_errors_say_what_is_wrong():
         ("sub.example.org", ("example.org",), False),
         ("example.org", ("*",), True),
         ("1.2.3", (), False),
+        (None, (), True),
         ("", (), False),
         ("", ("*",), True),
         ("localhost.example.org", (), False),
@@ -231,7 +234,7 @@ def test_errors_say_what_is_wrong():
 )
 def test_a_server_answers_to_its_names_and_to_addresses(host, hosts, allowed):
     config = ServerConfig(host="Own.lan", hosts=hosts)
-    headers = Headers({"host": host} if host else {})
+    headers = Headers({} if host is None else {"host": host})
     if allowed:
         assert check_host(headers, config) is None
         return
@@ -241,6 +244,44 @@ def test_a_server_answers_to_its_names_and_to_addresses(host, hosts, allowed):
     long = Headers({"host": "x" * 300})
     with pytest.raises(RequestError, match=r"^'x{100}' is"):
         check_host(long, config)
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2::3", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::3", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_client_is_ipv4_address_or_network(address, name):
+    assert name_client(address) == name
+
+
+@in_a_loop
+async def test_one_ipv6_network_shares_one_rate():
+    app, statuses = serve_stand_in(rate_limit=3), []
+    async with app.router.lifespan_context(app):
+        for number in range(5):
+            connection = Connection(app)
+            connection.scope["client"] = (f"2001:db8::{number}", 1)
+            connection.put(b'{"q": "hallo", "source": "de", "target": "en"}')
+            await connection.run()
+            statuses.append(connection.status)
+    assert statuses == [200, 200, 200, 429, 429]
+
+
+@in_a_loop
+async def test_request_with_two_lengths_closes_connection():
+    connection = Connection(serve_stand_in())
+    connection.scope["headers"] += [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
+    await connection.run()
+    assert connection.status == 400
+    assert (b"connection", b"close") in connection.answer[0]["headers"]
 
 
 @pytest.mark.parametrize(

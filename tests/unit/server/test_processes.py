@@ -18,15 +18,24 @@ from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.processes import Processes, _Process
 from nmt_core.server.schemas import Body
-from nmt_core.server.worker import Ending
+from nmt_core.server.worker import Bounds, Ending
 from tests.support.processes import wait_for
 from tests.support.stand_in import Connection, Slow, client_of, in_a_loop, serve_stand_in
-from tests.support.tasks import die, fail, note_and_sleep, refuse, take_memory, tell_process
+from tests.support.tasks import (
+    be_killed,
+    burn,
+    die,
+    fail,
+    note_and_sleep,
+    refuse,
+    take_memory,
+    tell_process,
+)
 
 
 @asynccontextmanager
-async def processes_of(count=1, most_bytes=2**29):
-    processes = Processes(count, most_bytes)
+async def processes_of(count=1, most_bytes=2**29, seconds=30):
+    processes = Processes(count, Bounds(most_bytes, seconds))
     processes.start()
     try:
         yield processes
@@ -62,6 +71,28 @@ async def test_what_goes_wrong_is_told_and_the_next_task_is_done(caplog):
     assert failed.value.status == 500
     assert "secret" not in "".join(str(vars(record)) for record in caplog.records)
     assert "ValueError" in str(vars(caplog.records[0]))
+
+
+@in_a_loop
+async def test_each_task_has_processor_time_of_its_own():
+    async with processes_of(seconds=1) as processes:
+        first = await processes.run("me", burn, 0.6)
+        assert await processes.run("me", burn, 0.6) == first
+        with pytest.raises(DocumentError, match="more than the 1 seconds of processor time"):
+            await processes.run("me", burn, 60)
+        assert await processes.run("me", tell_process) != first
+
+
+@in_a_loop
+async def test_killed_process_is_not_the_senders_fault():
+    async with processes_of() as processes:
+        idle = psutil.Process(await processes.run("me", tell_process))
+        idle.kill()
+        assert wait_for(lambda: idle.status() == psutil.STATUS_ZOMBIE, seconds=5)
+        assert await processes.run("me", tell_process) != idle.pid
+        with pytest.raises(RequestError, match="try again") as refused:
+            await processes.run("me", be_killed)
+    assert refused.value.status == 503
 
 
 @in_a_loop
@@ -285,12 +316,12 @@ def test_a_process_works_until_nobody_is_there_or_its_memory_is_not_given_back(m
     well = [(Ending.DONE, True), (Ending.REFUSED, True), (Ending.FAILED, True)]
     for last, ending in ((overflow, Ending.TOO_LARGE), (lambda: peak.append(peak.pop() + 1), None)):
         server = Server(int, refuse, fail, last, int)
-        worker.work(server, most_bytes=200)
+        worker.work(server, Bounds(200, 10**6))
 
         assert server.outcomes == [*well, (ending or Ending.DONE, False)]
         assert len(server.tasks) == 1
     peak[0] = 99
-    worker.work(server := Server(int), most_bytes=200)
+    worker.work(server := Server(int), Bounds(200, 10**6))
     assert server.outcomes == well[:1]
 
 

@@ -112,8 +112,11 @@ def test_without_a_server_the_file_is_shown(tmp_path, monkeypatch):
     shows_runs(monkeypatch)
     told = CliRunner().invoke(app, ["ui", "--port", "0"])
 
-    assert f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0/#/runs\n" == told.stdout
+    first, login = told.stdout.splitlines()
+    assert f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0/#/runs" == first
+    assert f"user admin, password {os.environ['MLFLOW_AUTH_ADMIN_PASSWORD']}" == login
     [(program, command)] = asked
+    assert "--app-name=nmt" in command
     assert program == sys.executable
     assert f"--backend-store-uri=sqlite:///{tmp_path}/mlflow.db" == command[-1]
     assert "true" == os.environ["MLFLOW_DISABLE_TELEMETRY"]
