@@ -168,7 +168,7 @@ def run(
         greedy=translator.config.beam.beam_size == 1,
     )
     measured["verdict"] = verdict.model_dump(mode="json")
-    shown = link_shown(sentences, translator, read, translations, params.seed)
+    shown = link_shown(sentences, translator.aligner, params.seed)
     page = render_run_page(
         measured, record, download or {}, shown, languages=languages, seed=params.seed
     )

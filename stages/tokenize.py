@@ -8,11 +8,15 @@ Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from nmt_core.alignment.translations import learn_translations
+from nmt_core.alignment.aligner import Aligner
+from nmt_core.alignment.bundle import ALIGNER, write_aligner
+from nmt_core.alignment.learning import learn_aligner
 from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
@@ -21,7 +25,6 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.subwords import SubwordConfig, sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
-from nmt_core.text.word_translations import save_word_translations
 from stages import paths
 from stages.params import DownloadParams, TokenizeParams, load
 from stages.runtime.entry import run_stage
@@ -30,7 +33,7 @@ RESTORER_LINES = 300_000
 """Lines from which case and accents are learnt; more teach little."""
 
 ALIGNED_PAIRS = 20_000
-"""Pairs from which translations of words are learnt; they have some thousands of them."""
+"""Training pairs that the aligner learns from."""
 
 
 def run(
@@ -54,7 +57,8 @@ def run(
         for side, own in tokenizers.items():
             own.save(part / side)
         learn_restorer(corpus / "train.source").save(part / "source")
-        save_word_translations(part, learn_word_translations(corpus))
+        with suppress(CorpusError):  # all lines are too long to align their words
+            write_aligner(part / ALIGNER, learn_words(corpus))
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
@@ -130,10 +134,10 @@ def learn_restorer(text: Path) -> Restorer:
     return Restorer.learn(read_training_lines(text, RESTORER_LINES))
 
 
-def learn_word_translations(corpus: Path) -> dict[str, list[str]]:
-    """Return the frequent translations of words, learnt from training pairs."""
+def learn_words(corpus: Path) -> Aligner:
+    """Return an aligner, learnt from training pairs."""
     sides = (read_training_lines(corpus / f"train.{side}", ALIGNED_PAIRS) for side in paths.SIDES)
-    return learn_translations([*zip(*sides, strict=True)])
+    return learn_aligner(zip(*sides, strict=True))
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:

@@ -12,11 +12,15 @@ from nmt_core.alignment.batches import PairedText, pair_text
 from nmt_core.alignment.direction import Direction
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lexicon import Table, measure_priors
-from nmt_core.alignment.links import Links, choose_likely, link_words
+from nmt_core.alignment.links import Links, choose_likely, fill_gaps, link_words
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import Pieces, cut_line
+from nmt_core.text.alignment import UNALIGNED
 
 Array = NDArray[np.float64]
+
+LEAST_TRACED = 0.1
+"""Geometric mean of both directions' probabilities from which a target word is traced back."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,9 @@ class Aligner:
         Args:
             lines: source and target.
         """
-        letters = self.config.stem_length
-        pieces = [(cut_line(one, letters), cut_line(other, letters)) for one, other in lines]
+        pieces = [
+            (cut_line(one, self.config), cut_line(other, self.config)) for one, other in lines
+        ]
         rows = [row for row, (one, other) in enumerate(pieces) if one.spelt and other.spelt]
         links: list[Links] = [frozenset()] * len(lines)
         for row, (forward, backward) in zip(
@@ -50,6 +55,33 @@ class Aligner:
         ):
             likely = choose_likely(forward, backward, self.config.threshold)
             links[row] = link_words(likely, pieces[row][0].words, pieces[row][1].words)
+        return links
+
+    def trace(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[list[int]]:
+        """Return for each target word the source word that it translates, or UNALIGNED.
+
+        Words and signs of punctuation never translate each other. An unlinked run of words between
+        two that translate the same word belongs to it, as in *Court of Justice*.
+
+        Args:
+            pairs: words of source and target, as ``find_words`` finds them.
+        """
+        pieces = [tuple(cut_line(" ".join(side), self.config) for side in pair) for pair in pairs]
+        rows = [row for row, sides in enumerate(pieces) if all(side.spelt for side in sides)]
+        links = [[UNALIGNED] * len(target) for _, target in pairs]
+        explained = self.explain([(pieces[row][0], pieces[row][1]) for row in rows])
+        for row, (forward, backward) in zip(rows, explained, strict=True):
+            source, target = pairs[row]
+            shares = np.zeros((len(source), len(target)))
+            places = np.ix_(*(side.words for side in pieces[row]))
+            np.maximum.at(shares, places, np.sqrt(forward * backward))
+            are_words = [
+                np.array([any(map(str.isalnum, word)) for word in side])
+                for side in (source, target)
+            ]
+            shares[are_words[0][:, None] != are_words[1]] = 0
+            best = np.where(shares.max(axis=0) > LEAST_TRACED, shares.argmax(axis=0), UNALIGNED)
+            links[row] = fill_gaps(best.tolist())
         return links
 
     def explain(self, pieces: Sequence[tuple[Pieces, Pieces]]) -> list[tuple[Array, Array]]:

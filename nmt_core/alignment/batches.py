@@ -1,6 +1,6 @@
 """Sentence pairs in batches of like lengths, and the pairs of words that stand in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class AlignmentBatch(NamedTuple):
 
     def turn(self) -> "AlignmentBatch":
         """Return the same with source and target exchanged."""
-        cells = np.ascontiguousarray(self.cells.transpose(1, 0, 2))
+        cells = self.cells.transpose(1, 0, 2)
         return AlignmentBatch(
             self.rows, cells, self.target, self.source, self.target_lengths, self.source_lengths
         )
@@ -68,6 +68,15 @@ def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size:
     groups = plan_batches([len(words) for words in source], [len(words) for words in target])
     batches = [_fill(rows, source, target, keys, target_size) for rows in groups]
     return PairedText(batches, keys)
+
+
+def spread(pairs: Sequence[tuple[Sized, Sized]], most: int) -> slice:
+    """Return which pairs to learn from, all over a text, so that their words meet ``most`` times.
+
+    That bounds memory, however long lines are.
+    """
+    places = sum(len(source) * len(target) for source, target in pairs)
+    return slice(None, None, max(1, -(-places // most)))
 
 
 def _number_pairs(ours: Numbers, theirs: Numbers, target_size: int) -> Numbers:

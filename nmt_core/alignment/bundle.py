@@ -30,6 +30,10 @@ FORMAT = "aligner 1"
 """Counts up when a program that knows the old number could not read the new one."""
 
 
+ALIGNER = "aligner"
+"""The folder of an aligner in an exported model, which earlier ones lack, and beside tokenizers."""
+
+
 class _Words(Config):
     source: list[str] = Field(min_length=1)
     target: list[str] = Field(min_length=1)
@@ -50,6 +54,11 @@ def write_aligner(folder: Path, aligner: Aligner) -> None:
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
 
 
+def find_aligner(folder: Path) -> Aligner | None:
+    """Return the aligner in a folder; None if the folder does not exist."""
+    return load_aligner(folder) if folder.exists() else None
+
+
 def load_aligner(folder: Path) -> Aligner:
     """Verify an aligner and load it.
 
@@ -59,15 +68,16 @@ def load_aligner(folder: Path) -> Aligner:
     """
     verify_bundle(folder, known=FORMAT)
     with explain_unreadable(folder / "aligner.json"):
-        settings = config.build(AlignerConfig, files.read_json(folder / "aligner.json"), at="align")
+        settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")  # earlier ones
+        learnt = config.build(AlignerConfig, settings, at="align")
     with explain_unreadable(folder / "words.json"):
         words = config.build(_Words, files.read_json(folder / "words.json"), at="words")
     path = folder / "aligner.safetensors"
     with explain_unreadable(path, SafetensorError):
         tensors = load_file(path)
-        _check(tensors, words, settings, path)
+        _check(tensors, words, learnt, path)
     return Aligner(
-        settings,
+        learnt,
         (words.source, words.target),
         tensors["keys"],
         tensors["counts"],

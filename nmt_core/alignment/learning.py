@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.alignment.aligner import Aligner
-from nmt_core.alignment.batches import AlignmentBatch, PairedText, pair_text
+from nmt_core.alignment.batches import AlignmentBatch, PairedText, pair_text, spread
 from nmt_core.alignment.counts import ExpectedCounts
 from nmt_core.alignment.direction import Direction
 from nmt_core.alignment.jumps import Jumps
@@ -26,6 +26,9 @@ Both = tuple[AlignmentBatch, AlignmentBatch]
 
 JUMP_SMOOTHING = 1.0
 """Jumps of each kind that are taken for seen."""
+
+MOST_PLACES = 2**24
+"""Words of the source times those of the target, over all pairs, that are learnt from."""
 
 SMALLEST = 1e-4
 """Expected counts below are left out of a learnt aligner."""
@@ -139,7 +142,8 @@ def learn_aligner(
     """Learn an aligner from sentence pairs.
 
     Args:
-        lines: source and target; pairs that are too long, or empty on a side, are passed over.
+        lines: source and target; pairs that are too long, or empty on a side, are passed over, and
+            of too many long ones some all over the text are taken.
         config: how to learn.
         tell: takes the name of each iteration and the log-likelihood before it.
 
@@ -147,10 +151,9 @@ def learn_aligner(
         CorpusError: if no pair is left.
     """
     config = config or AlignerConfig()
-    letters = config.stem_length
     pairs = [
         (source, target)
-        for source, target in ([cut_line(line, letters).spelt for line in pair] for pair in lines)
+        for source, target in ([cut_line(line, config).spelt for line in pair] for pair in lines)
         if 0 < len(source) <= config.max_words and 0 < len(target) <= config.max_words
     ]
     if not pairs:
@@ -158,6 +161,7 @@ def learn_aligner(
             f"there is nothing to learn an aligner from: no pair has 1 to {config.max_words} words "
             f"on both sides; give more text"
         )
+    pairs = pairs[spread(pairs, MOST_PLACES)]
     words = [sorted({*chain.from_iterable(pair[side] for pair in pairs)}) for side in (0, 1)]
     numbers = [{word: number for number, word in enumerate(side)} for side in words]
     source, target = (

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.text.alignment import UNALIGNED
 
 Links = frozenset[tuple[int, int]]
 
@@ -42,6 +43,19 @@ def link_words(links: Links, source: Sequence[int], target: Sequence[int]) -> Li
         target: the word of each piece of the target.
     """
     return frozenset((source[i], target[j]) for i, j in links)
+
+
+def fill_gaps(links: Sequence[int]) -> list[int]:
+    """Give an unlinked run of words between two with the same link that link, too."""
+    filled = [*links]
+    last = None
+    for place, link in enumerate(links):
+        if link == UNALIGNED:
+            continue
+        if last is not None and links[last] == link:
+            filled[last:place] = [link] * (place - last)
+        last = place
+    return filled
 
 
 def choose_likely(

@@ -12,6 +12,8 @@ class AlignerConfig(Config):
     """Pieces of a sentence; pairs with more on either side are not learnt from."""
     stem_length: int = Field(6, ge=1, le=100)
     """First letters of a word that it is known by; what is alike in them counts as one word."""
+    tail_length: int = Field(5, ge=0, le=100)
+    """Last letters of a long word that are known by themselves, too; 0 for none."""
     model_1_iterations: int = Field(4, ge=1, le=100)
     """Of IBM model 1 with a preference for the diagonal, from which the HMM starts."""
     hmm_iterations: int = Field(2, ge=0, le=100)

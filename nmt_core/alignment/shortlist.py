@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.batches import pair_text
+from nmt_core.alignment.batches import pair_text, spread
 from nmt_core.alignment.learning import Learner
 from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig, ShortlistConfig
@@ -54,8 +54,7 @@ def learn_shortlist(
     """
     settings = AlignerConfig()
     kept = [pair for pair in pairs if all(0 < len(side) <= settings.max_words for side in pair)]
-    places = sum(len(source) * len(target) for source, target in kept)
-    kept = kept[:: max(1, -(-places // MOST_PLACES))]
+    kept = kept[spread(kept, MOST_PLACES)]
     counted = Counter(number for _, target in kept for number in target.tolist())
     frequent = sorted(counted, key=lambda number: (-counted[number], number))[: config.frequent]
     letters = [n for n, token in enumerate(tokens[1]) if len(token) == 1 and token.isascii()]

@@ -1,7 +1,8 @@
 """A line as the pieces that are aligned, each of one word of the line.
 
-Words are what spaces part, as in every program that reads or writes links. A piece is a word
-without the signs around it, in lower case, or one such sign.
+Words are separated by spaces, as in every program that reads or writes links. A piece is the
+beginning of a word without the signs around it, in lower case, the end of a long word, or one such
+sign. The end of a compound is its head, which often has a translation of its own.
 """
 
 import re
@@ -9,11 +10,20 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from nmt_core.alignment.settings import AlignerConfig
+from nmt_core.text.alignment import UNSPACED
+
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
 """Endings that are written with a word but translated by themselves, as in ``the Commission's``."""
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")
 """The same where it was cut off before."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]|[^{UNSPACED}]+")
+"""A character of a script without spaces, or a run of others."""
+
+LONG_WORD = 9
+"""Letters from which the end of a word is a piece of its own."""
 
 REMEMBERED = 2**16
 """Words that stay cut, since most of a text is the same few."""
@@ -52,15 +62,23 @@ def cut_word(word: str) -> tuple[str, ...]:
     inner = word[begin:end]
     ending = ENDING.search(inner)
     edge = ending.start() if ending else len(inner)
-    middle = [piece for piece in (inner[:edge], inner[edge:]) if piece]
-    return (*word[:begin], *middle, *word[end:])
+    return (*word[:begin], *_UNSPACED.findall(inner[:edge]), *inner[edge:].split(), *word[end:])
 
 
-def cut_line(line: str, letters: int | None = None) -> Pieces:
-    """Return the pieces of a line, of each the first letters; None takes all."""
+def cut_line(line: str, config: AlignerConfig) -> Pieces:
+    """Return the pieces of a line."""
     matches = [
-        (piece.casefold()[:letters], number)
+        (spelt, number)
         for number, word in enumerate(line.split())
         for piece in cut_word(word)
+        for spelt in _cut_piece(piece.casefold(), config)
     ]
     return Pieces([spelt for spelt, _ in matches], [number for _, number in matches])
+
+
+def _cut_piece(piece: str, config: AlignerConfig) -> tuple[str, ...]:
+    """Return the beginning of a piece, and a hyphen and the end of a long one."""
+    beginning = piece[: config.stem_length]
+    if config.tail_length and len(piece) >= LONG_WORD:
+        return beginning, f"-{piece[-config.tail_length :]}"
+    return (beginning,)

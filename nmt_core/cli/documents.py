@@ -89,10 +89,10 @@ def _report_untranslated(untranslated: Mapping[str, Untranslated]) -> None:
 def recall_lines(translate: Translate, find: Approved) -> Translate:
     """Return what translates sentences by a memory, but for those with inner markup."""
 
-    def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
-        known = [None if attention else find(unshield(line)) for line in lines]
+    def translate_lines(lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
+        known = [None if links else find(unshield(line)) for line in lines]
         left = [line for line, one in zip(lines, known, strict=True) if one is None]
-        found = iter(translate(left, attention=attention) if left else [])
+        found = iter(translate(left, links=links) if left else [])
         return [one or next(found) for one in known]
 
     return translate_lines

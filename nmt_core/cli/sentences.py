@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from nmt_core.cli.translate_options import Search
 from nmt_core.documents.passage import flatten
 from nmt_core.documents.plan import Segmenter
-from nmt_core.text.sentences import Span, space_sentences
+from nmt_core.text.sentences import space_sentences
+from nmt_core.text.span import Span
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 

@@ -127,7 +127,7 @@ def translate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Aligner of nmt align for --alignments. \\[default: the model's attention]",
+            help="Aligner of nmt align for --alignments. \\[default: the model's own]",
         ),
     ] = None,
     whole_lines: Annotated[
@@ -252,8 +252,8 @@ def translate(
     that power); higher is better. Both are the model's own, however a translation was found.
 
     With `--alignments`, the file gets a line for each translation: which word of the line (by
-    number, from 0) goes with which of the translation; spaces separate words. They come from the
-    model's attention, roughly, or better from an aligner: `nmt align --help`.
+    number, from 0) goes with which of the translation; spaces separate words. The
+    model's own aligner finds them, or another one: `nmt align --help`.
 
     `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
     a column for each token of the line, dark where attention is high.
@@ -335,8 +335,7 @@ def translate(
         how = DocumentOptions(kind, output, encoding, force)
         write(translator, given, options=how, review_below=review_below)
         return
-    looks = bool(alignments and not aligner)
-    search = options.search(translator, probabilities=scores or interactive, attention=looks)
+    search = options.search(translator, probabilities=scores or interactive)
     find = open_approved(memory, translator) if memory else None
     search = recall_first(search, find)
     if not keeps_whole(only_lines):
@@ -364,7 +363,7 @@ def _keep_links(
     """Return a function that writes the links of each line to a file, if one is given.
 
     Raises:
-        ConfigError: if an aligner has nothing to do, or the model has no attention.
+        ConfigError: if an aligner has nothing to do, or the model has none.
         BundleError: if the aligner is not what was learnt.
     """
     if path is not None:

@@ -87,15 +87,12 @@ class SearchOptions:
         """Tell whether a line of input may give several of output."""
         return self.n_best is not None or (self.sample or 1) > 1
 
-    def search(
-        self, translator: Translator, *, probabilities: bool, attention: bool = False
-    ) -> Search:
+    def search(self, translator: Translator, *, probabilities: bool) -> Search:
         """Return the search of these options.
 
         Args:
             translator: searches.
             probabilities: whether to return those of the tokens.
-            attention: whether to return it; samples never have it.
 
         Raises:
             ConfigError: if an option is out of its range.
@@ -116,7 +113,6 @@ class SearchOptions:
             diversity=self.diversity,
             prefixes=begin,
             probabilities=probabilities,
-            attention=attention,
         )
 
     def _given(self, *names: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ from nmt_core.documents.pieces import (
     drop_blank_lines,
     make_parts,
 )
-from nmt_core.text.sentences import Span
+from nmt_core.text.span import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
 FRONT_MATTER = re.compile(

@@ -22,7 +22,8 @@ from nmt_core.text.alignment import (
     carry_cuts,
     find_words,
 )
-from nmt_core.text.sentences import Span, space_sentences
+from nmt_core.text.sentences import space_sentences
+from nmt_core.text.span import Span
 
 BREAK = "\n"
 """The character for a line end that must be kept in the text of a passage."""
@@ -288,7 +289,7 @@ def _find_source(node: _Node, words: _Words) -> Span:
 def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span | None:
     """Return the run of free words with the most links to those held, else a near word.
 
-    A word of a run counts 1 if it is linked with one that is held, else -1.
+    A word of a run counts 1 if it is linked with one that is held, -1 if it is linked with another.
 
     Returns:
         Numbers of the first word and of the first after it, or None if no word is free.
@@ -298,7 +299,7 @@ def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span 
     for number in words.find_linked(held, within):
         if _is_taken(number, taken):
             continue
-        gap = number - last - 1
+        gap = sum(words.links[between] != UNALIGNED for between in range(last + 1, number))
         if score > gap and _is_free(Span(last, number), taken):
             score += 1 - gap
         else:

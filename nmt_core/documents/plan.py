@@ -17,7 +17,8 @@ from nmt_core.documents.passage import (
     place_marks,
 )
 from nmt_core.text.alignment import Translated
-from nmt_core.text.sentences import Span, split_sentences
+from nmt_core.text.sentences import split_sentences
+from nmt_core.text.span import Span
 
 TOKEN_CHARACTERS = 20
 """Most of a token, about; a text with more than that many for each is not cut into tokens first."""
@@ -131,7 +132,7 @@ class Plan:
     def marked(self) -> list[bool]:
         """Of each line, whether markup stands in it and not only at its ends.
 
-        The attention of its translation says where the markup is to go.
+        The links of its translation say where the markup is to go.
         """
         return [
             mark
@@ -143,7 +144,7 @@ class Plan:
         """Return the translated items of each passage.
 
         Args:
-            translated: a translation of each line, with attention if it is known.
+            translated: a translation of each line, with links if they are known.
         """
         each = iter(zip(self.lines, translated, strict=True))
         placed = []
@@ -177,7 +178,7 @@ class Plan:
 
         Args:
             document: it is written at most once.
-            translated: a translation of each line, with attention if it is known.
+            translated: a translation of each line, with links if they are known.
             review_below: see :meth:`find_doubtful`.
         """
         placed = self.place(translated)

@@ -12,12 +12,12 @@ from nmt_core.text.alignment import Translated
 class Translate(Protocol):
     """Translates sentences."""
 
-    def __call__(self, lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
+    def __call__(self, lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
         """Return the best translation of each line.
 
         Args:
             lines: sentences, none empty, without line ends.
-            attention: whether to return attention, by which inline markup is placed.
+            links: whether to link words, by which inline markup is placed.
         """
 
 
@@ -42,7 +42,7 @@ class Searcher(Protocol):
         beam_size: int | None,
         n_best: int,
         probabilities: bool,
-        attention: bool,
+        links: bool,
     ) -> Sequence[Sequence[Translated]]:
         """Return translations of each line, best first."""
 
@@ -85,9 +85,9 @@ class DocumentTranslator:
             review_below: the confidence below which a unit is marked for a person to look at.
         """
 
-        def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
+        def translate_lines(lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
             translations = searcher.search(
-                lines, beam_size=beam_size, n_best=1, probabilities=False, attention=attention
+                lines, beam_size=beam_size, n_best=1, probabilities=False, links=links
             )
             return [best for best, *_ in translations]
 
@@ -97,15 +97,15 @@ class DocumentTranslator:
     def translate(self, document: Document[Result_co]) -> Result_co:
         """Return a document translated, all its sentences together.
 
-        Those with markup inside go apart from the others, as only they need attention.
+        Those with markup inside go apart from the others, as only they need links.
         """
         plan = Plan(document.passages, self.segmenter)
         translated: dict[int, Translated] = {}
-        for attention in (False, True):
-            numbers = [n for n, marked in enumerate(plan.marked) if marked is attention]
+        for links in (False, True):
+            numbers = [n for n, marked in enumerate(plan.marked) if marked is links]
             if numbers:
                 lines = [plan.lines[number] for number in numbers]
-                translations = self.translate_lines(lines, attention=attention)
+                translations = self.translate_lines(lines, links=links)
                 translated.update(zip(numbers, translations, strict=True))
         in_order = [translated[number] for number in range(len(plan.lines))]
         return plan.write(document, in_order, self.review_below)

@@ -137,32 +137,3 @@ def has_fitting_case(word: str, wanted: str) -> bool:
     if wanted[1:] != wanted[1:].lower():
         return word in {wanted, wanted.upper()}
     return wanted[0] == wanted[0].lower() or word[0] == word[0].upper()
-
-
-def substitute_terms(
-    translation: str, forms: Mapping[str, str], usual: Mapping[str, Sequence[str]]
-) -> str:
-    """Return a translation with terms in the place of the usual translations of their words.
-
-    A word of which these do not occur once is left as it is.
-
-    Args:
-        translation: of a line.
-        forms: how words of the line are to be translated.
-        usual: how words are translated otherwise.
-    """
-    for word, form in forms.items():
-        pattern = regex.compile(
-            r"(?<!\w)\L<words>(?!\w)", regex.IGNORECASE, words=[*usual.get(word, ())]
-        )
-        if usual.get(word) and len([*pattern.finditer(translation)]) == 1:
-            translation = pattern.sub(lambda match: match_case(form, match), translation)  # noqa: B023
-    return translation
-
-
-def match_case(form: str, match: regex.Match[str]) -> str:
-    """Return a form with a capital where it takes the first place of one, or in capitals alone."""
-    if len(match[0]) > 1 and match[0].isupper():
-        return form.upper()
-    begins = not match.start() and match[0][0].isupper()
-    return form[0].upper() + form[1:] if begins else form

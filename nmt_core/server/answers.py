@@ -15,6 +15,7 @@ from nmt_core.server.schemas import (
     TranslateRequest,
 )
 from nmt_core.server.texts import Place
+from nmt_core.text.alignment import list_words
 from nmt_core.translation.confidence import is_unlike_training
 from nmt_core.translation.translation import Translation
 
@@ -112,7 +113,6 @@ def describe_sentence(
     """
     source, target = places
     best, *others = translations
-    attention = best.attention
     return SentenceDetails(
         source_before=source.before,
         source=source.text,
@@ -120,10 +120,11 @@ def describe_sentence(
         text=target.text,
         score=best.score,
         confidence=round_confidence(best.confidence),
-        source_tokens=list(best.source_tokens),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
-        attention=None if attention is None else attention.astype(float).round(4).tolist(),
+        source_words=list_words(source.text),
+        words=list_words(target.text),
+        links=best.links,
         alternatives=[Alternative(text=other.text, score=other.score) for other in others],
         checks=list_checks(best),
         restored_words=list(best.restored_words),

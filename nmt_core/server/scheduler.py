@@ -35,7 +35,7 @@ class SearchRequest(NamedTuple):
     model: ServedModel
     n_best: int = 1
     probabilities: bool = False
-    attention: bool = False
+    links: bool = False
     tag: str | None = None
     glossary: Glossary | None = None
 
@@ -51,7 +51,7 @@ class SearchRequest(NamedTuple):
             beam_size=max(self.n_best, translator.config.beam.beam_size),
             n_best=self.n_best,
             probabilities=self.probabilities,
-            attention=self.attention,
+            links=self.links,
         )
 
     @property

@@ -47,7 +47,7 @@ class TranslateRequest(Body):
     alternatives: Count = 0
     """How many further translations are wanted."""
     details: Switch = False
-    """Whether tokens, probabilities and attention of every sentence are wanted."""
+    """Whether tokens, probabilities and linked words of every sentence are wanted."""
     checks: Switch = False
     """Whether the numbers, placeholders and the like that did not come through are wanted."""
     glossary: str | Absent = None
@@ -170,14 +170,17 @@ class SentenceDetails(Body):
     confidence: float | Absent = None
     """The probability that the translation is good, as the model's card explains; absent where the
     model cannot tell."""
-    source_tokens: list[str]
-    """Of the source, as the model read them; none where the memory translated it."""
     tokens: list[str]
-    """Of the translation; `▁` begins a word."""
+    """Of the translation; `▁` begins a word. None where the memory translated it."""
     probabilities: list[float]
     """Of the tokens, and last of the end of the sentence."""
-    attention: list[list[float]] | None
-    """A row per token and one for the end: weights over source tokens and the end, sum 1."""
+    source_words: list[str]
+    """The words and signs of the source."""
+    words: list[str]
+    """The words and signs of the translation."""
+    links: list[int] | Absent = None
+    """Of each of these, the number from 0 of the source word that it translates, -1 for none;
+    absent where the memory translated the sentence."""
     alternatives: list[Alternative]
     checks: list[Check]
     """What of the sentence did not come through."""

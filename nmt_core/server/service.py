@@ -192,7 +192,7 @@ class Service:
             model,
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
-            attention=asked.details,
+            links=asked.details,
             tag=find_tag(asked.tag, model),
             glossary=read_glossary(asked.glossary, model.pair) if asked.glossary else None,
         )
@@ -304,8 +304,8 @@ class Service:
     async def _search(
         self, user: User, search: SearchRequest, sent: Sent
     ) -> list[list[Translation]]:
-        """Translate all lines; those with inner markup with attention."""
-        if search.attention or not any(sent.marked):
+        """Translate all lines; those with inner markup with links."""
+        if search.links or not any(sent.marked):
             return await self.scheduler.search(user.name, search, sent.lines, sent.tokens)
         plain, marked = map(
             iter,
@@ -313,7 +313,7 @@ class Service:
                 user.name,
                 [
                     (search, *pick(sent, marked=False)),
-                    (search._replace(attention=True), *pick(sent, marked=True)),
+                    (search._replace(links=True), *pick(sent, marked=True)),
                 ],
             ),
         )
@@ -329,8 +329,7 @@ class Service:
     ) -> list[bytes]:
         """Return the details of each sentence of a text.
 
-        Each is written as JSON by itself, and the event loop runs after each: the attention of a
-        long text is large.
+        Each is written as JSON by itself, and the event loop runs after each.
         """
         lines = [line for line, _ in translations]
         written = [best.text or line for line, (best, *_) in translations]

@@ -63,7 +63,7 @@ class Shadow:
         if not chosen:
             return
         self._busy = True
-        asked = search._replace(model=challenger, n_best=1, probabilities=False, attention=False)
+        asked = search._replace(model=challenger, n_best=1, probabilities=False, links=False)
         self._thread.submit(
             self._compare,
             asked,

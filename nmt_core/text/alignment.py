@@ -1,17 +1,17 @@
-"""Word alignments of a translation.
+"""Words of a text, and the source word of each word of a translation.
 
-They come from the model's attention if it is known, else from relative positions. Wrong links never
-lose markup of a document, they only misplace it.
+Links come with a translation, else from relative positions. Wrong links never lose markup of a
+document, they only misplace it.
 """
 
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Protocol
 
-from nmt_core.text.sentences import Span
+from nmt_core.text.span import Span
 
 PUNCTUATION = re.escape(
     r"""!"#$%&()*+,./:;<=>?@[\]^`{|}~…–—“”„«»‚‘¿¡。、，！？；：「」『』（）【】《》"""
@@ -21,30 +21,19 @@ WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+"
 """Words, signs of punctuation and the characters of scripts that write no spaces."""
 
 UNALIGNED = -1
-"""The link of a word whose counterpart is surely linked with another one."""
-
-META_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
-"""The character for a space in tokens of SentencePiece."""
+"""The link of a word that translates none of the source."""
 
 
 class Translated(Protocol):
-    """The translation of a sentence, with tokens and attention if they are known."""
+    """The translation of a sentence, with its links if they are known."""
 
     @property
     def text(self) -> str:
         """The translation."""
 
     @property
-    def tokens(self) -> Sequence[str]:
-        """Its tokens."""
-
-    @property
-    def source_tokens(self) -> Sequence[str]:
-        """The tokens of the source that the model read."""
-
-    @property
-    def attention(self) -> Iterable[Iterable[float]] | None:
-        """Attention of each token, and last of the end, to each token of the source."""
+    def links(self) -> Sequence[int] | None:
+        """The source word of each of its words, or UNALIGNED; words as ``find_words`` has them."""
 
     @property
     def confidence(self) -> float | None:
@@ -63,6 +52,11 @@ def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
         inner = edges[bisect_right(edges, match.start()) : bisect_right(edges, match.end() - 1)]
         words += [Span(*pair) for pair in pairwise([match.start(), *inner, match.end()])]
     return words
+
+
+def list_words(text: str) -> list[str]:
+    """Return the words and signs of a text."""
+    return [text[start:end] for start, end in find_words(text)]
 
 
 def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
@@ -98,40 +92,31 @@ def align_words(
         target: the same text, in which only white space may have changed.
         target_words: where its words are.
     """
-    links = _align_by_place(source, source_words, target, target_words)
-    rows = [[*row] for row in translated.attention] if translated.attention is not None else []
-    shape = len(translated.tokens) + 1, len(translated.source_tokens) + 1
-    if rows and (len(rows), len(rows[0])) == shape:
-        columns = _share_tokens(source, source_words, translated.source_tokens)
-        shares = _share_tokens(target, target_words, translated.tokens)
+    links = align_by_place(source, source_words, target, target_words)
+    wholes = _find_wholes(target, target_words)
+    if translated.links is not None and len({*wholes}) == len(translated.links):
+        parts: dict[int, list[int]] = defaultdict(list)
+        for number, whole in enumerate(_find_wholes(source, source_words)):
+            parts[whole].append(number)
         links = [
-            _find_most(_look(rows, shares[word], columns), near) for word, near in enumerate(links)
+            min(
+                parts[translated.links[whole]], key=lambda part: abs(part - near), default=UNALIGNED
+            )
+            for whole, near in zip(wholes, links, strict=True)
         ]
     return _align_equal(source, source_words, target, target_words, links)
 
 
-def _find_most(weights: dict[int, float], near: int) -> int:
-    """Return the word of most weight, the nearest of several; ``near`` if none has any."""
-    best = max(weights, key=lambda word: (weights[word], -abs(word - near)), default=near)
-    return best if weights.get(best) else near
+def _find_wholes(text: str, words: Sequence[Span]) -> list[int]:
+    """Return for each of the words, some of which are cut, the number of the whole word."""
+    starts = [word.start for word in find_words(text)]
+    return [bisect_right(starts, word.start) - 1 for word in words]
 
 
-def _look(
-    rows: Sequence[Sequence[float]],
-    tokens: Iterable[tuple[int, float]],
-    columns: dict[int, list[tuple[int, float]]],
-) -> dict[int, float]:
-    """Return the attention of a word's tokens to each word of the source."""
-    looks: dict[int, float] = defaultdict(float)
-    for token, part in tokens:
-        for word, shares in columns.items():
-            looks[word] += part * sum(rows[token][column] * share for column, share in shares)
-    return looks
-
-
-def _align_by_place(
+def align_by_place(
     source: str, source_words: Sequence[Span], target: str, target_words: Sequence[Span]
 ) -> list[int]:
+    """Return for each target word the source word at about the same place of the sentence."""
     if len(source_words) == len(target_words):
         return [*range(len(source_words))]
     middles = [sum(word) / 2 / len(source) for word in source_words]
@@ -181,48 +166,3 @@ def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list
             )
             pieces[spelt].append(numbers)
     return pieces
-
-
-def _share_tokens(
-    text: str, words: Sequence[Span], tokens: Sequence[str]
-) -> dict[int, list[tuple[int, float]]]:
-    """Return for each word its tokens, each with the share that belongs to the word."""
-    starts = [word.start for word in words]
-    shares: dict[int, list[tuple[int, float]]] = {number: [] for number in range(len(words))}
-    for token, span in enumerate(_find_tokens(text, tokens)):
-        for number in range(max(bisect_right(starts, span.start) - 1, 0), len(words)):
-            if words[number].start >= span.end:
-                break
-            common = min(words[number].end, span.end) - max(words[number].start, span.start)
-            if common > 0:
-                shares[number].append((token, common / (span.end - span.start)))
-    return shares
-
-
-def _find_tokens(text: str, tokens: Sequence[str]) -> list[Span]:
-    """Return where the tokens of a text stand in it, about where they do not spell it."""
-    characters = [number for number, character in enumerate(text) if not character.isspace()]
-    words = _group(characters, lambda number: number > 0 and text[number - 1].isspace())
-    groups = _group([*range(len(tokens))], lambda token: tokens[token].startswith(META_SPACE))
-    if len(words) != len(groups):
-        words, groups = [characters], [[*range(len(tokens))]]
-    spans = []
-    for word, group in zip(words, groups, strict=True):
-        lengths = [len(tokens[token].replace(META_SPACE, "").replace(" ", "")) for token in group]
-        scale = len(word) / max(sum(lengths), 1)
-        edges = [round(edge * scale) for edge in accumulate(lengths, initial=0)]
-        for first, last in pairwise(edges):
-            if first < last:
-                spans.append(Span(word[first], word[last - 1] + 1))
-            else:
-                spans.append(Span(0, 0))
-    return spans
-
-
-def _group(numbers: Sequence[int], begins: Callable[[int], bool]) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for number in numbers:
-        if not groups or begins(number):
-            groups.append([])
-        groups[-1].append(number)
-    return groups

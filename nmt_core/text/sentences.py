@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import sentencex
+
+from nmt_core.text.span import Span
 
 WINDOW = 10_000
 """Characters that are cut into sentences at a time: sentencex takes the square of their number."""
@@ -27,13 +28,6 @@ GOES_ON = {
 }
 """Wrong ends of sentences of sentencex 1.0, by language: *im 21. Jahrhundert*, *M. Dupont*. In
 Europarl's French, 1 in 20 of its ends is wrong like this."""
-
-
-class Span(NamedTuple):
-    """A piece of a text: its characters from ``start`` up to ``end``."""
-
-    start: int
-    end: int
 
 
 def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> list[Span]:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
 from typing import Any
 
+from nmt_core.alignment.bundle import ALIGNER, find_aligner
 from nmt_core.base import config, files
 from nmt_core.base.config import ConfigT
 from nmt_core.base.errors import BundleError, ConfigError
@@ -24,7 +25,6 @@ from nmt_core.text import load_tokenizer
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
-from nmt_core.text.word_translations import WORD_TRANSLATIONS, load_word_translations
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.settings import TranslatorConfig
 
@@ -76,7 +76,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
         "languages": (languages := _load_part(folder / LANGUAGES, Languages)),
         "glossaries": _load_glossary(folder, languages),
-        "word_translations": _load_word_translations(folder / "tokenizer"),
+        "aligner": find_aligner(folder / ALIGNER),
         "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
         or _load_part(folder / CONFIDENCE, ConfidenceModel),
         "load_full": load_later,
@@ -230,11 +230,6 @@ def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:
         return None
     with explain_unreadable(path):
         return config.build(kind, files.read_json(path), at=path.stem)
-
-
-def _load_word_translations(folder: Path) -> dict[str, list[str]]:
-    with explain_unreadable(folder / WORD_TRANSLATIONS):
-        return load_word_translations(folder)
 
 
 def _load_glossary(folder: Path, languages: Languages | None) -> tuple[Glossary, ...]:

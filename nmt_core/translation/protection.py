@@ -12,6 +12,7 @@ from html import escape
 from itertools import chain
 from typing import NamedTuple
 
+from nmt_core.alignment.aligner import Aligner
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.decoding.settings import SearchConfig
@@ -34,11 +35,11 @@ from nmt_core.literals.quotes import (
     unquote,
 )
 from nmt_core.literals.references import NAMES, resolve_references
-from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import find_flaws, is_flaw
+from nmt_core.translation.term_replacement import choose_terms, replace_terms
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class Protector:
         symbols: whether both vocabularies have symbols.
         restorer: brings odd case and missing accents to what was learnt.
         search: bounds the length of a translation.
-        usual: translations of words, without a glossary.
+        aligner: finds the words of a translation that terms replace; None for none.
         kinds: what must come through.
     """
 
@@ -90,7 +91,7 @@ class Protector:
     symbols: bool
     restorer: Restorer | None
     search: SearchConfig
-    usual: Mapping[str, Sequence[str]]
+    aligner: Aligner | None
     kinds: Sequence[LiteralKind] = KINDS
 
     @classmethod
@@ -101,14 +102,14 @@ class Protector:
         languages: Languages,
         restorer: Restorer | None,
         search: SearchConfig,
-        usual: Mapping[str, Sequence[str]],
+        aligner: Aligner | None,
         glossaries: Sequence[Glossary] = (),
     ) -> "Protector":
         """Return the protector of a model."""
         kinds = (*chain.from_iterable(one.kinds for one in glossaries), *KINDS)
         sides = (source.vocabulary, target.vocabulary)
         symbols = all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
-        return cls(source, languages, symbols, restorer, search, usual, kinds)
+        return cls(source, languages, symbols, restorer, search, aligner, kinds)
 
     def translate(
         self,
@@ -233,12 +234,11 @@ class Protector:
 
     def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
         """Return a translation with the terms that it lacks, if it is sure where they belong."""
-        forms = {
-            breach.text: breach.expected
-            for breach in translation.breaches
-            if breach.kind == TranslatedTerms.name and breach.problem == "missing"
-        }
-        text = substitute_terms(translation.text, forms, self.usual)
+        missing = {breach.text for breach in translation.breaches if breach.problem == "missing"}
+        terms = choose_terms(given.literals, missing, self.languages.codes)
+        if not terms or self.aligner is None:
+            return []
+        text = replace_terms(given.line, translation.text, terms, self.aligner)
         if text == translation.text:
             return []
         flaws = filter(is_flaw, translation.breaches)

@@ -1,5 +1,6 @@
 """Translations and next tokens, as a translator returns them."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -35,6 +36,10 @@ class Translation(NamedTuple):
     """Attention of each token, and last the end, to each source token, and last its end: (tokens
     + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has
     attention."""
+
+    links: Sequence[int] | None = None
+    """For each word or sign of the text the number of the source word that it translates, or
+    UNALIGNED; see ``find_words``. None unless it was requested."""
 
     breaches: tuple[Breach, ...] = ()
     """Numbers, placeholders and other literals of the source that did not come through."""

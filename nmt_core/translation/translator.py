@@ -15,6 +15,7 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.alignment.aligner import Aligner
 from nmt_core.base.languages import Languages
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
@@ -25,6 +26,7 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
 from nmt_core.translation.confidence import ConfidenceModel
+from nmt_core.translation.linking import add_links
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.settings import TranslatorConfig
@@ -53,8 +55,8 @@ class Translator:
     """Restores the case and the accents of source lines; None leaves them."""
     glossaries: tuple[Glossary, ...] = ()
     """Terms that are translated as a person wants; of equal ones, those of the first."""
-    word_translations: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Usual translations of words, which give way to those of a glossary."""
+    aligner: Aligner | None = None
+    """Links the words of translations with those of their sources; None in earlier exports."""
     confidence_model: ConfidenceModel | None = None
     """Tells how likely a translation is good; None if that was not fitted."""
     load_full: Callable[[], FullEngine] | None = None
@@ -108,7 +110,7 @@ class Translator:
         )
         return [best.text for best, *_ in translations]
 
-    def search(
+    def search(  # noqa: PLR0913 - each may be wanted alone
         self,
         lines: Sequence[str | Tokenized],
         *,
@@ -118,6 +120,7 @@ class Translator:
         prefixes: Sequence[str] | None = None,
         probabilities: bool = True,
         attention: bool = False,
+        links: bool = False,
     ) -> list[list[Translation]]:
         """Return one or more translations of every line, best first.
 
@@ -129,6 +132,7 @@ class Translator:
             prefixes: beginnings of the translations.
             probabilities: return the probability of every token, which costs some engines time.
             attention: return the attention of every token, which costs time.
+            links: return the source word of every word, by the aligner or else by attention.
 
         Raises:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
@@ -136,6 +140,7 @@ class Translator:
         """
         search = self._configure(beam_size, n_best, diversity)
         engine = self._choose(search, prefixes=any(prefixes or []))
+        attention |= links and self.aligner is None
         attention |= search.unknown == "copy" and engine.sees_attention
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
@@ -162,9 +167,10 @@ class Translator:
         else:
             most = 0 if begin else search.beam_size
             found = self.protector.translate(lines, translate, search.n_best, most)
+        texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
+        found = add_links(texts, found, self.aligner) if links else found
         if begin or self.confidence_model is None:
             return found
-        texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
         return self.confidence_model.judge(texts, found)
 
     @cached_property
@@ -178,7 +184,7 @@ class Translator:
             self.languages,
             self.restorer,
             self.config.beam,
-            self.word_translations,
+            self.aligner,
             self.glossaries,
         )
 

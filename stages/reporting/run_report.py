@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from nmt_core.alignment.aligner import Aligner
 from nmt_core.base import files
 from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slice import Mask, SlicedText
 from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
-from nmt_core.text.side import Tokenized
-from nmt_core.translation.linking import link_translated
-from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
 from stages.reporting.judged import (
     JudgedSentence,
@@ -46,17 +43,13 @@ def judge_sentences(
 
 
 def link_shown(
-    sentences: Sequence[JudgedSentence],
-    translator: Translator,
-    read: Sequence[Tokenized],
-    translations: Sequence[Translation],
-    seed: int,
+    sentences: Sequence[JudgedSentence], aligner: Aligner | None, seed: int
 ) -> list[JudgedSentence]:
     """Return all sentences, those that a report shows with the links of their words.
 
-    Without attention they stay as they are.
+    Without an aligner they stay as they are.
     """
-    if not translator.has_attention:
+    if aligner is None:
         return [*sentences]
     shown = chain(
         choose_worst(sentences, SHOWN),
@@ -64,9 +57,9 @@ def link_shown(
         choose_random(sentences, SHOWN, seed),
     )
     linked = [*sentences]
-    for row in {one.number - 1 for one in shown}:
-        links = link_translated(translator, read[row], translations[row])
-        linked[row] = replace(linked[row], links=tuple(links))
+    for one in {one.number: one for one in shown}.values():
+        [links] = aligner.trace([(one.source.split(), one.hypothesis.split())])
+        linked[one.number - 1] = replace(one, links=tuple(links))
     return linked
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from safetensors.torch import load_file
 
+from nmt_core.alignment.bundle import ALIGNER, find_aligner
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
@@ -17,7 +18,6 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.word_translations import load_word_translations
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -69,7 +69,7 @@ def load_trained(
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
         languages=languages,
         restorer=Restorer.load(inputs.tokenizer / "source"),
-        word_translations=load_word_translations(inputs.tokenizer),
+        aligner=find_aligner(inputs.tokenizer / ALIGNER),
     )
 
 

@@ -11,7 +11,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary, join_glossaries
 from nmt_core.literals.stems import find_stem, stem_words
-from nmt_core.literals.terms import TermFinder, has_fitting_case, substitute_terms
+from nmt_core.literals.terms import TermFinder, has_fitting_case
 from nmt_core.text.restoration import find_odd_case
 
 LANGUAGES = ("de", "en")
@@ -179,26 +179,6 @@ def test_a_glossary_of_more_terms_than_anybody_has_is_refused(monkeypatch):
         Glossary.parse(list("abcd"), LANGUAGES)
 
 
-USUAL = {"Ausschuss": ["committee", "committees"], "Bericht": ["report"], "eu": []}
-
-
-@pytest.mark.parametrize(
-    ("translation", "expected"),
-    [
-        ("The committee met.", "The panel met."),
-        ("Committee reports", "Panel reports"),
-        ("THE COMMITTEE", "THE PANEL"),
-        ("the committee and the committees", "the committee and the committees"),
-        ("the subcommittee", "the subcommittee"),
-        ("a report of the Committee", "a dossier of the panel"),
-        ("", ""),
-    ],
-)
-def test_terms_take_the_place_of_usual_translations_where_that_is_sure(translation, expected):
-    forms = {"Ausschuss": "panel", "Bericht": "dossier", "eu": "x", "neu": "y"}
-    assert substitute_terms(translation, forms, USUAL) == expected
-
-
 def test_what_is_too_long_for_a_word_is_its_own_stem():
     assert find_stem("Committees" + "s" * 190, "en") == "committees" + "s" * 190
     assert find_stem("Committees", "en") != "committees"
@@ -207,7 +187,6 @@ def test_what_is_too_long_for_a_word_is_its_own_stem():
 def test_what_decides_a_case_a_length_or_a_line_is_seen():
     kinds = Glossary({"McDonald": ("x",)}, LANGUAGES).kinds
     assert [one.text for one in find_literals("MCDONALD mcdonald", "de", kinds)] == ["MCDONALD"]
-    assert substitute_terms("I am", {"ich": "one"}, {"ich": ["i"]}) == "One am"
     assert Glossary.parse(["a" * 200, "e\u0301"], LANGUAGES).translations == {
         "a" * 200: (),
         "é": (),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nmt_core.alignment.learning import learn_aligner
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.added_numbers import find_added_numbers
@@ -347,6 +348,7 @@ def test_a_translator_of_unknown_languages_touches_nothing():
     assert (best.text, best.breaches) == ("DAS HAUS STEHT {name} 1.234,5", ())
 
 
+ALIGNER = learn_aligner([("das", "das"), ("Haus", "house"), ("5", "5"), ("94", "94")] * 9)
 GLOSSARY = {"Haus": ("mansion", "manor"), "Tee": ()}
 
 
@@ -459,7 +461,7 @@ def test_of_two_glossaries_the_one_that_was_added_last_counts():
 
 def test_a_term_takes_the_place_of_its_usual_translation_before_anything_is_changed():
     own = scripted_translator(lambda text: text.replace("Haus", "house"), glossary=GLOSSARY)
-    own = replace(own, word_translations={"Haus": ["house"]})
+    own = replace(own, aligner=ALIGNER)
     assert own.translate(["das Haus steht, 5"]) == ["das mansion steht, 5"]
     assert len(own.engine.asked) == 1
 
@@ -468,7 +470,7 @@ def test_a_term_that_is_swapped_leaves_other_losses_to_a_further_search():
     own = scripted_translator(
         lambda text: text.replace("Haus", "house").replace("94", "974"), glossary=GLOSSARY
     )
-    own = replace(own, word_translations={"Haus": ["house"]})
+    own = replace(own, aligner=ALIGNER)
     [[best]] = own.search(["das Haus, 94"])
     assert (best.text, best.breaches) == ("das mansion, 94", ())
     assert [len(asked) for asked in own.engine.asked] == [1, 1, 1]

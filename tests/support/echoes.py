@@ -10,14 +10,12 @@ from nmt_core.documents.translator import DocumentTranslator
 
 
 class Answer(NamedTuple):
-    """A translation, and where its attention goes."""
+    """A translation, and the source word of each of its words."""
 
     text: str
-    tokens: Sequence[str] = ()
-    attention: Sequence[Sequence[float]] | None = None
+    links: Sequence[int] | None = None
     confidence: float | None = 1.0
     breaches: Sequence[object] = ()
-    source_tokens: Sequence[str] = ()
 
 
 DOUBTFUL = [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))]
@@ -32,8 +30,8 @@ class Echo:
         self.calls = []
         self.translator = DocumentTranslator(self, Segmenter(**({"language": "en"} | segmenter)))
 
-    def __call__(self, lines, /, *, attention):
-        self.calls.append((list(lines), attention))
+    def __call__(self, lines, /, *, links):
+        self.calls.append((list(lines), links))
         answers = [self.answer(line) for line in lines]
         return [Answer(one) if isinstance(one, str) else one for one in answers]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
 
-import numpy as np
 import uvicorn
 
 from nmt_core.server.run import listen
@@ -84,7 +83,7 @@ class WordByWord(StandIn):
             time.sleep(1.5)
         return super().search(lines, **wanted)
 
-    def translate(self, line, rank, probabilities, attention):
+    def translate(self, line, rank, probabilities, links):
         restored = ("Bericht",) if "BERICHT" in line else ()
         unknown = tuple(word for word in BIRDS if word in line)
         tokens, shares, origins = [], [], []
@@ -96,9 +95,6 @@ class WordByWord(StandIn):
         tokens[0] = re.sub(r"\w", lambda first: first[0].upper(), tokens[0], count=1)
         if rank:
             tokens, shares, origins = [*tokens, f"▁{rank}"], [*shares, 0.5], [*origins, 0]
-        read = len(self.source.tokens(line)) + 1
-        weights = np.full((len(tokens) + 1, read), 0.3 / read, dtype=np.float32)
-        weights[range(len(tokens) + 1), [*origins, read - 1]] += 0.7
         return Translation(
             text="".join(tokens).replace("▁", " ").strip(),
             score=-0.3,
@@ -107,8 +103,7 @@ class WordByWord(StandIn):
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),
-            source_tokens=tuple(self.source.tokens(line)),
-            attention=weights if attention else None,
+            links=origins if links else None,
             restored_words=restored,
         )
 

@@ -1,4 +1,4 @@
-"""A server without a model: words come back in capitals, with made up probabilities and attention.
+"""A server without a model: words come back in capitals, with made up probabilities and links.
 
 ``python -m tests.support.stand_in [PORT] [SETTINGS]`` serves the page and the API over it.
 """
@@ -16,13 +16,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import httpx2
-import numpy as np
 
 from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
+from nmt_core.text.alignment import list_words
 from nmt_core.translation.source_task import check_tag
 from nmt_core.translation.translation import Translation
 from tests.support.tasks import Words
@@ -51,32 +51,29 @@ class StandIn:
         check_tag(tag, ("own",))
         return self
 
-    def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, attention=False):
+    def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, links=False):
         assert beam_size >= n_best
         self.calls.append(list(lines))
         time.sleep(self.seconds)
         if self.poison is not None and any(self.poison in line for line in lines):
             raise RuntimeError(f"cannot translate {lines}")
         return [
-            [self.translate(line, rank, probabilities, attention) for rank in range(n_best or 1)]
+            [self.translate(line, rank, probabilities, links) for rank in range(n_best or 1)]
             for line in lines
         ]
 
-    def translate(self, line, rank, probabilities, attention):
+    def translate(self, line, rank, probabilities, links):
         words = f"{self.mark}{line.upper()}{'!' * rank}".split()
         tokens = tuple(f"▁{word}" for word in words)
-        read = len(self.source.tokens(line)) + 1
         shares = tuple(1 / (2 + n % 5) for n in range(len(tokens) + 1)) if probabilities else ()
-        weights = np.eye(len(tokens) + 1, read, dtype=np.float32) * 0.9 + 0.1 / read
-        weights /= weights.sum(1, keepdims=True)
+        spans = len(list_words(line)), len(list_words(" ".join(words)))
         return Translation(
             text=" ".join(words),
             score=-0.3 * (rank + 1) - (3 if "?" in line else 0),
             tokens=tokens,
             token_probabilities=shares,
             ids=(),
-            source_tokens=tuple(self.source.tokens(line)),
-            attention=weights if attention else None,
+            links=[min(word, spans[0] - 1) for word in range(spans[1])] if links else None,
             confidence=0.15 if "?" in line else 0.95,
             restored_words=("Straße",) if "strasse" in line else (),
         )

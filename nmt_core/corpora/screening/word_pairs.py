@@ -25,6 +25,7 @@ from nmt_core.corpora.screening.word_numbers import STEM_LETTERS, cut_stems
 LEARNING = AlignerConfig(
     max_words=60,
     stem_length=STEM_LETTERS,
+    tail_length=0,
     model_1_iterations=5,
     hmm_iterations=0,
     agreement_iterations=0,

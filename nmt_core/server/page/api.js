@@ -79,7 +79,7 @@ export const fetchLanguages = () => ask("languages");
 /**
  * Return a text's translation: {detected, sentences, after}.
  *
- * A sentence is {before, source, sourceTokens, confidence, checks, restoredWords, unknownWords, text, tokens, probabilities, attention,
+ * A sentence is {before, source, sourceWords, confidence, checks, restoredWords, unknownWords, text, tokens, probabilities, words, links,
  * alternatives, origin, matches}, its alternatives are texts; what stands between sentences is told by the next one's
  * `before` and, at the end, by `after`.
  */
@@ -98,10 +98,10 @@ export async function translate({ text, source, target, alternatives, glossary, 
 }
 
 /** Return a sentence of an answer by our names. */
-const readSentence = ({ source_tokens: sourceTokens, restored_words: restoredWords, unknown_words: unknownWords, attention, alternatives, ...sentence }) => ({
+const readSentence = ({ source_words: sourceWords, restored_words: restoredWords, unknown_words: unknownWords, links, alternatives, ...sentence }) => ({
   ...sentence,
-  sourceTokens,
-  attention: attention ?? [], // which not every engine tells
+  sourceWords,
+  links: links ?? [], // a translation from the memory has none
   confidence: sentence.confidence ?? null, // which not every model tells
   checks: sentence.checks ?? [], // of a server from before
   restoredWords: restoredWords ?? [],

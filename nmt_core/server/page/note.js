@@ -4,7 +4,7 @@ import { judge, LEVELS, LIKELY_GOOD, percent, rate } from "./words.js";
 
 const GAP = 6; // pixels between a word and its note
 const NAMED = 3; // source words at most
-const WORTH_NAMING = 0.1; // of a word's attention
+const WORTH_NAMING = 0.1; // of a word
 
 /** Return how sure the model is of a word. */
 function tellSureness({ probability }) {

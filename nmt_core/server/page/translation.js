@@ -4,7 +4,7 @@ import { describe, describeCheck, describeRestoredWords, describeUnknownWords, D
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-const UNKNOWN = { tokens: [], probabilities: [], attention: [], confidence: null, checks: [], restoredWords: [], unknownWords: [] };
+const UNKNOWN = { tokens: [], probabilities: [], words: [], links: [], confidence: null, checks: [], restoredWords: [], unknownWords: [] };
 
 /** What a translation is made of, where it can be pointed at and walked through. */
 export class Translation {

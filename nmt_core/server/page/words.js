@@ -62,29 +62,24 @@ function multiply(word, probabilities) {
   return known.length ? known.reduce((product, number) => product * probabilities[number], 1) : null;
 }
 
-/** Return the share of attention that one word's tokens gave to another's, 0 to 1. */
-function share(word, source, attention) {
-  const rows = word.tokens.filter((number) => attention[number]);
-  const sum = rows.reduce(
-    (all, row) => all + source.tokens.reduce((part, column) => part + (attention[row][column] ?? 0), 0),
-    0,
-  );
-  return rows.length ? sum / rows.length : 0;
-}
+/** Return the share of a word's parts that translate a source word, 0 to 1. */
+const share = (word, source, links) =>
+  word.tokens.filter((number) => source.tokens.includes(links[number])).length / (word.tokens.length || 1);
 
 /**
  * Return a sentence's words on both sides, and how they hang together.
  *
  * words: {text, start, end, probability}; sourceWords: {text, start, end}; weights: a row for each
- * word, a column for each source word, each the share of the word's attention.
+ * word, a column for each source word, each the share of the word that translates it.
  */
 export function describe(sentence, from, to) {
   const words = gatherTokens(sentence.text, sentence.tokens, to);
-  const sourceWords = gatherTokens(sentence.source, sentence.sourceTokens, from);
+  const parts = gatherTokens(sentence.text, sentence.words, to);
+  const sourceWords = gatherTokens(sentence.source, sentence.sourceWords, from);
   return {
     words: words.map((word) => ({ ...word, probability: multiply(word, sentence.probabilities) })),
     sourceWords,
-    weights: words.map((word) => sourceWords.map((source) => share(word, source, sentence.attention))),
+    weights: parts.map((word) => sourceWords.map((source) => share(word, source, sentence.links))),
   };
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmt_core.alignment import batches, bundle
+from nmt_core.alignment import batches, bundle, learning
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.batches import pair_text, plan_batches
 from nmt_core.alignment.bundle import load_aligner, write_aligner
@@ -13,7 +13,9 @@ from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
 from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.base.random import make_generator
+from nmt_core.text.alignment import UNALIGNED
 from tests.support.processes import run_python
+from tests.support.sealing import reseal
 
 WORDS = {"das": "the", "haus": "house", "hund": "dog", "sieht": "sees", "rote": "red", "er": "he"}
 ORDERS = [
@@ -35,8 +37,13 @@ def learnt():
     return learn_aligner(PAIRS)
 
 
+def cut_pair(pair):
+    source, target = (cut_line(line, AlignerConfig()) for line in pair)
+    return source, target
+
+
 def prepare(config):
-    pieces = [[cut_line(line, config.stem_length).spelt for line in pair] for pair in PAIRS]
+    pieces = [[cut_line(line, config).spelt for line in pair] for pair in PAIRS]
     words = [sorted({word for pair in pieces for word in pair[side]}) for side in (0, 1)]
     numbers = [
         [np.array([words[side].index(word) for word in pair[side]]) for pair in pieces]
@@ -242,7 +249,7 @@ def test_what_a_word_is_translated_by_sums_to_one():
 
 
 def test_probabilities_are_probabilities(learnt):
-    pieces = [tuple(cut_line(line, 6) for line in pair) for pair in PAIRS]
+    pieces = [*map(cut_pair, PAIRS)]
     for forward, backward in learnt.explain(pieces):
         assert (forward >= 0).all()
         assert (backward >= 0).all()
@@ -251,8 +258,8 @@ def test_probabilities_are_probabilities(learnt):
 
 
 def test_links_do_not_depend_on_neighbours(learnt):
-    alone = [learnt.explain([tuple(cut_line(line, 6) for line in pair)])[0] for pair in PAIRS]
-    together = learnt.explain([tuple(cut_line(line, 6) for line in pair) for pair in PAIRS])
+    alone = [learnt.explain([cut_pair(pair)])[0] for pair in PAIRS]
+    together = learnt.explain([*map(cut_pair, PAIRS)])
 
     assert all(
         (a == b).all()
@@ -264,6 +271,24 @@ def test_links_do_not_depend_on_neighbours(learnt):
 def test_an_empty_side_has_no_links(learnt):
     assert [frozenset(), frozenset()] == learnt.align([("", "the"), ("das", "")])
     assert [] == learnt.align([])
+
+
+def test_each_target_word_is_traced_to_its_source(learnt):
+    words = [(source.split(), target.split()) for source, target in PAIRS[:2]]
+    assert learnt.trace([*words, ([], ["x"])]) == [[0, 2, 1], [0, 1, 2, 3], [UNALIGNED]]
+
+
+def test_signs_and_words_never_translate_each_other():
+    learnt = learn_aligner([("haus", "!")] * 9)
+    assert learnt.align([("haus", "!")]) == [{(0, 0)}]
+    assert learnt.trace([(["haus"], ["!"])]) == [[UNALIGNED]]
+
+
+def test_long_text_is_learnt_from_in_part(monkeypatch):
+    monkeypatch.setattr(learning, "MOST_PLACES", 8)
+    even, odd = ("eins zwei", "one two"), ("drei vier", "three four")
+    learnt = learn_aligner([even, odd, even, odd])
+    assert learnt.words == (["eins", "zwei"], ["one", "two"])
 
 
 def test_pairs_that_teach_nothing_are_passed_over(learnt):
@@ -290,6 +315,13 @@ def test_what_is_saved_is_loaded(learnt, tmp_path):
     assert loaded.align(PAIRS) == learnt.align(PAIRS)
     assert (loaded.counts == learnt.counts).all()
     assert loaded.config == learnt.config
+
+
+def test_an_earlier_aligner_keeps_whole_words(learnt, tmp_path):
+    write_aligner(tmp_path / "aligner", learnt)
+    settings = learnt.config.model_dump_json(exclude={"tail_length"}).encode()
+    reseal(tmp_path / "aligner", "aligner.json", settings)
+    assert load_aligner(tmp_path / "aligner").config.tail_length == 0
 
 
 def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):

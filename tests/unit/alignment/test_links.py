@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from nmt_core.alignment.links import (
     choose_likely,
+    fill_gaps,
     format_links,
     link_words,
     read_links,
@@ -46,6 +47,19 @@ def test_likely_links_have_a_mean_above_the_threshold():
     assert {(0, 0)} == choose_likely(forward, backward, 0.5)
     assert frozenset() == choose_likely(forward, backward, 0.61)
     assert {(0, 0), (0, 1)} == choose_likely(forward, backward, 0.19)
+
+
+@pytest.mark.parametrize(
+    ("links", "filled"),
+    [
+        ([0, -1, -1, 0, 1], [0, 0, 0, 0, 1]),
+        ([0, -1, 1, -1, 0], [0, -1, 1, -1, 0]),
+        ([-1, 0, -1], [-1, 0, -1]),
+        ([], []),
+    ],
+)
+def test_gaps_inside_one_translation_belong_to_it(links, filled):
+    assert fill_gaps(links) == filled
 
 
 def test_pieces_bring_their_links_to_their_words():

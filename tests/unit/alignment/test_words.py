@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.spelling import compare_spelling, encode_words
 from nmt_core.alignment.words import cut_line, cut_word
+
+WHOLE = AlignerConfig(stem_length=100, tail_length=0)
 
 
 def compare(one, other, least=0.01):
@@ -24,7 +27,7 @@ def test_pieces_spell_their_word(word):
 
 @given(st.text("aB., '", max_size=12))
 def test_pieces_belong_to_the_words_that_spaces_part(line):
-    pieces = cut_line(line)
+    pieces = cut_line(line, WHOLE)
     words = line.casefold().split()
 
     assert words == [
@@ -39,8 +42,15 @@ def test_signs_and_endings_are_apart_and_inner_signs_are_not():
     assert [
         *("er", "sagt", ":", "„", "die", "non-food-kulturen", ",", "6,2", "%", '"', ";"),
         *("the", "commission", "'s"),
-    ] == cut_line(line).spelt
+    ] == cut_line(line, WHOLE).spelt
     assert ("'s",) == cut_word("'s")
+
+
+def test_long_words_have_a_beginning_and_an_end():
+    pieces = cut_line("Kulturausschuss tagt, 東京", AlignerConfig())
+
+    assert pieces.spelt == ["kultur", "-chuss", "tagt", ",", "東", "京"]
+    assert pieces.words == [0, 0, 1, 1, 2, 2]
 
 
 def test_likeness_is_the_longest_common_subsequence_over_the_longer_word():

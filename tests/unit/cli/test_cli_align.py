@@ -1,16 +1,14 @@
 """``nmt align`` and ``nmt translate --alignments``: links of words, a line a pair."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from nmt_core.alignment.bundle import load_aligner
 from nmt_core.alignment.links import read_links
-from nmt_core.text.alignment import align_words
-from nmt_core.text.sentences import Span
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
-from tests.support.presets import tiny_config
 from tests.support.tiny import LINES, export, tiny_translator
 
 SOURCES = ["das haus", "das rote haus", "", "er sieht das haus", "er sieht das rote haus"]
@@ -67,46 +65,26 @@ def test_what_cannot_be_meant_is_told(texts, aligner, tmp_path):
     assert run("align", *pair(texts), "--learn", aligner).exit_code == 0
 
 
-def test_attention_links_words_of_translations(bundle, tmp_path):
-    """Every word of a translation has a link, to the word that documents would take."""
-    text = "".join(f"{line}\n" for line in LINES)
-    result = run("translate", "--model", bundle, "--alignments", tmp_path / "links", lines=text)
-    translator = Translator.load(bundle)
-    links = [read_links(line) for line in (tmp_path / "links").read_text().splitlines()]
-
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == translator.translate(LINES)
-    found = [best for [best] in translator.search(LINES, n_best=1, attention=True)]
-    for line, best, own in zip(LINES, found, links, strict=True):
-        assert {target for _, target in own} == set(range(len(best.text.split())))
-        if line and best.text:
-            spans = [cut(line), cut(best.text)]
-            assert best.source_tokens == (*translator.source.tokens(line),)
-            stands = align_words(line, spans[0], best, best.text, spans[1])
-            assert own == frozenset((word, place) for place, word in enumerate(stands))
+@pytest.fixture(scope="module")
+def aligning(texts, aligner):
+    """A model with an aligner of its own."""
+    own = replace(tiny_translator(), aligner=load_aligner(aligner))
+    return export(texts / "model", translator=own)
 
 
-def cut(text):
-    spans, end = [], 0
-    for word in text.split():
-        start = text.index(word, end)
-        end = start + len(word)
-        spans.append(Span(start, end))
-    return spans
-
-
-def test_each_of_several_translations_has_a_line_of_links(bundle, tmp_path):
+def test_each_of_several_translations_has_a_line_of_links(aligning, tmp_path):
     for option in (("--n-best", 2), ("--sample", 2)):
         asked = ("--alignments", tmp_path / "links", *LINES[:2])
-        result = run("translate", "--model", bundle, *option, *asked)
+        result = run("translate", "--model", aligning, *option, *asked)
 
         assert result.exit_code == 0
         assert (tmp_path / "links").read_text().count("\n") == result.stdout.count("\n") == 4
 
 
-def test_an_aligner_links_translations(bundle, aligner, tmp_path):
-    asked = ("--alignments", tmp_path / "links", "--aligner", aligner)
-    result = run("translate", "--model", bundle, *asked, *LINES)
+@pytest.mark.parametrize("named", [True, False])
+def test_an_aligner_links_translations(bundle, aligning, aligner, tmp_path, named):
+    model = (bundle, "--aligner", aligner) if named else (aligning,)
+    result = run("translate", "--alignments", tmp_path / "links", "--model", *model, *LINES)
     written = load_aligner(aligner).align(
         list(zip(LINES, Translator.load(bundle).translate(LINES), strict=True))
     )
@@ -116,37 +94,10 @@ def test_an_aligner_links_translations(bundle, aligner, tmp_path):
     assert written == [read_links(line) for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("options", "attention", "probabilities"),
-    [
-        ([], False, False),
-        (["--scores"], False, True),
-        (["--alignments", "links"], True, False),
-        (["--alignments", "links", "--aligner"], False, False),
-    ],
-)
-def test_no_more_is_asked_of_a_search_than_is_written(
-    bundle, aligner, project, monkeypatch, options, attention, probabilities
-):
-    """Attention and probabilities take time, and some engines have none."""
-    asked, search = [], Translator.search
+def test_a_model_without_an_aligner_says_so(bundle, aligner, tmp_path):
+    command = "translate", "--model", bundle, "--alignments", tmp_path / "links", "Haus"
 
-    def watched(translator, lines, **wanted):
-        asked.append((wanted["attention"], wanted["probabilities"]))
-        return search(translator, lines, **wanted)
-
-    monkeypatch.setattr(Translator, "search", watched)
-    given = [*options, aligner] if "--aligner" in options else options
-    assert run("translate", "--model", bundle, *given, *LINES).exit_code == 0
-    assert {*asked} == {(attention, probabilities)}
-
-
-def test_a_model_without_attention_says_so(aligner, tmp_path):
-    plain = tiny_config("rnn_plain")
-    model = export(tmp_path / "plain", translator=tiny_translator(model=plain), model=plain)
-    command = "translate", "--model", model, "--alignments", tmp_path / "links", "Haus"
-
-    assert "this model has no attention" in refuse(*command)
+    assert "exported without an aligner" in refuse(*command)
     assert not (tmp_path / "links").exists()
     assert run(*command, "--aligner", aligner).exit_code == 0
 

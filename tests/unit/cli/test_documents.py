@@ -88,7 +88,7 @@ def test_a_memory_has_placeholders_as_they_are():
     echo = Echo(str.upper)
     known = {"a %1": Answer("b %1")}
 
-    translated = recall_lines(echo, known.get)(["a [[%1]]", "c [[%1]]"], attention=False)
+    translated = recall_lines(echo, known.get)(["a [[%1]]", "c [[%1]]"], links=False)
 
     assert [one.text for one in translated] == ["b %1", "C [[%1]]"]
 

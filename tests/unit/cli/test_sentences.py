@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.alignment.learning import learn_aligner
 from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.cli.sentences import LineCutter, search_sentences
@@ -13,7 +14,7 @@ from nmt_core.documents.plan import Segmenter
 from nmt_core.literals.checking import Breach
 from nmt_core.memory.store import TranslationMemory
 from nmt_core.memory.unit import MemoryScope, MemoryUnit
-from nmt_core.text.sentences import Span
+from nmt_core.text.span import Span
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
@@ -58,7 +59,8 @@ def speak(source):
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    return export(tmp_path_factory.mktemp("models") / "export", translator=german)
+    aligning = replace(german, aligner=learn_aligner([("Hund", "dog")]))
+    return export(tmp_path_factory.mktemp("models") / "export", translator=aligning)
 
 
 @given(st.lists(texts, max_size=4))

@@ -144,7 +144,7 @@ def test_all_sentences_are_translated_together(letter):
 
     echo.translate(WordDocument(letter))
 
-    assert [attention for _, attention in echo.calls] == [False, True]
+    assert [links for _, links in echo.calls] == [False, True]
     assert "See this page for more." in echo.calls[1][0]
 
 

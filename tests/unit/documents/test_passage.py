@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
 from nmt_core.documents.plan import Plan, Segmenter
+from nmt_core.text.alignment import UNALIGNED, list_words
 from tests.support.echoes import Answer, show_marks
 
 words = st.sampled_from(["one ", "two", " three. ", "Four, ", " ", "", "本", "\n", "five. Six "])
@@ -59,8 +60,7 @@ def text_of(items):
 
 def place(passage, answer):
     plan = Plan([passage], Segmenter("en", str.split))
-    answers = [answer(line)._replace(source_tokens=line.split()) for line in plan.lines]
-    [items] = plan.place(answers)
+    [items] = plan.place([answer(line) for line in plan.lines])
     return items
 
 
@@ -79,15 +79,9 @@ def test_what_is_translated_to_itself_stays_as_it_was(passage):
 @settings(max_examples=50)
 def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text, shift):
     def answer(line):
-        tokens, source = text.split(), line.split()
-        rows = [
-            [
-                float((row + shift) % (len(source) + 1) == column)
-                for column in range(len(source) + 1)
-            ]
-            for row in range(len(tokens) + 1)
-        ]
-        return Answer(text, tokens, rows)
+        source = len(list_words(line))
+        links = [(word + shift) % (source + 1) - 1 for word in range(len(list_words(text)))]
+        return Answer(text, links)
 
     items = place(passage, answer)
 
@@ -132,24 +126,22 @@ def test_words_in_capitals_keep_their_marks(parts, shown):
     assert show_marks(place(passage_of(*parts), lambda line: Answer(line.upper()))) == shown
 
 
-def test_marks_follow_attention():
+def test_marks_follow_links():
     passage = passage_of("la ", ["maison"], " ", ["rouge"])
-    rows = [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
 
-    items = place(passage, lambda _: Answer("the red house", ["the", "red", "house"], rows))
+    items = place(passage, lambda _: Answer("the red house", [0, 2, 1]))
 
     assert [item.number for item in items if isinstance(item, Mark)] == [1, 1, 0, 0]
     assert show_marks(items) == "the <red> <house>"
 
 
 def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
-    """All words of the translation look at the two others."""
+    """All words of the translation stand for the two others."""
     shown = []
-    for number, looks in enumerate(("bbc", "aac", "abb")):
+    for number, links in enumerate(([1, 1, 2], [0, 0, 2], [0, 1, 1])):
         words = [[word] if number == at else word for at, word in enumerate("abc")]
         passage = passage_of(words[0], " ", words[1], " ", words[2])
-        rows = [[float(word == seen) for word in "abc."] for seen in f"{looks}."]
-        answered = Answer("one two three", ["one", "two", "three"], rows)
+        answered = Answer("one two three", links)
         shown.append(show_marks(place(passage, lambda _, found=answered: found)))
 
     assert shown == ["<one> two three", "one <two> three", "one two <three>"]
@@ -157,9 +149,8 @@ def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
 
 def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
     passage = passage_of("a ", ["b"], " c")
-    rows = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
 
-    items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
+    items = place(passage, lambda _: Answer("v w x y z", [1, 0, 2, 1, 1]))
 
     assert show_marks(items) == "v w x <y z>"
 
@@ -167,36 +158,38 @@ def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
 def test_a_pair_is_put_around_the_one_word_that_stands_for_any_of_its_own():
     """However far away it stands."""
     passage = passage_of("a ", ["b c"], " d")
-    rows = [[float(word == seen) for word in "abcd."] for seen in "addc."]
 
-    items = place(passage, lambda _: Answer("w x y z", ["w", "x", "y", "z"], rows))
+    items = place(passage, lambda _: Answer("w x y z", [0, 3, 3, 2]))
 
     assert show_marks(items) == "w x y <z>"
 
 
 def test_a_pair_holds_its_words_in_whatever_order_they_come():
     passage = passage_of("a ", ["b c"], " d")
-    looks = ["a", "c", "b", "d", "."]
-    rows = [[float(word == seen) for word in "abcd."] for seen in looks]
-    words = ["v", "w", "x", "y"]
 
-    assert show_marks(place(passage, lambda _: Answer("v w x y", words, rows))) == "v <w x> y"
+    assert show_marks(place(passage, lambda _: Answer("v w x y", [0, 2, 1, 3]))) == "v <w x> y"
+
+
+def test_unlinked_words_inside_a_pair_belong_to_it():
+    passage = passage_of("a ", ["b c"], " d")
+
+    items = place(passage, lambda _: Answer("w x y z", [UNALIGNED, 1, UNALIGNED, 2]))
+
+    assert show_marks(items) == "w <x y z>"
 
 
 def test_a_pair_for_which_no_word_stands_gets_one_near():
     passage = passage_of("a ", ["b"], " c")
-    rows = [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
 
-    items = place(passage, lambda _: Answer("x y", ["x", "y"], rows))
+    items = place(passage, lambda _: Answer("x y", [0, 2]))
 
     assert show_marks(items) in {"<x> y", "x <y>"}
 
 
 def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
     passage = passage_of("a", None, " ", ["b"])
-    rows = [[0, 1, 0]] * 2 + [[1, 0, 0]] + [[0, 1, 0]] * 2 + [[0, 0, 1]]
 
-    items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
+    items = place(passage, lambda _: Answer("v w x y z", [1, 1, 0, 1, 1]))
 
     assert show_marks(items) == "<v w x y z>*"
 

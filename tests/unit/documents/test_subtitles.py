@@ -76,8 +76,8 @@ def test_a_sentence_over_two_lines_is_one():
 
     echo.translate(read_subtitles(FILE))
 
-    [(plain, _), (marked, attention)] = echo.calls
-    assert attention
+    [(plain, _), (marked, links)] = echo.calls
+    assert links
     assert sorted(plain + marked) == sorted(
         ["Hello there, my friend.", "How are you?", "Fine.", "And you today?", "Top"]
     )

@@ -3,7 +3,6 @@
 from itertools import product
 
 import pytest
-import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +27,7 @@ from nmt_core.literals.names import (
 from nmt_core.literals.number import Number, parse_as, to_ascii
 from nmt_core.literals.number_format import COMMA, POINT, NumberFormat
 from nmt_core.literals.stems import find_stem, split_words, stem_words
-from nmt_core.literals.terms import has_fitting_case, match_case
+from nmt_core.literals.terms import has_fitting_case
 from nmt_core.literals.units import LONGEST_UNIT, find_unit
 
 
@@ -549,22 +548,6 @@ def test_a_stem_is_of_a_language_and_a_word(word, language, stem):
 def test_a_word_may_have_more_capitals_than_its_term_but_no_fewer(wanted, words, others):
     assert all(has_fitting_case(word, wanted) for word in words)
     assert not any(has_fitting_case(word, wanted) for word in others)
-
-
-@pytest.mark.parametrize(
-    ("line", "form", "cased"),
-    [
-        ("Board x", "the panel", "The panel"),
-        ("x Board", "the panel", "the panel"),
-        ("board x", "the panel", "the panel"),
-        ("x BOARD", "the panel", "THE PANEL"),
-        ("I x", "the panel", "The panel"),
-        ("x I", "the panel", "the panel"),
-    ],
-)
-def test_a_form_takes_the_case_of_what_it_replaces(line, form, cased):
-    match = regex.compile("board|I", regex.IGNORECASE).search(line)
-    assert match_case(form, match) == cased
 
 
 def test_a_format_is_a_decimal_mark_and_one_of_groups():

@@ -71,10 +71,10 @@ async def test_details_tell_how_each_sentence_came_about():
     put_together = "".join(one["before"] + one["text"] for one in (first, second))
 
     assert answer["translatedText"] == put_together + answer["details"]["after"]
-    assert first["source_tokens"] == ["▁hallo", "▁welt"]
+    assert first["source_words"] == ["hallo", "welt"]
+    assert (first["words"], first["links"]) == (["HALLO", "WELT"], [0, 1])
     assert first["tokens"] == ["▁HALLO", "▁WELT"]
-    assert len(first["probabilities"]) == len(first["attention"]) == 3
-    assert all(len(row) == 3 and abs(sum(row) - 1) < 0.001 for row in first["attention"])
+    assert len(first["probabilities"]) == 3
     assert first["alternatives"] == [{"text": "HALLO WELT!", "score": -0.6}]
     assert (first["confidence"], second["confidence"]) == (0.95, 0.15)
     assert answer["confidence"] == 0.15  # of the least sure

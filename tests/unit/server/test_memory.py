@@ -73,7 +73,7 @@ async def test_text_amid_markup_is_translated_by_the_model(memory):
     app = serve_stand_in(memory=memory.path)
     inner = await ask(app, q="<p>Ein <b>Haus</b>.</p><p>Ein Haus.</p>", format="html")
 
-    assert "<p>EIN <b>HAUS.</b></p><p>One house &lt;b&gt;!</p>" == inner["translatedText"]
+    assert "<p>EIN <b>HAUS</b>.</p><p>One house &lt;b&gt;!</p>" == inner["translatedText"]
     assert inner["memory"] is True
 
 

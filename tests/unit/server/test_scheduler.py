@@ -217,7 +217,7 @@ async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
 async def test_plain_and_marked_lines_of_one_request_come_in_together():
     """The second part is not refused because the first waits."""
     async with Running(queue_tokens=8) as running:
-        plain, marked = (SearchRequest(running.model, attention=wanted) for wanted in (False, True))
+        plain, marked = (SearchRequest(running.model, links=wanted) for wanted in (False, True))
         found = await running.scheduler.search_all(
             "me", [(plain, ["a"] * 5, [4] * 5), (marked, ["b"] * 5, [4] * 5), (plain, [], [])]
         )
@@ -296,7 +296,7 @@ async def test_after_a_failure_a_single_request_does_not_wait():
                 await running.ask(["line " * words])
 
 
-@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention", "tag", "glossary"])
+@pytest.mark.parametrize("field", ["n_best", "probabilities", "links", "tag", "glossary"])
 @in_a_loop
 async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
     async with Running(Slow()) as running:

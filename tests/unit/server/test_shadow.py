@@ -65,11 +65,11 @@ def settle(shadow):
 
 
 def test_a_share_of_the_lines_is_translated_and_counted_beside_the_champion(shadow):
-    shadow.it.follow(SearchRequest(model_of(None), n_best=3, attention=True), LINES, FOUND)
+    shadow.it.follow(SearchRequest(model_of(None), n_best=3, links=True), LINES, FOUND)
     settle(shadow)
     assert shadow.challenger.asked == [["otto", "123"]]
     how = shadow.challenger.how
-    assert (how["n_best"], how["probabilities"], how["attention"]) == (1, False, False)
+    assert (how["n_best"], how["probabilities"], how["links"]) == (1, False, False)
     assert (shadow.read("lines"), shadow.read("different")) == (2, 1)
     assert (shadow.read("characters", "served"), shadow.read("characters", "shadow")) == (8, 7)
     assert (shadow.read("breaches", "served"), shadow.read("breaches", "shadow")) == (0, 2)

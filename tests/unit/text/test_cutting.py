@@ -20,7 +20,6 @@ from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
 from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
-from nmt_core.text.word_translations import load_word_translations, save_word_translations
 from nmt_core.text.words import Words
 from tests.support.subword_pairs import LINES, subwords
 
@@ -298,16 +297,6 @@ def test_a_vocabulary_has_the_most_frequent_tokens_and_all_symbols(counts, least
     assert made.tokens == (*SPECIALS, *islice(chosen, most), *symbols)
     assert len(made) == len(made.tokens)
     assert made.decode(range(len(made))) == [*made.tokens[UNK:]]
-
-
-def test_translations_of_words_come_back_and_earlier_tokenizers_have_none(tmp_path):
-    assert load_word_translations(tmp_path) == {}
-    translations = {"Haus": ["house", "home"], "x": []}
-    save_word_translations(tmp_path, translations)
-    assert load_word_translations(tmp_path) == translations
-    (tmp_path / "translations.json").write_text('{"Haus": "house"}')
-    with pytest.raises(ValueError, match="list"):
-        load_word_translations(tmp_path)
 
 
 def test_settings_of_subwords_have_bounds():

@@ -441,7 +441,7 @@ def test_onnx_runtime_may_be_missing_alone(other, bundle, monkeypatch):
 
 WITHOUT_TORCH = """
 import sys
-for name in ("torch", "safetensors", "pandas", "jaxtyping", "spacy", "mlflow", "onnx"):
+for name in ("torch", "pandas", "jaxtyping", "spacy", "mlflow", "onnx"):
     sys.modules[name] = None
 from nmt_core.cli import app
 app(["translate", "--model", sys.argv[1], "Der Hund."], standalone_mode=False)

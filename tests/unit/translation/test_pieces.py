@@ -44,7 +44,6 @@ from nmt_core.translation.fitting import (
     trace_reliability,
 )
 from nmt_core.translation.flaws import FEWEST_COPIED, find_flaws, list_without_marks
-from nmt_core.translation.linking import link_translated
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.source_task import SourceTask, copy_unknown, leave_tag
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
@@ -129,19 +128,6 @@ def test_attention_is_traced_with_the_ends_of_both_sentences():
     assert [*own.source.tokens("Hund"), END] in parts
     assert [*best.tokens, END] in parts
     assert trace_attention(own, "", EMPTY_TRANSLATION) is None
-
-
-@pytest.mark.parametrize("longest", [512, 4])
-def test_words_are_linked_where_both_sides_have_any(longest):
-    own = tiny_translator(max_source_tokens=longest)
-    [[best]] = own.search(["Hund Haus ja"], n_best=1, attention=True)
-    links = link_translated(own, "Hund Haus ja", best)
-    assert len(links) == len(best.text.split())
-    assert all(-1 <= link < 3 for link in links)
-    again = link_translated(own, "Hund Haus ja", best._replace(attention=None))
-    assert again == links
-    for line, text in (("", "a"), (" ", "a"), ("a", ""), ("a", " ")):
-        assert link_translated(own, line, best._replace(text=text)) == []
 
 
 # flaws and probes

@@ -141,7 +141,7 @@ def test_a_trained_model_is_loaded_with_both_sides_as_evaluation_asks(monkeypatc
         ("prepare_compute", compute),
         ("load_model", model),
         ("PyTorchEngine", "engine"),
-        ("load_word_translations", {"a": ["b"]}),
+        ("find_aligner", "aligner"),
     ):
         monkeypatch.setattr(trained, name, note(name, returns))
     monkeypatch.setattr(trained.Side, "load", note("side", side))
@@ -158,11 +158,11 @@ def test_a_trained_model_is_loaded_with_both_sides_as_evaluation_asks(monkeypatc
         "load_model": [((paths.TRAINED, 6, 6), {})],
         "PyTorchEngine": [(("model on cpu", 6), {"never": (5,)})],
         "restorer": [((paths.TOKENIZER / "source",), {})],
-        "load_word_translations": [((paths.TOKENIZER,), {})],
+        "find_aligner": [((paths.TOKENIZER / "aligner",), {})],
     }
     assert (found.engine, found.source, found.target) == ("engine", side, side)
     assert (found.languages, found.restorer) == (languages, "restorer")
-    assert found.word_translations == {"a": ["b"]}
+    assert found.aligner == "aligner"
     assert (found.config.beam, found.config.batch_tokens) == (params.beam, 77)
 
 
