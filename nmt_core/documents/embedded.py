@@ -18,10 +18,11 @@ from nmt_core.documents.pieces import (
     Segment,
     Translations,
     Type,
+    join_raw,
     make_parts,
     write_all,
 )
-from nmt_core.documents.xml_pieces import CDATA, NO_XML, join_raw, write_xml
+from nmt_core.documents.xml_pieces import CDATA, NO_XML, write_xml
 
 CODE = re.compile("\uffff([0-9]+)\uffff")
 """The number of an inline element, between characters that XML forbids."""

@@ -9,10 +9,9 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Part, TextDocument, Type
+from nmt_core.documents.pieces import Part, TextDocument, Type, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    join_raw,
     read_elements,
     scan_xml,
 )

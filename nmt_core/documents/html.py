@@ -8,7 +8,6 @@ HTML stays as broken as it was.
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from typing_extensions import override
@@ -16,65 +15,28 @@ from typing_extensions import override
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.encodings import decode_page
 from nmt_core.documents.formats import TextFile
+from nmt_core.documents.html_elements import (
+    CHANGED,
+    COMMENT,
+    ELEMENTS,
+    LANGUAGE,
+    VOID,
+    Kept,
+    Tag,
+    is_symbol,
+)
 from nmt_core.documents.pieces import (
+    DEEPEST,
     Part,
     Piece,
     TextDocument,
     Type,
     Written,
+    join_raw,
     make_parts,
 )
-from nmt_core.text.language_codes import LanguageCodes, pick_code
-
-COMMENT = "!--"
-
-
-def _names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-INLINE = _names(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label map mark math "
-    "nobr object output picture q s samp small span strike strong sub sup svg time tt u var wbr !--"
-)
-"""Elements that may occur within a sentence, and comments; all others end one."""
-
-VOID = _names("area base br col embed hr img input link meta param source track wbr")
-"""Elements that hold nothing and have no end tag."""
-
-KEPT = _names(
-    "audio canvas code docauthor iframe kbd math noembed noframes object plaintext pre samp script "
-    "style svg template textarea var video xmp"
-)
-"""Elements that are not translated: programs with their input and output, formulas, pictures, and
-of a book's table of contents the author."""
-
-BLOCK = _names(
-    "address article aside blockquote body button caption center dd details dialog dir div dl dt "
-    "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup "
-    "html legend li main menu nav noscript ol optgroup option p rp rt ruby search section select "
-    "summary table tbody td tfoot th thead title tr ul"
-)
-ELEMENTS = BLOCK | INLINE | VOID | KEPT
-"""Those of HTML; in a message, others stand for components of a program: ``<terms>it</terms>``."""
-
-READ = _names(
-    "alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext "
-    "placeholder title"
-)
-"""Attributes that people read."""
-
-LABELLED = _names("optgroup option track")
-BUTTONS = _names("button reset submit")
-DESCRIPTIONS = _names("description og:description og:title twitter:description twitter:title")
-"""Elements with a label, types of input whose value is on a button, and names of what a page says
-of itself, which search engines show."""
-
-LANGUAGE = frozenset({"lang", "xml:lang"})
-"""Attributes that say in which language an element is."""
-
-CHANGED = READ | LANGUAGE | {"content", "label", "value"}
-"""Attributes that may not stay as they are."""
+from nmt_core.documents.untranslated import LanguageMarks
+from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
@@ -92,7 +54,7 @@ MOST_TAGS = 1_000_000
 """Of a document, with the texts between them; each takes 550 bytes of memory."""
 
 LONGEST_NOTE = 8
-"""Tags and texts in a ``<sup>`` that may be a reference to a note."""
+"""Tags and texts in an element that may be a reference to a note, or an icon."""
 
 NUMBERED = re.compile(r"</?(?P<name>\d+)(?=\s*/?>)")
 """A tag that stands for a component of a program, in a message alone: ``<0>here</0>``."""
@@ -101,42 +63,6 @@ TAG_NAME = re.compile(r"<[a-zA-Z][^\s/>]*")
 ATTRIBUTE = re.compile(
     r"""[\s/]*(?P<name>[^\s/>][^\s/>=]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>][^\s>]*)|(?!\s*=))"""
 )
-
-
-@dataclass
-class _Tag(Piece):
-    """A piece of HTML."""
-
-    attributes: Sequence[tuple[str, str | None]] = ()
-    is_component: bool = False
-    """Whether it is of a program, and no element of HTML."""
-
-    @property
-    def is_inline(self) -> bool:
-        """Tell whether it may stand within a sentence."""
-        return self.is_text or self.is_component or self.name in INLINE
-
-    @property
-    def read_names(self) -> frozenset[str]:
-        """The names of its attributes that people read."""
-        given = {name: (value or "").lower() for name, value in self.attributes}
-        named = {given.get("name"), given.get("property")}
-        also = {
-            "label": self.name in LABELLED,
-            "value": self.name == "input" and given.get("type") in BUTTONS,
-            "content": self.name == "meta" and not named.isdisjoint(DESCRIPTIONS),
-        }
-        return READ.union(name for name, is_read in also.items() if is_read)
-
-    @property
-    def is_kept(self) -> bool:
-        """Tell whether the element is not to be translated."""
-        given = dict(self.attributes)
-        return (
-            self.name in KEPT
-            or (given.get("translate") or "").lower() == "no"
-            or "notranslate" in (given.get("class") or "").split()
-        )
 
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
@@ -154,8 +80,8 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
-    :data:`KEPT` are not translated; of attributes, only those that people read are, and those of
-    :data:`LANGUAGE` name the target where they name the source.
+    :data:`KEPT` or in another language are not translated. Of attributes, those that people read
+    are; those of :data:`LANGUAGE` name the target where they name the source.
 
     Args:
         text: the document.
@@ -164,12 +90,13 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
-    return TextDocument(split_html(text, codes))
+    marks = LanguageMarks(codes)
+    return TextDocument(split_html(text, marks), marks.untranslated)
 
 
-def split_html(text: str, codes: LanguageCodes | None = None) -> Iterator[Part]:
+def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
-    return make_parts(_read(_Scanner(text).tags, text, codes), _escape)
+    return make_parts(_read(_Scanner(text).tags, text, marks), _escape)
 
 
 def parse_components(text: str) -> Sequence[Piece]:
@@ -188,13 +115,11 @@ def parse_components(text: str) -> Sequence[Piece]:
     for _, tag in tags:
         is_tag = tag.type in {Type.OPEN, Type.CLOSE, Type.POINT}
         tag.is_component = is_tag and tag.name not in ELEMENTS
-    return _read(tags, text, None)
+    return _read(tags, text, LanguageMarks(None))
 
 
-def _read(
-    tags: Sequence[tuple[int, "_Tag"]], text: str, codes: LanguageCodes | None
-) -> "list[_Tag]":
-    return _merge_empty(_merge_kept(list(_cut(tags, text)), codes))
+def _read(tags: Sequence[tuple[int, Tag]], text: str, marks: LanguageMarks) -> list[Tag]:
+    return _merge_points(_merge_kept(list(_cut(tags, text)), marks))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
@@ -208,7 +133,7 @@ class _Scanner(HTMLParser):
         super().__init__(convert_charrefs=True)
         self._is_xml = is_xml or XHTML.match(text) is not None
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self.tags: list[tuple[int, _Tag]] = []
+        self.tags: list[tuple[int, Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
         in_text = self.cdata_elem is None and not self.rawdata.startswith("<")
         self._note(Type.TEXT if in_text else Type.WALL)
@@ -221,7 +146,7 @@ class _Scanner(HTMLParser):
                 f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
             )
         line, column = self.getpos()
-        tag = _Tag(type_, "", name=name, attributes=attributes)
+        tag = Tag(type_, "", name=name, attributes=attributes)
         self.tags.append((self._lines[line - 1] + column, tag))
 
     @override
@@ -264,9 +189,9 @@ class _Scanner(HTMLParser):
         return end + 1 if end >= 0 else -1
 
 
-def _cut(tags: Sequence[tuple[int, _Tag]], text: str) -> Iterator[_Tag]:
+def _cut(tags: Sequence[tuple[int, Tag]], text: str) -> Iterator[Tag]:
     """Split a text where tags begin, into pieces that together are the text."""
-    yield _Tag(Type.WALL, text[: tags[0][0]])  # such as </>, of which the parser says nothing
+    yield Tag(Type.WALL, text[: tags[0][0]])  # such as </>, of which the parser says nothing
     ends = [*(start for start, _ in tags[1:]), len(text)]
     for (start, tag), end in zip(tags, ends, strict=True):
         tag.raw = text[start:end]
@@ -278,70 +203,130 @@ def _cut(tags: Sequence[tuple[int, _Tag]], text: str) -> Iterator[_Tag]:
         silent = tag.raw.find("<", 1)  # where such a thing begins
         if silent > 0:
             yield from _read_text(tag.raw[:silent])
-            yield _Tag(Type.WALL, tag.raw[silent:])
+            yield Tag(Type.WALL, tag.raw[silent:])
         else:
             yield from _read_text(tag.raw)
 
 
-def _read_text(raw: str) -> Iterator[_Tag]:
+def _read_text(raw: str) -> Iterator[Tag]:
     if raw == "<" or not raw.startswith("<"):
-        yield _Tag(Type.TEXT, raw, html.unescape(raw))
+        yield Tag(Type.TEXT, raw, html.unescape(raw))
     else:
-        yield _Tag(Type.WALL, raw)
+        yield Tag(Type.WALL, raw)
 
 
-def _merge_kept(tags: Sequence[_Tag], codes: LanguageCodes | None) -> Iterator[_Tag]:
+def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks, depth: int = 0) -> Iterator[Tag]:
     """Yield the pieces, with each untranslated element as one piece."""
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
         is_inline = tag.is_inline
-        if tag.type is Type.OPEN and (tag.is_kept or _is_note(tags, number)):
+        reason = tag.find_reason(marks) if tag.type is Type.OPEN else None
+        if reason or (tag.type is Type.OPEN and _is_kept_whole(tags, number)):
             end = _find_end(tags, number)
-            yield _Tag(
-                Type.POINT if is_inline else Type.WALL,
-                "".join(each.raw for each in tags[number:end]),
-            )
+            inside = tags[number:end]
+            if reason is Kept.LANGUAGE and any(
+                map(str.isalpha, "".join(each.text for each in inside))
+            ):
+                marks.count()
+            parts = [*_keep(inside, reason, marks, depth)]
+            yield Tag(Type.POINT if is_inline else Type.WALL, join_raw(inside), parts=parts)
         else:
             tag.type = tag.type if is_inline else Type.WALL
-            tag.parts = list(_split_tag(tag, codes))
+            tag.parts = list(_split_tag(tag, marks.codes))
             yield tag
         number = end
 
 
-def _merge_empty(tags: Iterable[_Tag]) -> list[_Tag]:
-    """Return the pieces, with each pair around no text, such as a picture's link, as one point."""
-    merged: list[_Tag] = []
+def _keep(
+    tags: Sequence[Tag], reason: Kept | None, marks: LanguageMarks, depth: int
+) -> Iterator[Part]:
+    """Yield the parts of an untranslated element: what is translated in it, and all else.
+
+    Args:
+        tags: of the element.
+        reason: why it is not translated.
+        marks: languages that the page names.
+        depth: how many such elements are around it.
+    """
+    at = 0
+    if reason is Kept.NAME:
+        yield from _split_tag(tags[0], None)  # its language is that of what stays
+        at = 1
+    number = at + 1
+    while reason and depth < DEEPEST and number < len(tags):
+        end = number + 1
+        if tags[number].type is Type.OPEN and tags[number].is_translated_again(reason, marks):
+            end = _find_end(tags, number)
+            yield join_raw(tags[at:number])
+            inner = _merge_kept(tags[number:end], marks, depth + 1)
+            yield from make_parts(_merge_points(inner), _escape)
+            at = end
+        number = end
+    yield join_raw(tags[at:])
+
+
+def _merge_points(tags: Iterable[Tag]) -> list[Tag]:
+    """Return the pieces, with what is around no text, such as a picture's link, as one point.
+
+    So are points with nothing but a sign between them, as in ``<kbd>Ctrl</kbd>+<kbd>C</kbd>``.
+    """
+    merged: list[Tag] = []
     for tag in tags:
         start = len(merged) - 1
-        while tag.type is Type.CLOSE and start > 0 and merged[start].type is Type.POINT:
+        if tag.type is Type.CLOSE:
+            while start > 0 and merged[start].type is Type.POINT:
+                start -= 1
+            is_one = start >= 0 and _is_pair(merged[start], tag)
+        else:
+            types = [each.type for each in merged[-2:]]
+            is_one = tag.type is Type.POINT and types == [Type.POINT, Type.TEXT]
+            is_one = is_one and is_symbol(merged[-1].text)
             start -= 1
-        if tag.type is Type.CLOSE and start >= 0 and _is_pair(merged[start], tag):
-            parts = [part for each in [*merged[start:], tag] for part in each.markup]
+        if is_one:
+            inside = [*merged[start:], tag]
             del merged[start:]
-            merged.append(_Tag(Type.POINT, "", parts=parts))
+            parts = [part for each in inside for part in each.markup]
+            merged.append(Tag(Type.POINT, join_raw(inside), parts=parts))
         else:
             merged.append(tag)
     return merged
 
 
-def _is_pair(opening: _Tag, closing: _Tag) -> bool:
+def _is_pair(opening: Tag, closing: Tag) -> bool:
     return opening.type is Type.OPEN and opening.name == closing.name
 
 
-def _is_note(tags: Sequence[_Tag], number: int) -> bool:
-    """Tell whether an element is a superscript number or sign, no part of a word."""
-    if tags[number].name != "sup":
+def _is_kept_whole(tags: Sequence[Tag], number: int) -> bool:
+    """Tell whether an element is a note, a symbol, or the name of a language in a link to it."""
+    tag, text = tags[number], ""
+    if not tag.is_inline:
         return False
-    for tag in tags[number + 1 : number + LONGEST_NOTE]:
-        if tag.type is Type.CLOSE and tag.name == "sup":
+    for each in tags[number + 1 : number + LONGEST_NOTE]:
+        if each.type is Type.CLOSE and each.name == tag.name:
+            break
+        text += each.text
+    else:
+        return False
+    given = dict(tag.attributes)
+    if any(map(str.isalpha, text)):
+        codes = (given.get(name) for name in (*LANGUAGE, "hreflang"))
+        return any(text.strip().casefold() in list_language_names(code) for code in codes if code)
+    leads = "#" in (given.get("href") or "") and _begins_block(tags, number)
+    return tag.name == "sup" or is_symbol(text) or (leads and bool(text.strip()))
+
+
+def _begins_block(tags: Sequence[Tag], number: int) -> bool:
+    """Tell whether an element is the first of a block, as what leads back from a note."""
+    for tag in tags[max(number - LONGEST_NOTE, 0) : number][::-1]:
+        if not tag.is_inline:
             return True
-        if any(map(str.isalpha, tag.text)):
+        if tag.text.strip(" \t\r\n[("):
             return False
-    return False
+    return number < LONGEST_NOTE
 
 
-def _find_end(tags: Sequence[_Tag], number: int) -> int:
+def _find_end(tags: Sequence[Tag], number: int) -> int:
     """Return the number of the piece after the end of an element."""
     name, depth = tags[number].name, 0
     for after in range(number, len(tags)):
@@ -356,7 +341,7 @@ def _find_end(tags: Sequence[_Tag], number: int) -> int:
     return len(tags)
 
 
-def _split_tag(tag: _Tag, codes: LanguageCodes | None) -> Iterator[Part]:
+def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
     named = TAG_NAME.match(tag.raw)
     start, attributes = 0, []

@@ -15,7 +15,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from nmt_core.documents.html import COMMENT, INLINE, VOID, split_html
+from nmt_core.documents.html import split_html
+from nmt_core.documents.html_elements import COMMENT, INLINE, VOID
 from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
@@ -29,6 +30,7 @@ from nmt_core.documents.pieces import (
     drop_blank_lines,
     make_parts,
 )
+from nmt_core.documents.untranslated import LanguageMarks
 from nmt_core.text.span import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
@@ -129,7 +131,7 @@ class _Document:
             yield self.text[at:start]
             raw = self.text[start:end]
             if block.is_html:
-                parts, holds = list(split_html(raw)), self._is_html
+                parts, holds = list(split_html(raw, LanguageMarks(None))), self._is_html
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
                 holds = partial(self._holds, block.content)

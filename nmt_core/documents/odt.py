@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
-from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, make_parts
+from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     escape_xml,
     find_end,
-    join_raw,
     read_elements,
     scan_xml,
 )

@@ -70,6 +70,11 @@ class Piece:
         return [*(self.parts or [self.raw])]
 
 
+def join_raw(pieces: Iterable[Piece]) -> str:
+    """Return pieces as they were written."""
+    return "".join(piece.raw for piece in pieces)
+
+
 class Written(NamedTuple):
     """A text of a translation as it is, or markup as it is to be written."""
 

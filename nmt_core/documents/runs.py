@@ -11,12 +11,11 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.documents.passage import BREAK, HARD_BREAK, Kind
-from nmt_core.documents.pieces import Part, Piece, Type, Written, make_parts
+from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
     find_end,
-    join_raw,
     set_attribute,
     write_xml,
 )

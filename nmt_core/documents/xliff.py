@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.messages import LeftMessage, check_length
-from nmt_core.documents.pieces import Piece, TextDocument, Type
+from nmt_core.documents.pieces import Piece, TextDocument, Type, join_raw
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.documents.xml_pieces import (
     COMMENT,
@@ -20,7 +20,6 @@ from nmt_core.documents.xml_pieces import (
     decode_xml,
     find_children,
     find_end,
-    join_raw,
     scan_xml,
     set_attribute,
 )

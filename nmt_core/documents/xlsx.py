@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
-from nmt_core.documents.pieces import Part, TextDocument
+from nmt_core.documents.pieces import Part, TextDocument, join_raw
 from nmt_core.documents.runs import RunStyle, read_runs
-from nmt_core.documents.xml_pieces import XmlPiece, join_raw, read_elements, scan_xml
+from nmt_core.documents.xml_pieces import XmlPiece, read_elements, scan_xml
 
 WORKBOOK = ArchiveKind(
     "workbook",

@@ -8,14 +8,14 @@ import html
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.documents.encodings import UTF16
 from nmt_core.documents.html import MOST_TAGS
-from nmt_core.documents.pieces import Part, Piece, Type, Written
+from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw
 
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -207,8 +207,3 @@ def read_elements(
         else:
             yield piece.raw
             at += 1
-
-
-def join_raw(pieces: Sequence[Any]) -> str:
-    """Return pieces as they were written."""
-    return "".join(piece.raw for piece in pieces)

@@ -8,7 +8,7 @@ with a header, quote as RFC 4180 says.
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
-from nmt_core.text.language_codes import pick_code
+from nmt_core.text.language_codes import list_language_names, pick_code
 
 MOST_COLUMNS = 1000
 MOST_LINE_BYTES = 1 << 20
@@ -183,31 +183,6 @@ def _list_parts(cell: str) -> list[str]:
         return [found[2], found[1].rstrip()]
     found = _JOINED.fullmatch(cell)
     return [found[1]] if found else []
-
-
-@cache
-def list_language_names(code: str, readers: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the names of a language where babel is installed: in English, in itself, in others.
-
-    Args:
-        code: of the language.
-        readers: codes of further languages in which it is named, too.
-    """
-    try:
-        from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - optional
-    except ImportError:
-        return frozenset()
-    try:
-        locale = Locale.parse(code, sep="-")
-    except (ValueError, UnknownLocaleError):  # babel knows some hundred
-        return frozenset()
-    names = {locale.get_language_name("en"), locale.get_language_name()}
-    for reader in readers:
-        try:
-            names.add(locale.get_language_name(reader.replace("-", "_")))
-        except (ValueError, UnknownLocaleError):
-            continue
-    return frozenset(name.casefold() for name in names if name)
 
 
 def _pick(row: Sequence[str], columns: tuple[int, int], width: int) -> Sequence[str]:

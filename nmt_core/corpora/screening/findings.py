@@ -8,7 +8,6 @@ import numpy as np
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.utf8 import is_mojibake
-from nmt_core.corpora.formats.tables import list_language_names
 from nmt_core.corpora.parallel_text import ENTITY
 from nmt_core.corpora.screening.flat_text import Array
 from nmt_core.corpora.screening.language_scores import LanguageScorer, find_base, find_languages
@@ -17,6 +16,7 @@ from nmt_core.corpora.screening.signals import LineList
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
 from nmt_core.corpora.screening.word_numbers import WordNumbers
 from nmt_core.corpora.screening.word_pairs import WordPairs
+from nmt_core.text.language_codes import list_language_names
 
 SampleRow = tuple[str, ...]
 """A line of each side: a pair, or one of text of one language alone."""

@@ -110,9 +110,15 @@ def test_what_is_no_html_has_as_many_tags_as_before(text, answered):
         ("<script><b></script>c", "<script><b></script>C"),
         ("<style>a b</style>c", "<style>a b</style>C"),
         ("<pre>a b</pre>c", "<pre>a b</pre>C"),
-        ("<textarea>a</textarea>b", "<textarea>a</textarea>B"),
+        ("<textarea title=a>a</textarea>b", '<textarea title="A">a</textarea>B'),
+        (
+            "<p translate=no>a <b translate=yes>b <i translate=no>c</i> d</b></p>",
+            "<p translate=no>a <b translate=yes>B <i translate=no>c</i> D</b></p>",
+        ),
         ('<p translate="no">a <b>c</b></p>d', '<p translate="no">a <b>c</b></p>D'),
         ("<p class='x notranslate'>a<p>b", "<p class='x notranslate'>a<p>B"),
+        ("a <i class=icon>\N{BLACK STAR}</i>", "A <i class=icon>\N{BLACK STAR}</i>"),
+        ("a <kbd>x</kbd> + <kbd>y</kbd> b", "A <kbd>x</kbd> + <kbd>y</kbd> B"),
         ("a <i translate=no>keep <i>x</i></i> b", "A <i translate=no>keep <i>x</i></i> B"),
         ("<title>a &amp; b</title>", "<title>A &amp; B</title>"),
         ("<!doctype html><p>a", "<!doctype html><p>A"),
@@ -139,7 +145,7 @@ def test_text_is_translated_and_the_rest_is_not(text, translated):
         ('<a data-x=\' title="no" \' TITLE = "yes">', '<a data-x=\' title="no" \' TITLE = "YES">'),
         ('<input value="v" placeholder="name">', '<input value="v" placeholder="NAME">'),
         ('<nav aria-label="main">', '<nav aria-label="MAIN">'),
-        ('<code title="no">a</code>', '<code title="no">a</code>'),
+        ('<code title="no">a</code>', '<code title="NO">a</code>'),
         ("<img alt= >", "<img alt= >"),
         ('<img alt="12">', '<img alt="12">'),
         (
@@ -168,7 +174,7 @@ def test_of_attributes_those_that_people_read_are_translated(tag, translated):
         ("<html lang='de' xml:lang='DE_CH' >", '<html lang="en-GB" xml:lang="en-GB" >'),
         ('<p title="ab" lang="de">', '<p title="AB" lang="en-GB">'),
         ('<b lang="de">', '<b lang="en-GB">'),
-        ('<p lang="fr">', '<p lang="fr">'),
+        ('<html lang="fr">', '<html lang="fr">'),
         ('<p lang="">', '<p lang="">'),
         ("<p lang>", "<p lang>"),
         ('<a hreflang="de" data-lang="de">', '<a hreflang="de" data-lang="de">'),
@@ -215,6 +221,11 @@ def test_a_sentence_with_tags_is_translated_whole_and_apart():
         ("a<img><img> b <i>c</i><img> d", ["a** b <c>* d"]),
         ("a <img><img> b <i>c </i><img> d", ["a **b <c >*d"]),
         ("a <svg/> b <svg><svg/>c</svg> d", ["a *b *d"]),
+        ("a <b>\u2192</b> <b>?</b> <b>5</b> <b>\u20ac</b> b", ["a *<?> <5> <\u20ac> b"]),
+        ('<p><a href="#x">5</a>. A', ["*. A"]),
+        ('<p>[<a href="x#y"><sup>5</sup></a>] <b>A', ["[*] ", "A"]),
+        ('a <a href="#x">5</a> <a href=x>6</a>', ["a <5> <6>"]),
+        ('<p><a href="#x">a 5</a> <a href="#x"></a>', ["<a 5>*"]),
     ],
 )
 def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, passages):
@@ -250,3 +261,30 @@ def test_a_document_may_have_so_many_tags_and_texts_and_no_more(monkeypatch):
     assert shout(read_html("<p>a</p>")) == "<p>A</p>"  # and what is open at the end
     with pytest.raises(DocumentError, match="more than 4 tags"):
         read_html("<p>a<br></p>")
+
+
+@pytest.mark.parametrize(
+    ("text", "translated", "count"),
+    [
+        ("a <q lang=en>b</q> c", "A <q lang=en>b</q> C", 1),
+        (
+            '<p xml:lang="fr-CA">b <i lang=de>c</i> d</p>',
+            '<p xml:lang="fr-CA">b <i lang="en">C</i> d</p>',
+            1,
+        ),
+        ("<div lang=en><p>a</p></div><p>b", "<div lang=en><p>a</p></div><p>B", 1),
+        ("<b lang=en>5</b>", "<b lang=en>5</b>", 0),
+        ("<b lang=und>a</b> <b lang=DE_at>b</b>", '<b lang=und>A</b> <b lang="en">B</b>', 0),
+        (
+            "<a hreflang=de>Deutsch</a> <a hreflang=de>a</a>",
+            "<a hreflang=de>Deutsch</a> <a hreflang=de>A</a>",
+            0,
+        ),
+        ("<a lang=de> Deutsch</a>", "<a lang=de> Deutsch</a>", 0),
+    ],
+)
+def test_text_in_another_language_stays_and_is_counted(text, translated, count):
+    document = read_html(text, ("de", "en"))
+
+    assert shout(document) == translated
+    assert document.untranslated.total() == count

@@ -1,0 +1,130 @@
+"""Elements of HTML: those that stand in sentences, stay as they are, or have text in attributes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from unicodedata import category
+
+from nmt_core.documents.pieces import Piece
+from nmt_core.documents.untranslated import LanguageMarks
+
+COMMENT = "!--"
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+INLINE = _names(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label map mark math "
+    "nobr object output picture q s samp small span strike strong sub sup svg time tt u var wbr !--"
+)
+"""Elements that may occur within a sentence, and comments; all others end one."""
+
+VOID = _names("area base br col embed hr img input link meta param source track wbr")
+"""Elements that hold nothing and have no end tag."""
+
+KEPT = _names(
+    "audio canvas code docauthor iframe kbd math noembed noframes object plaintext pre samp script "
+    "style svg template textarea var video xmp"
+)
+"""Elements that are not translated: programs with their input and output, formulas, pictures, and
+of a book's table of contents the author."""
+
+BLOCK = _names(
+    "address article aside blockquote body button caption center dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup "
+    "html legend li main menu nav noscript ol optgroup option p rp rt ruby search section select "
+    "summary table tbody td tfoot th thead title tr ul"
+)
+ELEMENTS = BLOCK | INLINE | VOID | KEPT
+"""Those of HTML; in a message, others stand for components of a program: ``<terms>it</terms>``."""
+
+READ = _names(
+    "alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext "
+    "placeholder title"
+)
+"""Attributes that people read."""
+
+LABELLED = _names("optgroup option track")
+BUTTONS = _names("button reset submit")
+DESCRIPTIONS = _names("description og:description og:title twitter:description twitter:title")
+"""Elements with a label, types of input whose value is on a button, and names of what a page says
+of itself, which search engines show."""
+
+LANGUAGE = frozenset({"lang", "xml:lang"})
+"""Attributes that say in which language an element is."""
+
+CHANGED = READ | LANGUAGE | {"content", "label", "value"}
+"""Attributes that may not stay as they are."""
+
+PAGE = "html"
+"""The element whose language is that of the page, which whoever translates it knows better."""
+
+SYMBOLS = ("Co", "Sk", "Sm", "So")
+"""Categories of Unicode, without currencies; fonts have icons for private use."""
+
+
+@dataclass
+class Tag(Piece):
+    """A piece of HTML."""
+
+    attributes: Sequence[tuple[str, str | None]] = ()
+    is_component: bool = False
+    """Whether it is of a program, and no element of HTML."""
+
+    @property
+    def is_inline(self) -> bool:
+        """Tell whether it may stand within a sentence."""
+        return self.is_text or self.is_component or self.name in INLINE
+
+    @property
+    def read_names(self) -> frozenset[str]:
+        """The names of its attributes that people read."""
+        given = {name: (value or "").lower() for name, value in self.attributes}
+        named = {given.get("name"), given.get("property")}
+        also = {
+            "label": self.name in LABELLED,
+            "value": self.name == "input" and given.get("type") in BUTTONS,
+            "content": self.name == "meta" and not named.isdisjoint(DESCRIPTIONS),
+        }
+        return READ.union(name for name, is_read in also.items() if is_read)
+
+    def find_reason(self, marks: LanguageMarks) -> "Kept | None":
+        """Return why the element is not translated; None if it is."""
+        given = dict(self.attributes)
+        if self.name in KEPT:
+            return Kept.NAME
+        if (given.get("translate") or "").lower() == "no":
+            return Kept.TRANSLATE
+        if "notranslate" in (given.get("class") or "").split():
+            return Kept.TRANSLATE
+        is_other = self.name != PAGE and any(map(marks.is_other, self.languages))
+        return Kept.LANGUAGE if is_other else None
+
+    def is_translated_again(self, reason: "Kept", marks: LanguageMarks) -> bool:
+        """Tell whether it is translated within an element that is not, for a reason."""
+        if reason is Kept.TRANSLATE:
+            return (dict(self.attributes).get("translate", "no") or "yes").lower() == "yes"
+        return reason is Kept.LANGUAGE and any(map(marks.is_source, self.languages))
+
+    @property
+    def languages(self) -> list[str]:
+        """What it says of its language."""
+        return [value for name, value in self.attributes if name in LANGUAGE and value]
+
+
+class Kept(Enum):
+    """Why an element is not translated."""
+
+    NAME = auto()
+    """It is a program, a formula, or the like."""
+    TRANSLATE = auto()
+    """Its attributes say so."""
+    LANGUAGE = auto()
+    """It is in another language."""
+
+
+def is_symbol(text: str) -> bool:
+    """Tell whether a text is a sign such as an arrow, a tick or an icon, and not punctuation."""
+    return not any(map(str.isalnum, text)) and any(category(sign) in SYMBOLS for sign in text)
