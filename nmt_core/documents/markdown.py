@@ -5,19 +5,32 @@ change is written more loosely, or else left as it was.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from nmt_core.documents.html import split_html
 from nmt_core.documents.html_elements import COMMENT, INLINE, VOID
 from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
+from nmt_core.documents.markdown_lines import (
+    FRONT_MATTER,
+    HIDDEN,
+    escape_setting,
+    find_settings,
+    hide_commands,
+    hide_syntax,
+    read_setting,
+)
+from nmt_core.documents.markdown_parser import (
+    TOP,
+    Match,
+    count_markup,
+    make_parser,
+    make_plain_parser,
+)
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
     Guarded,
@@ -34,36 +47,19 @@ from nmt_core.documents.untranslated import LanguageMarks
 from nmt_core.text.span import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
-FRONT_MATTER = re.compile(
-    r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
-    re.DOTALL,
-)
-"""Settings of a page before its text, in YAML or TOML; no part of Markdown, but common."""
-
 FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)")
 """References to footnotes and check boxes, which CommonMark does not have."""
 
 BESIDE = re.compile(
-    r"^(?:(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|:[ \t]+)|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z",
+    r"^(?:(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|:[ \t]+|\*\[[^\]\n]+\]:[ \t]+)"
+    r"|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z",
     re.MULTILINE,
 )
-"""Lines that begin a box or end it, the sign before a definition, and the name of a block at its
-end, as ``{#name}``: they are of other programs, and no part of a sentence."""
+"""Lines that begin a box or end it, the sign before a definition or an abbreviation, and the name
+of a block at its end, as ``{#name}``: they are of other programs, and no part of a sentence."""
 
 FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])")
 """A formula of LaTeX; *$5 and $6* is none."""
-
-TEMPLATE = re.compile(
-    r"(?s:\{%-? *(highlight|comment)\b(?:(?!\{%-? *\1\b).)*?\{%-? *end\1 *-?%\})"
-    r"|\{%(?:(?!\{%)[^\n])*?%\}|\{\{[<%](?:(?!\{\{)[^\n])*?[>%]\}\}"
-    r"|(?<=\]\()\{\{[^{}\n]*\}\}|\{\{(?=[^{}\n]*[\\`*\[\]<~|&])[^{}\n]*\}\}"
-)
-"""A command of a program that makes pages (Jekyll, Hugo), with a sign that Markdown would read or
-where no space may be, and code or a comment between two. Others are placeholders, which a model
-reads."""
-
-HIDDEN = "\ue000"
-"""The parser reads this for each character of a command."""
 
 COMMANDS = re.compile(f"{HIDDEN}+")
 
@@ -71,9 +67,6 @@ SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
 
 TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
-
-TOP = "top"
-"""In the parser's environment: the tokens of the block itself, and not of an image in it."""
 
 
 def read_markdown(text: str) -> TextDocument:
@@ -87,21 +80,12 @@ class _Block(NamedTuple):
     content: str
     places: Sequence[Span]
     is_html: bool = False
+    is_title: bool = False
+    """Whether it is on a line that the parser does not see."""
 
     def raw(self, text: str, start: int, end: int) -> str:
         """Return a part of the content as it is written in a text."""
         return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
-
-
-class _Match(NamedTuple):
-    """A match of a parser's rule in a block."""
-
-    rule: str
-    start: int
-    end: int
-    tokens: Sequence[tuple[Token, int]]
-    """With the length of each as it was found."""
-    label_end: int
 
 
 class _Document:
@@ -112,21 +96,28 @@ class _Document:
         self.start = matter.end() if matter else 0
         self.text = text
         seen = text.replace("\0", "\ufffd")
-        self._plain = TEMPLATE.sub(lambda found: re.sub(r"[^\r\n]", HIDDEN, found[0]), seen)
+        self._plain = hide_commands(seen)
         ends = [match.span() for match in LINE_END.finditer(text, self.start)]
         starts = [self.start, *(end for _, end in ends)]
         self.lines = [
             Span(start, end)
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
-        self.parser, self.matches = _make_parser()
-        self.checker = _make_plain_parser().disable("reference")  # which are links' already
+        self._shown, self._titles = hide_syntax(self._plain, self.lines)
+        self.parser, self.matches = make_parser()
+        self.checker = make_plain_parser().disable("reference")  # which are links' already
         self.links: dict[str, Any] = {}
 
     def parse(self) -> Iterator[Part]:
         """Yield the parts that are kept and those that are translated."""
         at = 0
-        for block in self._find_blocks():
+        for setting in find_settings(self.text[: self.start]):
+            raw = self.text[slice(*setting)]
+            yield self.text[at : setting.start]
+            yield from make_parts([Piece(Type.TEXT, raw, read_setting(raw))], escape_setting)
+            at = setting.end
+        blocks = [*self._find_titles(), *self._find_blocks()]
+        for block in sorted(blocks, key=lambda block: block.places[0].start):
             start, end = block.places[0].start, block.places[-1].end
             yield self.text[at:start]
             raw = self.text[start:end]
@@ -134,10 +125,19 @@ class _Document:
                 parts, holds = list(split_html(raw, LanguageMarks(None))), self._is_html
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
-                holds = partial(self._holds, block.content)
+                holds = partial(self._is_title if block.is_title else self._holds, block.content)
             yield Guarded(raw, parts, holds)
             at = end
         yield self.text[at:]
+
+    def _is_title(self, before: str, after: str) -> bool:
+        """Tell whether a text can take the place of another as a title, which quotes end."""
+        return '"' not in after and self._holds(before, after)
+
+    def _find_titles(self) -> Iterator[_Block]:
+        for title in self._titles:
+            places = [Span(at, at + 1) for at in range(*title)]
+            yield _Block(self.text[slice(*title)], places, is_title=True)
 
     def _is_html(self, text: str) -> bool:
         """Tell whether a text is a block of HTML and nothing else."""
@@ -146,18 +146,19 @@ class _Document:
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
         """Write a translation so that it has the markup of the source; None if that cannot be."""
         solid = drop_blank_lines(written)
-        for parts in (escape_text(solid), escape_text(loosen(solid))):
-            if self._holds(raw, "".join(parts)):
-                return parts
+        for kept in (frozenset(raw.split()), frozenset[str]()):
+            for parts in (escape_text(solid, kept), escape_text(loosen(solid), kept)):
+                if self._holds(raw, "".join(parts)):
+                    return parts
         return None
 
     def _holds(self, before: str, after: str) -> bool:
         """Tell whether two texts have the same markup."""
-        wanted, got = (_count_markup(self.checker, self.links, text) for text in (before, after))
+        wanted, got = (count_markup(self.checker, self.links, text) for text in (before, after))
         return wanted == got
 
     def _find_blocks(self) -> Iterator[_Block]:
-        tokens = self.parser.parse(self._plain[self.start :], self.links)
+        tokens = self.parser.parse("\n".join(self._shown), self.links)
         cell, row = 0, -1
         for before, token in pairwise([*tokens[:1], *tokens]):
             if token.type == "html_block" and token.map:
@@ -257,7 +258,7 @@ class _Document:
             return Piece(type_, raw, plain)
         return Piece(type_, raw, name=name, parts=[Varied(raw, plain)])
 
-    def _read(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
         """Yield the markup of a match, with its start and end."""
         rule, start, end = match.rule, match.start, match.end
         kinds = {token.type for token, _ in match.tokens}
@@ -298,7 +299,7 @@ class _Document:
             type_ = Type.POINT
         return self._piece(type_, block, start, end, name)
 
-    def _read_link(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read_link(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
         inside = Span(match.start + 1, match.label_end)
         yield (
             match.start,
@@ -310,7 +311,7 @@ class _Document:
             close.rewritten = f"][{block.raw(self.text, *inside)}]"
         yield inside.end, match.end, close
 
-    def _read_emphasis(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read_emphasis(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
         """Yield markers; one that was joined to its neighbour is empty."""
         markers: list[tuple[int, int, Piece]] = []
         end = match.end
@@ -343,59 +344,3 @@ class _Document:
                     end = next_end
                     number += 1
             yield start, end, self._piece(piece.type, block, start, end, piece.name)
-
-
-def _make_plain_parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
-
-
-def _make_parser() -> tuple[MarkdownIt, list[_Match]]:
-    """Return a parser, and the list to which it adds its matches in a block."""
-    parser = _make_plain_parser()
-    parser.core.ruler.disable(["inline", "text_join"])
-    parser.inline.ruler2.disable("fragments_join")
-    matches: list[_Match] = []
-    ruler = parser.inline.ruler
-    for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
-        ruler.at(name, partial(_apply, name, rule, matches))
-    return parser, matches
-
-
-def _apply(
-    name: str,
-    rule: Callable[[StateInline, bool], bool],
-    matches: list[_Match],
-    state: StateInline,
-    silent: bool,  # noqa: FBT001 - as the parser calls rules
-) -> bool:
-    """Apply a rule of the parser, and record its match."""
-    start, before = state.pos, len(state.tokens)
-    label_end = -1
-    if name == "link" and not silent and state.src[start] == "[":
-        label_end = state.md.helpers.parseLinkLabel(state, start, True)
-    applies = rule(state, silent)
-    if applies and not silent and state.env.get(TOP) is state.tokens:
-        tokens = [(token, len(token.content)) for token in state.tokens[before:]]
-        matches.append(_Match(name, start, state.pos, tokens, label_end))
-    return applies
-
-
-def _count_markup(
-    checker: MarkdownIt, links: dict[str, Any], text: str
-) -> Counter[tuple[tuple[str, str], ...]]:
-    """Count markup by its kind and its parents, in any order."""
-    counts: Counter[tuple[tuple[str, str], ...]] = Counter()
-    inside: list[tuple[str, str]] = []
-    for token in chain.from_iterable(
-        token.children or () if token.type == "inline" else (token,)
-        for token in checker.parse(text, links)
-    ):
-        if token.nesting < 0:
-            inside.pop()
-        elif token.type not in {"text", "softbreak"}:
-            content = "" if token.type == "image" else token.content
-            inside.append((token.type, f"{token.attrs} {content}"))
-            counts[tuple(inside)] += 1
-            if not token.nesting:
-                inside.pop()
-    return counts

@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from nmt_core.documents.markdown import _count_markup, _make_plain_parser, read_markdown
+from nmt_core.documents.markdown import read_markdown
+from nmt_core.documents.markdown_parser import count_markup, make_plain_parser
 from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 SIGNS = "# - 1. > ` `` ** * _ ~~ [ ] ![ <b> </b> <br> &amp; & \\ | === --- word wort. é 本"
@@ -21,7 +22,7 @@ documents = st.lists(st.sampled_from(BITS), max_size=20).map("".join)
 
 PAGE = """\
 ---
-title: kept as it is
+title: read as it is
 ---
 # One *two* three #
 
@@ -62,7 +63,7 @@ kept = 1
 [^1]: a note here.
 """
 
-KEPT = """title: kept as it is|code x|http://a.b/c "T"|[ref]: http://x.y "Kept"|][ref]|
+KEPT = """title:|code x|http://a.b/c "T"|[ref]: http://x.y "Kept"|][ref]|
 http://auto.link|python|kept = 1|    kept|img.png|<b>|</b>|<br>|
 <div translate="no">kept</div>"""
 TRANSLATED = PAGE.upper().replace("&AMP;", "&").replace("[REF],", "[REF][ref],")
@@ -131,7 +132,8 @@ def test_markup_that_its_block_writes_otherwise_stays_as_it_was_written(text, tr
 @pytest.mark.parametrize(
     ("text", "passages"),
     [
-        ("+++\ntitle = 'a'\n+++\nb\n", ["b"]),
+        ("+++\ntitle = 'a'\nx = 'y'\n+++\nb\n", ["a", "b"]),
+        ("*[a b]: c d\n", ["c d"]),
         ("> [!NOTE]\n> a b\n", ["a b"]),
         (":::note a\nb c\n:::\n", ["b c"]),
         ("# a b {#name}\n", ["a b"]),
@@ -267,7 +269,7 @@ def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, p
     ],
 )
 def test_markup_is_the_same_whatever_words_are_around_it(text, other, same):
-    counts = [_count_markup(_make_plain_parser(), {}, one) for one in (text, other)]
+    counts = [count_markup(make_plain_parser(), {}, one) for one in (text, other)]
     assert (counts[0] == counts[1]) is same
 
 
@@ -277,3 +279,77 @@ def test_a_sentence_over_lines_is_one():
     echo.translate(read_markdown("> one two\n> three *four*\n\nfive\n"))
 
     assert echo.calls == [(["five"], False), (["one two three four"], True)]
+
+
+BOX = """!!! note
+    a b
+
+    - c
+
+        d
+
+=== "e f"
+
+    g
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shouted"),
+    [
+        (BOX, '!!! note\n    A B\n\n    - C\n\n        D\n\n=== "E F"\n\n    G\n'),
+        (
+            "??? tip 'x'\n    !!! x \"a\"\n        b\nc\n",
+            "??? tip 'x'\n    !!! x \"A\"\n        B\nC\n",
+        ),
+        ("1. a\n\n    !!! x\n        b\n", "1. A\n\n    !!! x\n        B\n"),
+        ("a\n\n    !!! x\n        b\n", "A\n\n    !!! x\n        b\n"),
+        ("!!! x\n    ```\n    a\n    ```\n    b\n", "!!! x\n    ```\n    a\n    ```\n    B\n"),
+        ("!!! x\n\ta\n\tb\n", "!!! x\n\tA\n\tB\n"),
+        ("/// x | a b\nc\n///\n", "/// x | A B\nC\n///\n"),
+        (":::x\na\n:::\nb\n", ":::x\nA\n:::\nB\n"),
+        ("a\n[TOC]\nb\n", "A\n[TOC]\nB\n"),
+        ('--8<-- "x.md"\na\n', '--8<-- "x.md"\nA\n'),
+        (
+            "import {\n  a\n} from 'b'\nexport default c\n\nd\n",
+            "import {\n  a\n} from 'b'\nexport default c\n\nD\n",
+        ),
+        ("a %%b c%% d\n\n%%\ne\n\nf\n%%\n", "A %%b c%% D\n\n%%\ne\n\nf\n%%\n"),
+        ("a [[b]] c ![[d.png]] [[e|f]]\n", "A [[b]] C ![[d.png]] [[e|f]]\n"),
+        ("| a |\n|---|\n| [[b|c]] d |\n", "| A |\n|---|\n| [[b|c]] D |\n"),
+        ("a!!! b ??? === 5 % :::\n", "A!!! B ??? === 5 % :::\n"),
+        ("```\n!!! x\n    a\n```\nb\n", "```\n!!! x\n    a\n```\nB\n"),
+    ],
+)
+def test_lines_of_syntax_stay(text, shouted):
+    for end in ("\n", "\r\n"):
+        document = read_markdown(text.replace("\n", end))
+        assert shout(document) == shouted.replace("\n", end)
+
+
+def test_a_title_holds_no_quotes_of_an_answer():
+    assert answer(read_markdown('!!! x "a"\n    b\n'), 'c "d"') == '!!! x "a"\n    c "d"\n'
+
+
+@pytest.mark.parametrize(
+    ("setting", "answered", "written"),
+    [
+        ("title: a b", "c, d", "title: c, d"),
+        ("title: a b", "c: #d", 'title: "c: #d"'),
+        ('summary = "a"', 'b "c"', 'summary = "b \\"c\\""'),
+        ("description: 'a''b'", "it's", "description: 'a''b'"),
+        ("description: 'a'", "it's", 'description: "it\'s"'),
+        ("layout: a", "b", "layout: a"),
+    ],
+)
+def test_titles_of_pages_are_translated(setting, answered, written):
+    text = f"---\nx: y\n{setting}\n---\n"
+
+    assert answer(read_markdown(text), answered) == text.replace(setting, written)
+
+
+@pytest.mark.parametrize("word", ["foo_bar()", "a*b", "<3", "`", "C:\\x\\y", "~", "[x]", "5*"])
+def test_words_of_the_source_are_not_escaped_anew(word):
+    document = read_markdown(f"this {word} is\n")
+
+    assert answer(document, f"so {word} ist") == f"so {word} ist\n"
