@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nmt_core.documents.pieces import Written
-from nmt_core.text.sentences import Span
+from nmt_core.text.span import Span
 
 FRONT_MATTER = re.compile(
     r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
