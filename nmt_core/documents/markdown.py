@@ -26,7 +26,7 @@ from nmt_core.documents.markdown_lines import (
 )
 from nmt_core.documents.markdown_parser import (
     TOP,
-    Match,
+    RuleMatch,
     count_markup,
     make_parser,
     make_plain_parser,
@@ -258,7 +258,7 @@ class _Document:
             return Piece(type_, raw, plain)
         return Piece(type_, raw, name=name, parts=[Varied(raw, plain)])
 
-    def _read(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
         """Yield the markup of a match, with its start and end."""
         rule, start, end = match.rule, match.start, match.end
         kinds = {token.type for token, _ in match.tokens}
@@ -299,7 +299,7 @@ class _Document:
             type_ = Type.POINT
         return self._piece(type_, block, start, end, name)
 
-    def _read_link(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read_link(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
         inside = Span(match.start + 1, match.label_end)
         yield (
             match.start,
@@ -311,7 +311,7 @@ class _Document:
             close.rewritten = f"][{block.raw(self.text, *inside)}]"
         yield inside.end, match.end, close
 
-    def _read_emphasis(self, block: _Block, match: Match) -> Iterator[tuple[int, int, Piece]]:
+    def _read_emphasis(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
         """Yield markers; one that was joined to its neighbour is empty."""
         markers: list[tuple[int, int, Piece]] = []
         end = match.end

@@ -14,7 +14,7 @@ TOP = "top"
 """In the parser's environment: the tokens of the block itself, and not of an image in it."""
 
 
-class Match(NamedTuple):
+class RuleMatch(NamedTuple):
     """A match of a parser's rule in a block."""
 
     rule: str
@@ -30,12 +30,12 @@ def make_plain_parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def make_parser() -> tuple[MarkdownIt, list[Match]]:
+def make_parser() -> tuple[MarkdownIt, list[RuleMatch]]:
     """Return a parser, and the list to which it adds its matches in a block."""
     parser = make_plain_parser()
     parser.core.ruler.disable(["inline", "text_join"])
     parser.inline.ruler2.disable("fragments_join")
-    matches: list[Match] = []
+    matches: list[RuleMatch] = []
     ruler = parser.inline.ruler
     for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
         ruler.at(name, partial(_apply, name, rule, matches))
@@ -45,7 +45,7 @@ def make_parser() -> tuple[MarkdownIt, list[Match]]:
 def _apply(
     name: str,
     rule: Callable[[StateInline, bool], bool],
-    matches: list[Match],
+    matches: list[RuleMatch],
     state: StateInline,
     silent: bool,  # noqa: FBT001 - as the parser calls rules
 ) -> bool:
@@ -57,7 +57,7 @@ def _apply(
     applies = rule(state, silent)
     if applies and not silent and state.env.get(TOP) is state.tokens:
         tokens = [(token, len(token.content)) for token in state.tokens[before:]]
-        matches.append(Match(name, start, state.pos, tokens, label_end))
+        matches.append(RuleMatch(name, start, state.pos, tokens, label_end))
     return applies
 
 
