@@ -1,9 +1,11 @@
 """Glossaries: terms of a person's own, and how they are to be translated.
 
-A line of a glossary is a term, its translation, and further forms that count as well, with tabs
-between them. A term alone stays as it is; ``/x/`` alone is a regular expression of what stays.
+A line of a glossary is a term, its translation, and further forms that count as well, with tabs or
+`` = `` between them. A term alone stays as it is, one of several words if a tab follows; ``/x/``
+alone is a regular expression of what stays.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +24,9 @@ from nmt_core.literals.terms import KeptTerms, TranslatedTerms
 LONGEST_TERM = 200
 """Characters of a term."""
 
+SEPARATOR = re.compile(r"\t|[^\S\t]=[^\S\t]")
+"""Between a term and its translations; ``C=3`` is a term."""
+
 MOST_ENTRIES = 200_000
 """Entries of a glossary."""
 
@@ -39,8 +44,8 @@ class Glossary:
     languages: tuple[str, str]
 
     @classmethod
-    def load(cls, path: Path, languages: tuple[str, str]) -> "Glossary":
-        """Read a glossary from a file in UTF-8.
+    def load(cls, path: Path, languages: tuple[str, str], *, sealed: bool = False) -> "Glossary":
+        """Read a glossary from a file in UTF-8; see :meth:`parse`.
 
         Raises:
             ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
@@ -51,13 +56,24 @@ class Glossary:
         except CorpusError as error:
             raise ConfigError(f"the glossary cannot be read: {error}") from None
         lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
-        return cls.parse(lines, languages, name=str(path))
+        return cls.parse(lines, languages, name=str(path), sealed=sealed)
 
     @classmethod
     def parse(
-        cls, lines: Iterable[str], languages: tuple[str, str], *, name: str = "the glossary"
+        cls,
+        lines: Iterable[str],
+        languages: tuple[str, str],
+        *,
+        name: str = "the glossary",
+        sealed: bool = False,
     ) -> "Glossary":
         """Read the lines of a glossary; empty ones and those after ``#`` and a space say nothing.
+
+        Args:
+            lines: a term each.
+            languages: codes of the source and the target.
+            name: what messages call it.
+            sealed: accept several words without a tab, as earlier exports have them.
 
         Raises:
             ConfigError: if one is wrong, naming it.
@@ -68,7 +84,14 @@ class Glossary:
             if not line.strip() or line.lstrip().startswith("# "):
                 continue
             place = f"{name}, line {number}"
-            term, *forms = (unicodedata.normalize("NFC", cell.strip()) for cell in line.split("\t"))
+            alone = is_pattern(line.strip())
+            cells = [line] if alone else SEPARATOR.split(line)
+            if len(cells) == 1 < len(line.split()) and not (sealed or alone):
+                raise ConfigError(
+                    f"{place}: {line.strip()[:60]!r} has no translation; separate it from the term "
+                    f"by a tab or ' = ', or end the line with a tab if all of it stays as it is"
+                )
+            term, *forms = (unicodedata.normalize("NFC", cell.strip()) for cell in cells)
             while forms and not forms[-1]:
                 forms.pop()
             check_entry(term, forms, languages[0], place=place)
@@ -84,7 +107,7 @@ class Glossary:
 
     def save(self, path: Path) -> None:
         """Write the glossary as :meth:`load` reads it."""
-        lines = ("\t".join([term, *forms]) for term, forms in self.translations.items())
+        lines = ("\t".join([term, *(forms or [""])]) for term, forms in self.translations.items())
         files.write_text(path, "".join(f"{line}\n" for line in lines))
 
     @cached_property

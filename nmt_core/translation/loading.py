@@ -234,4 +234,6 @@ def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:
 
 def _load_glossary(folder: Path, languages: Languages | None) -> tuple[Glossary, ...]:
     path = folder / GLOSSARY
-    return (Glossary.load(path, languages.codes),) if languages and path.exists() else ()
+    return (
+        (Glossary.load(path, languages.codes, sealed=True),) if languages and path.exists() else ()
+    )

@@ -155,12 +155,20 @@ def test_of_several_glossaries_the_first_counts():
         (["a\tb\ue010"], ["control"]),
         (["/(/"], ["regular expression"]),
         (["/a/\tb"], ["regular expression", "leave"]),
+        (["Hof Tribunal"], ["line 1", "'Hof Tribunal'", "by a tab or ' = '"]),
     ],
 )
 def test_a_wrong_entry_is_refused_by_line(lines, says):
     with pytest.raises(ConfigError) as error:
         Glossary.parse(lines, LANGUAGES, name="terms.tsv")
     assert all(word in str(error.value) for word in ["terms.tsv", *says])
+
+
+def test_a_sign_or_a_tab_separates_term_and_translation():
+    lines = ["Hof = High Tribunal", "a=b", "New York\t", "/x = y/", "C =\td"]
+    expected = {"Hof": ("High Tribunal",), "a=b": (), "New York": (), "/x = y/": (), "C =": ("d",)}
+    assert Glossary.parse(lines, LANGUAGES).translations == expected
+    assert Glossary.parse(["New York"], LANGUAGES, sealed=True).translations == {"New York": ()}
 
 
 def test_what_spreadsheets_write_is_read(tmp_path):

@@ -41,6 +41,7 @@ export class Terms {
 
   /** Return the terms as the server reads them, with tabs. */
   get glossary() {
-    return this.area.value.replaceAll(/[^\S\n]*=[^\S\n]*/g, "\t").trim();
+    const terms = this.area.value.replaceAll(/[^\S\n]*=[^\S\n]*/g, "\t");
+    return terms.trim() && terms;
   }
 }

@@ -1,0 +1,105 @@
+"""How well single words keep their markup, and how glossary terms change the rest of a sentence.
+
+Usage: python -m benchmarks.terms --model DIR --source FILE --terms FILE
+
+Each line of the terms has a source word, its usual translation by the model (``|`` between several)
+and the translation that a glossary wants, separated by tabs. A sentence counts for a word if the
+word occurs in it once, and one usual translation in its plain translation once. Then markup around
+the word must enclose that translation alone, and the glossary must exchange it and nothing else.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape, unescape
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from nmt_core.base import files
+from nmt_core.documents.html import read_html
+from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.literals.glossary import Glossary
+from nmt_core.translation.translator import Translator
+
+
+class Case(NamedTuple):
+    """A sentence with a word whose translation is known."""
+
+    line: str
+    plain: str
+    usual: str
+
+    def expect(self, form: str) -> str:
+        """Return the plain translation with another form in the place of the usual one."""
+        at = self.plain.index(self.usual)
+        form = form[0].upper() + form[1:] if at == 0 else form
+        return find_word(self.usual).sub(lambda _: form, self.plain)
+
+
+def find_word(word: str) -> re.Pattern[str]:
+    """Return what finds a word or several."""
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+
+
+def choose_cases(
+    word: str, usual: Sequence[str], lines: Sequence[str], plain: Sequence[str]
+) -> Iterator[Case]:
+    """Yield the sentences in which a word and one of its usual translations occur once."""
+    for line, translation in zip(lines, plain, strict=True):
+        met = [(form, len(find_word(form).findall(translation))) for form in usual]
+        forms = [form for form, count in met for _ in range(count)]
+        if len(find_word(word).findall(line)) == len(forms) == 1:
+            yield Case(line, translation, forms[0])
+
+
+def mark(documents: DocumentTranslator, word: str, cases: Sequence[Case]) -> list[str]:
+    """Return the translations of sentences with markup around a word."""
+    marked = (find_word(word).sub(r"<b>\g<0></b>", escape(one.line, quote=False)) for one in cases)
+    page = documents.translate(read_html("".join(f"<p>{line}</p>\n" for line in marked)))
+    return [unescape(line) for line in re.findall("<p>(.*)</p>", page)]
+
+
+def main(
+    *,
+    model: Annotated[Path, typer.Option(help="An exported model.")],
+    source: Annotated[Path, typer.Option(help="Sentences, one a line.")],
+    terms: Annotated[Path, typer.Option(help="Words, usual and wanted translations.")],
+    show: Annotated[int, typer.Option(help="Failures to show of each word.")] = 0,
+) -> None:
+    """Print for each word how often its markup and its term come out as expected."""
+    translator = Translator.load(model)
+    assert translator.languages is not None
+    documents = DocumentTranslator.using(translator, translator.languages.source)
+    lines = [*files.read_lines(source)]
+    plain = translator.translate(lines)
+    console = Console(width=120)
+    columns = ("sentences", "markup exact", "term used", "otherwise unchanged", "broken, unflagged")
+    table = Table("term", *columns)
+    totals = [0] * len(columns)
+    for row in files.read_lines(terms):
+        word, usual, form = row.split("\t")
+        cases = [*choose_cases(word, usual.split("|"), lines, plain)]
+        own = translator.add_glossary(Glossary({word: (form,)}, translator.languages.codes))
+        found = [best for [best] in own.search([one.line for one in cases], n_best=1)]
+        marked = mark(documents, word, cases)
+        exact = [f"<b>{one.usual}</b>" in text for one, text in zip(cases, marked, strict=True)]
+        kept = [best.text == one.expect(form) for one, best in zip(cases, found, strict=True)]
+        used = [form.lower() in best.text.lower() for best in found]
+        silent = [not sound and not best.breaches for sound, best in zip(kept, found, strict=True)]
+        counts = [len(cases), *map(sum, (exact, used, kept, silent))]
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+        table.add_row(f"{word} = {form}", *map(str, counts))
+        failures = [n for n in range(len(cases)) if not (exact[n] and kept[n])]
+        for number in failures[:show]:
+            console.print(cases[number], marked[number], found[number].text, sep="\n", markup=False)
+    table.add_section()
+    shares = (f"{count} ({count / max(1, totals[0]):.1%})" for count in totals[1:])
+    table.add_row("all", str(totals[0]), *shares)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)
