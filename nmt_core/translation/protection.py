@@ -39,7 +39,7 @@ from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import find_flaws, is_flaw
-from nmt_core.translation.term_replacement import choose_terms, replace_terms
+from nmt_core.translation.term_replacement import choose_terms, find_repeated_terms, replace_terms
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -235,7 +235,8 @@ class Protector:
     def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
         """Return a translation with the terms that it lacks, if it is sure where they belong."""
         missing = {breach.text for breach in translation.breaches if breach.problem == "missing"}
-        terms = choose_terms(given.literals, missing, self.languages.codes)
+        terms = choose_terms(given.literals, self.languages.codes)
+        terms = [term for term in terms if term[0].text in missing]
         if not terms or self.aligner is None:
             return []
         text = replace_terms(given.line, translation.text, terms, self.aligner)
@@ -349,7 +350,9 @@ class Protector:
         read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
-        breaches = [*self._check(given, text), *flaws]
+        terms = choose_terms(given.literals, codes)
+        repeated = find_repeated_terms(terms, written, given.masked, text)
+        breaches = [*self._check(given, text), *repeated, *flaws]
         return translation._replace(
             text=text,
             tokens=tokens,

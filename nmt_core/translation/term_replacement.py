@@ -1,10 +1,12 @@
 """Terms of a glossary in the place of the words by which a translation renders them."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.words import ENDING
+from nmt_core.literals.checking import Breach
 from nmt_core.literals.kind import Literal
+from nmt_core.literals.masking import Masked
 from nmt_core.literals.terms import TranslatedTerms
 from nmt_core.text.alignment import UNALIGNED, find_words, list_words
 from nmt_core.text.span import Span
@@ -13,14 +15,12 @@ Term = tuple[Literal, str]
 """A term of a line, and the form to write."""
 
 
-def choose_terms(
-    literals: Sequence[Literal], missing: Container[str], languages: tuple[str, str]
-) -> list[Term]:
-    """Return those literals whose text is missing and that are terms with a translation."""
+def choose_terms(literals: Sequence[Literal], languages: tuple[str, str]) -> list[Term]:
+    """Return those literals that are terms with a translation."""
     return [
         (one, one.kind.write(one.text, *languages))
         for one in literals
-        if isinstance(one.kind, TranslatedTerms) and one.text in missing
+        if isinstance(one.kind, TranslatedTerms)
     ]
 
 
@@ -50,6 +50,25 @@ def replace_terms(line: str, translation: str, terms: Sequence[Term], aligner: A
         new = match_case(form, old, begins=not span.start) + (ending[0] if ending else "")
         translation = translation[: span.start] + new + translation[span.end :]
     return translation
+
+
+def find_repeated_terms(
+    terms: Sequence[Term], written: str, masked: Masked, text: str
+) -> list[Breach]:
+    """Return the terms that a translation repeats: side by side, or one symbol of it.
+
+    Args:
+        terms: those of the line.
+        written: the translation with symbols, each of which stands once in its source.
+        masked: what the symbols stand for.
+        text: the translation with terms.
+    """
+    repeated = {one.text for symbol, one in masked.literals.items() if written.count(symbol) > 1}
+    return [
+        Breach(term.kind.name, term.text, form, "repeated")
+        for term, form in dict(terms).items()
+        if term.text in repeated or f"{form} {form}".casefold() in text.casefold()
+    ]
 
 
 def match_case(form: str, replaced: str, *, begins: bool) -> str:
