@@ -10,6 +10,7 @@ from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
+from nmt_core.translation.trial import try_once
 
 Model = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
@@ -73,6 +74,7 @@ def open_translator(
         ConfigError: if an option is wrong, or there is a glossary and no languages are known, or
             the model knows no such tag.
     """
+    try_once(model, engine=engine, device=device, threads=threads)
     loaded = Translator.load(model, engine=engine, device=device, threads=threads)
     translator = loaded.choose_tag(tag)
     if glossary:

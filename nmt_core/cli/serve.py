@@ -16,8 +16,8 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import FolderSource, LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.trial import load_tried
 from nmt_core.translation.translator import Translator
+from nmt_core.translation.trial import load_tried
 
 PAIR_AND_FOLDER = re.compile(r"([a-zA-Z]{2,8})-([a-zA-Z]{2,8})=(.+)")
 

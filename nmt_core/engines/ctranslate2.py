@@ -7,6 +7,7 @@ CTranslate2 lets each have the shortlists of all, and the attention of another's
 file imports no torch.
 """
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.ctranslate2_file import MODEL_FILE, check_model_file
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
 from nmt_core.engines.settings import SCORES, SHORTLIST, ScoreShift
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
@@ -294,6 +296,8 @@ def load_ctranslate2(
     check_vocabulary_files(folder, source, target)
     if has_shortlist := (folder / SHORTLIST).exists():
         check_shortlist(folder / SHORTLIST, source, target)
+    with explain_unreadable(path := folder / MODEL_FILE, struct.error):
+        check_model_file(path, source, target)
     with explain_unreadable(folder):
         program = ctranslate2.Translator(
             str(folder),

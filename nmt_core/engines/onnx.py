@@ -214,6 +214,8 @@ def load_onnx(
 
 def _load_graph(path: Path, options: onnxruntime.SessionOptions) -> Graph:
     with explain_unreadable(path, *FAILURES):
+        if b"location" in path.read_bytes():  # the key of weights in another file, anywhere
+            raise ValueError("it keeps weights in another file")
         return Graph(path, options, providers=["CPUExecutionProvider"])
 
 

@@ -18,7 +18,7 @@ from nmt_core.base.config import build
 from nmt_core.server.models import LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.trial import load_tried
+from nmt_core.translation.trial import load_tried
 from stages.params import DownloadParams, load
 from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name

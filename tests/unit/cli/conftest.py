@@ -6,3 +6,10 @@ from tests.support.tiny import export
 @pytest.fixture(scope="package")
 def bundle(tmp_path_factory):
     return export(tmp_path_factory.mktemp("models") / "export")
+
+
+@pytest.fixture(autouse=True)
+def _no_trial(monkeypatch):
+    """Load models without the trial in another process, which test_trial.py has."""
+    monkeypatch.setattr("nmt_core.translation.trial.run_trial", lambda *_: "")
+    monkeypatch.setattr("pathlib.Path.touch", lambda *_, **__: None)

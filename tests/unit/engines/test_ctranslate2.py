@@ -326,6 +326,41 @@ def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, change, tie):
         load_ctranslate2(folder, WORDS, target, name="x", device="cpu", threads=1)
 
 
+ALIGNMENT = b"decoder/alignment_layer\0"
+HEADS = b"decoder/num_heads\0"
+WEIGHT = b"decoder/layer_0/ffn/linear_1/weight\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        (ALIGNMENT, b"\0", b"\x17", "has 23 dimensions"),
+        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "not there"),
+        (HEADS, b"\0\x02\x02\0\0\0\x02", b"\0\x02\x02\0\0\0\0", "num_heads' is 0"),
+        (HEADS, b"\0\x02", b"\0\x03", "has 2 bytes"),
+        (WEIGHT, b"\x02\x10", b"\x02\x11", "has 1536 bytes for the shape"),
+        (WEIGHT, b"", b"\xff", ""),
+        (WEIGHT[:-1], b"\0", b"z", "not of this format|has the shape"),
+        (b"TransformerSpec", b"\0", b"y", "not a Transformer of version 6"),
+    ],
+)
+def test_variable_of_another_shape_is_refused(default_files, name, before, after, told):
+    """CTranslate2 would write behind its memory, which ends the process or worse."""
+    folder, sound = default_files
+    data = sound.replace(name + before, name + after, 1)
+    assert data != sound
+    (folder / "model.bin").write_bytes(data)
+
+    with pytest.raises(BundleError, match=rf"model\.bin cannot be read.*({told})"):
+        load_ctranslate2(folder, WORDS, WORDS, name="x", device="cpu", threads=1)
+
+
+@pytest.fixture(scope="module")
+def default_files(tmp_path_factory):
+    pair(folder := tmp_path_factory.mktemp("files"), {})
+    return folder / "float32", (folder / "float32" / "model.bin").read_bytes()
+
+
 def test_tokens_that_cannot_be_read_are_told_in_a_sentence(tmp_path):
     pair(tmp_path, {})
     (tmp_path / "float32" / "shared_vocabulary.json").write_text("[" * 200_000)

@@ -1,10 +1,14 @@
-"""Try a model in a separate process before the server loads it.
+"""Try a model in a separate process before this one loads it.
 
 The programs that compute with a model are written in C++, and a file made to harm them may end
 their process or keep it busy for ever. So another process goes first: it loads the model, lets it
 translate its golden sentences, and says on its last line what was wrong.
+
+The server does so whenever it loads a model. A command does so for each model that this account has
+not tried before by the same programs; an empty file in the user's cache remembers it.
 """
 
+import hashlib
 import json
 import os
 import resource
@@ -12,13 +16,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
+from traceback import extract_tb
 from typing import NoReturn
 
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.server.logs import describe_failure
+from nmt_core.base.seal import digest_bundle
 from nmt_core.translation.golden import load_verified
 from nmt_core.translation.translator import Translator
 
@@ -27,6 +33,9 @@ TRIAL_SECONDS = 300.0
 
 MOST_ANSWER_BYTES = 10_000
 """Bytes that are read of the other process's output."""
+
+PARSERS = ("ctranslate2", "onnxruntime", "sentencepiece", "torch")
+"""Packages that read files of a model in C++; a new version of one is tried anew."""
 
 
 def load_tried(
@@ -45,13 +54,55 @@ def load_tried(
             process that loads it or keeps it busy.
         ConfigError: if the engine or the device is not there.
     """
-    options = [str(folder), engine, device, str(threads or "")]
-    run_trial(folder, [sys.executable, "-P", "-m", "nmt_core.server.trial", *options])
+    if problem := run_trial(folder, _command(folder, engine, device, threads)):
+        raise BundleError(problem)
     return load_verified(folder, engine=engine, device=device, threads=threads)
 
 
-def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> None:
-    """Run the trial of a model; refuse the model if the trial says so, fails or takes too long.
+def try_once(
+    folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
+) -> None:
+    """Try an exported model in another process, unless that was done before.
+
+    Other problems than a process that ends or hangs are left to whoever loads the model.
+
+    Args:
+        folder: what the export stage wrote.
+        engine: see ``Translator.load``.
+        device: see ``Translator.load``.
+        threads: see ``Translator.load``.
+
+    Raises:
+        BundleError: if it ends the process that loads it or keeps it busy.
+    """
+    try:
+        digest = digest_bundle(folder)
+    except OSError:
+        return
+    told = [digest, engine, device, *map(_identify, PARSERS)]
+    name = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    mark = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt" / name
+    if mark.exists():
+        return
+    run_trial(folder, _command(folder, engine, device, threads))
+    with suppress(OSError):  # a machine that keeps nothing tries each time
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def _command(folder: Path, engine: str, device: str, threads: int | None) -> list[str]:
+    options = [str(folder), engine, device, str(threads or "")]
+    return [sys.executable, "-P", "-m", "nmt_core.translation.trial", *options]
+
+
+def _identify(package: str) -> str:
+    """Return the place and time of an installed package; its metadata take 50 ms to read."""
+    spec = find_spec(package)
+    return f"{spec.origin} {Path(spec.origin).stat().st_mtime_ns}" if spec and spec.origin else ""
+
+
+def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> str:
+    """Run the trial of a model; return the problem that it names, empty if there is none.
 
     Args:
         folder: of the model.
@@ -59,7 +110,7 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
         seconds: the limit of its time.
 
     Raises:
-        BundleError: if the model is refused, with the reason.
+        BundleError: if the model ends the process or takes too long.
     """
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as trial:
         assert trial.stdout is not None
@@ -75,11 +126,10 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
     if trial.returncode < 0:
         name = signal.Signals(-trial.returncode).name
         raise BundleError(
-            f"{folder} ended the process that loaded it ({name}), so it is not served; fetch or "
+            f"{folder} ended the process that loaded it ({name}), so it is not used; fetch or "
             f"export it again"
         )
-    if problem := read_answer(folder, output):
-        raise BundleError(problem)
+    return read_answer(folder, output)
 
 
 def read_answer(folder: Path, output: str) -> str:
@@ -96,17 +146,19 @@ def find_problem(folder: Path, *, engine: str, device: str, threads: int | None)
     except NmtError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - any error is reported in a sentence
-        frame = describe_failure(error).rpartition(" > ")[0].rpartition(" > ")[2]
+        frame = extract_tb(error.__traceback__)[-1]
+        place = f"{frame.filename}:{frame.lineno}"
         return (
-            f"{folder} cannot be translated with ({type(error).__name__} at {frame}); export the "
+            f"{folder} cannot be translated with ({type(error).__name__} at {place}); export the "
             f"model again"
         )
     return ""
 
 
 def give_way() -> None:
-    """Make this process the first that is killed if memory runs out, without a core dump."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    """Make this process the first that is killed if memory runs out; it writes no file."""
+    for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+        resource.setrlimit(limit, (0, 0))
     with suppress(OSError):  # not every system has it
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
