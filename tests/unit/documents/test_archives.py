@@ -307,3 +307,48 @@ BOMB = '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'
 def test_what_is_wrong_is_told(read, data, told):
     with pytest.raises(DocumentError, match=told):
         read(data)
+
+
+@pytest.mark.parametrize(
+    ("formula", "kept"),
+    [
+        ("<f>IF(A1=&quot;YES&quot;,1,0)</f>", ["yes"]),
+        ('<f t="shared">COUNTIF(A:A,"&lt;&gt;Yes")&amp;"no ""x"""</f>', ["yes", 'no "x"']),
+        ('<f>COUNTIF(A:A,"no*")</f>', ["no", 'no "x"', "no [1]"]),
+        ('<x:f>A1="No [1]"</x:f>', ["no [1]"]),
+        ('<f>ISNUMBER(SEARCH("es",A1))</f>', ["yes"]),
+        ('<f>LEFT(A1,1)="y"</f>', []),
+        ('<formula1>"Yes,No"</formula1>', ["yes", "no"]),
+        ('<formula>A1="no"</formula>', ["no"]),
+        ('<filter val="No"/>', ["no"]),
+        ("<f>SUM(A1:A2)</f>", []),
+    ],
+)
+def test_texts_that_formulas_compare_with_stay(formula, kept):
+    words = ["yes", "no", 'no "x"', "no [1]", "or"]
+    texts = "".join(f"<si><t>{word}</t></si>" for word in words)
+    book = read_workbook(
+        workbook(texts, xl__worksheets__sheet1_xml=f"<s xmlns:x='x'>{formula}</s>")
+    )
+    written = unpack(shout(book))["xl/sharedStrings.xml"]
+
+    assert [word for word in words if f">{word}<" in written] == kept
+    assert book.untranslated.total() == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<w><sheets/><oleSize/></w>", '<w><sheets/><calcPr fullCalcOnLoad="1"/><oleSize/></w>'),
+        (
+            "<!-- a --><x:w xmlns:x='x'><x:sheets/><x:definedNames></x:definedNames></x:w>",
+            "<!-- a --><x:w xmlns:x='x'><x:sheets/><x:definedNames></x:definedNames>"
+            '<x:calcPr fullCalcOnLoad="1"/></x:w>',
+        ),
+        ("<w><calcPr calcId='1'/></w>", "<w><calcPr calcId='1' fullCalcOnLoad=\"1\"/></w>"),
+    ],
+)
+def test_formulas_are_calculated_anew(before, after):
+    for formula, written in (("<f>1</f>", after), ("", before)):
+        data = pack(xl__workbook_xml=before, xl__worksheets__sheet1_xml=f"<s>{formula}</s>")
+        assert unpack(shout(read_workbook(data)))["xl/workbook.xml"] == written
