@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.base import files
+from nmt_core.base.binomial import FEWEST_SENTENCES
 from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
@@ -72,14 +73,6 @@ KEPT = "sifted"
 
 NOTICES = {
     "header_row": "header rows, which are no pairs and were left out: {:,}",
-    "html_entities": (
-        "pairs with entities of HTML, such as &quot;: {:,}; a model learns to write them; replace "
-        "them in the text, as html.unescape of Python does"
-    ),
-    "mojibake": (
-        "pairs with UTF-8 that was read as Windows-1252, such as Ã¼ for ü: {:,}; a model learns to "
-        "write it; mend the text, as ftfy.fix_text of Python does"
-    ),
     "unknown_date": "pairs of an unknown date, which are all learnt from: {:,}",
     "unknown_speaker": "pairs of an unknown speaker, which are all learnt from: {:,}",
 }
@@ -188,10 +181,23 @@ def main() -> None:
         console.print(tabulate_corpora(metrics["corpora"]))
     if metrics["monolingual"]:
         console.print(tabulate_monolingual(metrics["monolingual"]))
-    for what, count in metrics["noticed"].items():
-        console.print(Text(NOTICES[what].format(count), style="yellow"), soft_wrap=True)
+    for notice in list_notices(metrics):
+        console.print(Text(notice, style="yellow"), soft_wrap=True)
     if metrics["vectors"]:
         console.print(tabulate_vectors(metrics))
+
+
+def list_notices(metrics: dict[str, Any]) -> Iterator[str]:
+    """Yield what a person should know of the text, a sentence each."""
+    for what, count in metrics["noticed"].items():
+        yield NOTICES[what].format(count)
+    for name, corpus in {**metrics["corpora"], **metrics["monolingual"]}.items():
+        yield from (f"{name}: {notice}" for notice in corpus["notices"])
+    if (tests := metrics["pairs"]["test"]) < FEWEST_SENTENCES:
+        yield (
+            f"test has {tests:,} pairs, too few to tell two models apart; give {FEWEST_SENTENCES} "
+            f"or more, or raise download.split.test_per_10000 where they are split off"
+        )
 
 
 def _write_corpora(
@@ -237,6 +243,7 @@ def _write_corpora(
             **_measure_corpus(cleaned, corpora[name]),
             "weight": weights[name],
             "examples": read[name].sifted.examples,
+            "notices": read[name].sifted.notices,
             "origins": read[name].origins,
         }
         for name, cleaned in outcome.corpora.items()
@@ -284,6 +291,7 @@ def _write_monolingual(
                 "licence": describe_licence(own[name])["license"],
                 "lines": one.kept["train"],
                 "removed": _sort(one.list_reasons("train")),
+                "notices": read[name].sifted.notices,
                 "origins": read[name].origins,
             }
             for name, one in cleaned.items()

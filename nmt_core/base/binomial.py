@@ -3,6 +3,9 @@
 import math
 from statistics import NormalDist
 
+FEWEST_SENTENCES = 200
+"""Sentences of a test set; fewer hardly tell two models apart."""
+
 
 def find_share_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the bounds of the share that ``count`` of ``total`` is seen of (Wilson 1927)."""

@@ -73,15 +73,20 @@ def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusErr
         raise error(f"{name} {UTF16}") from None
 
 
-def is_mojibake(text: str) -> bool:
-    """Tell whether a text is UTF-8 that was read as Windows-1252, such as ``fÃ¼r`` for ``für``."""
-    if text.isascii() or not _TWICE.search(text):
-        return False
-    try:
-        once = b"".join(map(_encode_windows, text)).decode()
-    except UnicodeError:
-        return False
-    return not _UNLIKELY.search(once) or sum(not sign.isascii() for sign in once) >= _FEW
+def mend_mojibake(text: str) -> str:
+    """Return UTF-8 that was read as Windows-1252, such as ``fÃ¼r`` for ``für``, as it was before.
+
+    Sound text stays as it is; what was read so several times is mended as often.
+    """
+    while not text.isascii() and _TWICE.search(text):
+        try:
+            once = b"".join(map(_encode_windows, text)).decode()
+        except UnicodeError:
+            break
+        if _UNLIKELY.search(once) and sum(not sign.isascii() for sign in once) < _FEW:
+            break
+        text = once
+    return text
 
 
 def _encode_windows(character: str) -> bytes:

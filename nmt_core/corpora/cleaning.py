@@ -136,7 +136,8 @@ def join_corpora(
     """
     corpora = {name: CleanedCorpus(readings=corpus.readings) for name, corpus in sifted.items()}
     for name, corpus in sifted.items():
-        corpora[name].removed["train"].update(corpus.removed)
+        for removed, reasons in corpus.removed.items():
+            corpora[name].removed[removed].update(reasons)
     outcome = CleaningOutcome(corpora)
     held_out: dict[Split, PairKeys] = {}
     for name in reversed(SPLITS):

@@ -9,12 +9,12 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.settings import LookConfig, ScreenConfig
+from nmt_core.corpora.screening.settings import LookConfig, RepairName, ScreenConfig
 from nmt_core.text.normalize import normalize
 
 
 class FilterConfig(Config):
-    """Filters of training pairs; validation and test are never filtered."""
+    """Filters of training pairs; validation and test sets that are given are never filtered."""
 
     min_words: NonNegativeInt = 1
     """Fewest words of a side, separated by white space."""
@@ -36,6 +36,10 @@ class FilterConfig(Config):
     """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
     learn to copy from few of these (Khayrallah and Koehn 2018)."""
 
+    repair: list[RepairName] = Field(default_factory=list)
+    """What is repaired in every line before anything else: ``entities`` (``&amp;`` becomes ``&``),
+    ``tags`` of HTML (removed) and ``mojibake`` (``fÃ¼r`` becomes ``für``)."""
+
     look: LookConfig | None = None
     """A look at each corpus that comes from files, before it is used: whether it is in the other
     direction, shifted by lines, in another language, tokenized, in lower case, with entities of
@@ -43,7 +47,8 @@ class FilterConfig(Config):
 
     screen: ScreenConfig | None = None
     """The same look, and filters whose thresholds are learnt from the corpus; null leaves these
-    out. ``make clean-report`` shows what they would take."""
+    out. They also judge what is split off for validation and test. ``make clean-report`` shows
+    what they would take."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""
@@ -54,6 +59,10 @@ class FilterConfig(Config):
             raise ValueError(f"min_words {self.min_words} is above max_words {self.max_words}")
         return self
 
+
+NO_TRANSLATION = frozenset({"length_ratio", "untranslated"})
+"""Reasons of :func:`find_fault` for which a pair is not fit to test on, either; the other ones
+bound what training costs."""
 
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """They change the looks of the character before them, such as the colour of an emoji."""
@@ -123,16 +132,16 @@ def find_fault(pair: Pair, config: FilterConfig) -> str | None:
     shorter, longer = sorted(count_letters(side.strip()) for side in pair)
     words = sorted(len(side.split()) for side in pair)
     floor = config.ratio_floor_characters
+    if longer > config.max_length_ratio * max(shorter, floor):
+        return "length_ratio"
+    if config.remove_untranslated and longer > floor and _is_copy(pair):
+        return "untranslated"
     if words[0] < config.min_words:
         return "too_few_words"
     if words[1] > config.max_words:
         return "too_many_words"
     if characters > config.max_characters:
         return "too_many_characters"
-    if longer > config.max_length_ratio * max(shorter, floor):
-        return "length_ratio"
-    if config.remove_untranslated and longer > floor and _is_copy(pair):
-        return "untranslated"
     return None
 
 

@@ -48,7 +48,7 @@ def join_monolingual(
     """
     corpora = {name: CleanedCorpus(readings=one.readings) for name, one in sifted.items()}
     for name, read in sifted.items():
-        corpora[name].removed["train"].update(read.removed)
+        corpora[name].removed["train"].update(read.removed["train"])
     joined = JoinedSplit.read("train", [*sifted.values()], [*corpora.values()], scratch)
     keep = np.ones(joined.bounds[-1], dtype=np.bool_)
     for split in HELD_OUT:

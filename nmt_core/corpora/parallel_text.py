@@ -29,11 +29,13 @@ from nmt_core.base.raw_lines import (
     open_raw,
     require_regular_file,
 )
-from nmt_core.base.utf8 import UTF16, decode_utf8, is_mojibake, looks_like_utf16, refuse_utf16
+from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16, refuse_utf16
 from nmt_core.corpora.formats.chapters import is_markup
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.corpora.formats.verses import read_verses
+from nmt_core.corpora.repairs import repair_line
+from nmt_core.corpora.screening.settings import RepairName
 from nmt_core.text.normalize import INVISIBLE
 
 Problem = Literal[
@@ -50,9 +52,6 @@ UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long", "markup")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _LINE_ENDS = re.compile("\r\n|\n|\r")
-ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
-"""Of HTML, such as &quot; and &#39;."""
-
 _VISIBLE = re.compile(rf"[^\s{INVISIBLE}]")
 
 
@@ -97,8 +96,7 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, which are no pairs, and pairs with entities of HTML, decoded wrongly, or of an
-    unknown date or speaker, which stay."""
+    """Header rows, which are no pairs, and pairs of an unknown date or speaker, which stay."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -135,11 +133,12 @@ def read_pairs(
     *,
     drop: Collection[Problem],
     reading: CorpusReading,
+    repair: Collection[RepairName] = (),
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[tuple[int, Pair]]:
     """Yield the pairs of some rows with the numbers of these, from 1.
 
-    The lines keep every character they have, but for ends.
+    The lines keep every character they have, but for ends and what is to be repaired.
 
     A byte-order mark and the CR of CRLF are taken off, other line breaks inside a line become a
     space; both are counted in ``reading.repaired``.
@@ -148,6 +147,7 @@ def read_pairs(
         rows: their location.
         drop: problems for which a pair is left out and counted; any other stops the reading.
         reading: counts what was dropped and repaired.
+        repair: what is repaired in every line.
         max_line_bytes: longest line that is looked at.
 
     Raises:
@@ -158,16 +158,12 @@ def read_pairs(
         reading.noticed["header_row"] += rows.place.before
     for number, row in enumerate(zip(*columns, strict=True), start=rows.spans[0].first):
         try:
-            pair = _pair(rows, row, number, reading.repaired)
+            pair = _pair(rows, row, number, reading.repaired, repair)
         except _BadLineError as bad:
             if bad.problem not in drop:
                 raise CorpusError(str(bad)) from None
             reading.dropped[bad.problem] += 1
         else:
-            if any("&" in side and ENTITY.search(side) for side in pair):
-                reading.noticed["html_entities"] += 1
-            if any(map(is_mojibake, pair)):
-                reading.noticed["mojibake"] += 1
             yield number, pair
 
 
@@ -256,7 +252,11 @@ def _raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
 
 
 def _pair(
-    rows: PairRows, row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
+    rows: PairRows,
+    row: tuple[bytes | None, ...],
+    number: int,
+    repaired: Counter[str],
+    repair: Collection[RepairName],
 ) -> Pair:
     place = rows.place.name(number)
     places = [f"{path} {place}" for path in rows.names]
@@ -274,6 +274,8 @@ def _pair(
                 f"repair it or set on_bad_line to drop",
             )
         places = [f"the {side} of {places[0]}" for side in Pair._fields]
+    if repair:
+        lines = [_repair(line, repair, repaired) for line in lines]
     for line, at in zip(lines, places, strict=True):
         if not _VISIBLE.search(line):
             raise _BadLineError(
@@ -286,6 +288,12 @@ def _pair(
                 f"set on_bad_line to drop",
             )
     return Pair(*lines)
+
+
+def _repair(line: str, repair: Collection[RepairName], repaired: Counter[str]) -> str:
+    line, made = repair_line(line, repair)
+    repaired.update(made)
+    return _LINE_ENDS.sub(" ", _INNER_LINE_BREAKS.sub(" ", line)) if made else line
 
 
 def _decode(

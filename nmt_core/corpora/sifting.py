@@ -2,12 +2,13 @@
 
 Pairs are checked by themselves in parallel (:mod:`nmt_core.base.parallel`). What comes of a corpus
 depends on nothing but its text and its settings, so it can be kept, whatever other corpora there
-are. Validation and test keep every line as the corpus has it; only train is filtered.
+are. Validation and test sets that are given keep every line as the corpus has it. What is split off
+from train is repaired and screened as train is, since scores on noise tell nothing; the bounds of
+lengths, which keep training cheap, are of train alone.
 """
 
-import logging
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
@@ -18,7 +19,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, load_cached, run_in_order
-from nmt_core.corpora.filters import FilterConfig, find_fault
+from nmt_core.corpora.filters import NO_TRANSLATION, FilterConfig, find_fault
 from nmt_core.corpora.grouping import group_rows
 from nmt_core.corpora.parallel_text import (
     CorpusReading,
@@ -29,19 +30,15 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
-from nmt_core.corpora.screening.findings import (
-    describe_strays,
-    inspect_sample,
-    refuse_findings,
-)
+from nmt_core.corpora.screening.finding import settle_findings
 from nmt_core.corpora.screening.looking import (
     MOST_TRUSTED,
-    WHOLLY_WRONG,
+    CorpusSample,
     look_at_corpus,
     read_sample,
 )
 from nmt_core.corpora.screening.screen import Screen
-from nmt_core.corpora.screening.settings import FindingKind, ScreenConfig
+from nmt_core.corpora.screening.settings import RepairName, ScreenConfig
 from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
 from nmt_core.corpora.sessions import (
     NOT_HELD_OUT,
@@ -52,8 +49,6 @@ from nmt_core.corpora.sessions import (
 )
 from nmt_core.corpora.splitting import SPLITS, SessionSplit, Split, SplitConfig, split_of
 from nmt_core.corpora.staging import ASIDE, AsidePairs, PairWriter, StagedPairs
-
-LOGGER = logging.getLogger(__name__)
 
 Home = Split | Literal["aside"]
 
@@ -69,7 +64,7 @@ class SiftRules:
     """What is left out of a corpus, and what is set aside."""
 
     filters: FilterConfig
-    """Applied to train alone."""
+    """Not applied to validation and test sets that are given."""
     split: SplitConfig
     """How to split train."""
     split_off: frozenset[Split]
@@ -92,6 +87,11 @@ class Sieve:
     def split_off(self) -> frozenset[Split]:
         """The splits that are taken from this text."""
         return self.rules.split_off if self.name == "train" else frozenset()
+
+    @property
+    def repair(self) -> Sequence[RepairName]:
+        """What is repaired in this text."""
+        return self.rules.filters.repair if self.name == "train" else ()
 
     @property
     def homes(self) -> list[Home]:
@@ -126,38 +126,39 @@ class SiftedRows:
     """Counts of checked pairs."""
 
     reading: CorpusReading = field(default_factory=CorpusReading)
-    unfit: Counter[str] = field(default_factory=Counter)
+    unfit: dict[Home, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Pairs that are left out, by where they would belong and by reason."""
     examples: dict[str, list[Pair]] = field(default_factory=dict)
-    """Some of the pairs that are unfit, by reason."""
+    """Some of them, by reason."""
 
-    def leave_out(self, pair: Pair, why: str) -> None:
+    def leave_out(self, pair: Pair, home: Home, why: str) -> None:
         """Count a pair that is unfit."""
-        self.unfit[why] += 1
-        if self.unfit[why] <= EXAMPLES:
-            self.examples.setdefault(why, []).append(pair)
+        self.unfit[home][why] += 1
+        if len(some := self.examples.setdefault(why, [])) < EXAMPLES:
+            some.append(pair)
 
 
 def sift(job: SiftJob, part: Path) -> SiftedRows:
-    """Write the pairs of each split with their digests, but for those unfit to train on."""
+    """Write the pairs of each split with their digests, but for those that are unfit for it."""
     sieve, sifted = job.sieve, SiftedRows()
     with ExitStack() as stack:
         homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
         first = job.spans[0].first
         screen = load_cached(Screen.load, sieve.screen) if sieve.screen else None
         for number, pair, taken in _screen(
-            read_pairs(job, drop=sieve.drop, reading=sifted.reading), screen
+            read_pairs(job, drop=sieve.drop, reading=sifted.reading, repair=sieve.repair), screen
         ):
             rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
-            home = sieve.find_home(pair, rank)
-            why = None
-            if home in ("train", ASIDE):
+            home, why, noise = sieve.find_home(pair, rank), None, None
+            if sieve.name == "train":
                 why = find_fault(pair, sieve.rules.filters) or taken
-            if home == ASIDE:
+                noise = why if why in NO_TRANSLATION else taken
+            if home == ASIDE and not noise:
                 homes[home].add(pair, rank=rank, unfit=why)
-            elif why is None:
-                homes[home].add(pair)
+            elif reason := why if home == "train" else noise:
+                sifted.leave_out(pair, home, reason)
             else:
-                sifted.leave_out(pair, why)
+                homes[home].add(pair)
     return sifted
 
 
@@ -177,8 +178,12 @@ class SiftedCorpus:
     """A corpus whose pairs lie in a folder, split, with the digests of their sentences."""
 
     folder: Path
-    removed: Counter[str] = field(default_factory=Counter)
-    """Pairs of train that were left out, by reason."""
+    removed: dict[Split, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in SPLITS}
+    )
+    """Pairs that were left out, by split and reason."""
+    notices: list[str] = field(default_factory=list)
+    """What is wrong with some of the text, a sentence each."""
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
     """Problems in each text that the corpus brought."""
     examples: dict[str, list[Pair]] = field(default_factory=dict)
@@ -197,14 +202,20 @@ class SiftedCorpus:
             for split, reading in counts["readings"].items()
         }
         examples = {why: [Pair(*pair) for pair in some] for why, some in counts["examples"].items()}
-        return cls(folder, Counter(counts["removed"]), readings, examples)
+        removed = {split: Counter(reasons) for split, reasons in counts["removed"].items()}
+        return cls(folder, removed, counts["notices"], readings, examples)
 
     def save(self) -> None:
         """Write the counts into the folder."""
         readings = {split: vars(reading) for split, reading in self.readings.items()}
         files.write_json(
             self.folder / COUNTS,
-            {"removed": self.removed, "readings": readings, "examples": self.examples},
+            {
+                "removed": self.removed,
+                "notices": self.notices,
+                "readings": readings,
+                "examples": self.examples,
+            },
         )
 
 
@@ -238,7 +249,7 @@ def sift_corpus(
         rows = cut_rows(text, workers.chunk_lines, scratch=scratch)
         sieve = Sieve(split, text.drop, rules)
         jobs += _make_jobs(text, rows, sieve, sifted.readings[split], name)
-    screen = learn_screen_of(jobs, rules, scratch / "screen", name)
+    screen, sifted.notices = learn_screen_of(jobs, rules, scratch / "screen", name)
     jobs = [replace(job, sieve=replace(job.sieve, screen=screen)) for job in jobs]
     if any(ASIDE in job.sieve.homes for job in jobs):
         staged[ASIDE] = AsidePairs(folder)
@@ -248,66 +259,46 @@ def sift_corpus(
         for job, (part, counts) in zip(jobs, done, strict=True):
             for home in staged.values():
                 home.take(part)
-            sifted.removed.update(counts.unfit)
+            for place, reasons in counts.unfit.items():
+                sifted.removed["train" if place == ASIDE else place].update(reasons)
             for why, some in counts.examples.items():
                 sifted.examples[why] = [*sifted.examples.get(why, []), *some][:EXAMPLES]
             sifted.readings[job.sieve.name].add(counts.reading)
     if ASIDE in staged:
         assert rules.split.sessions
         wanted = [name for name in SPLITS if name in rules.split_off]
-        _take_sessions(staged, rules.split.sessions, wanted, sifted.removed)
+        _take_sessions(staged, rules.split.sessions, wanted, sifted.removed["train"])
     sifted.save()
     return sifted
 
 
 def learn_screen_of(
     jobs: Sequence[SiftJob], rules: SiftRules, folder: Path, name: str
-) -> Path | None:
-    """Look at a corpus if asked to, and write its screen; return None if it is to have none.
+) -> tuple[Path | None, list[str]]:
+    """Look at a corpus if asked to; return its screen, if it is to have one, and what to report.
 
     Raises:
         CorpusError: if something is wrong with all of the corpus.
     """
     look, config = rules.filters.look, rules.filters.screen
     if not rules.languages or (look is None and config is None):
-        return None
+        return None, []
     of_train = [job for job in jobs if job.sieve.name == "train"]
     given = [job for job in jobs if job.sieve.name != "train"]
     most = (config or ScreenConfig()).sample_pairs
-    pairs, trusted = (
-        read_sample(some, some[0].sieve.drop, limit) if some else []
-        for some, limit in ((of_train, most), (given if config else [], MOST_TRUSTED))
+    sample, trusted = (
+        read_sample(some, some[0].sieve.drop, limit, some[0].sieve.repair)
+        if some
+        else CorpusSample([], [])
+        for some, limit in ((of_train, most), (given, MOST_TRUSTED))
     )
     accepted = look.accepted if look else ()
-    if config is None:
-        refuse_findings(name, inspect_sample(pairs, rules.languages), accepted)
-        _tell_strays(name, pairs, rules.languages, accepted)
-        return None
-    looked = look_at_corpus(pairs, trusted, rules.languages, config, accepted)
-    refuse_findings(name, looked.findings, accepted)
+    looked = look_at_corpus(sample, trusted.pairs, rules.languages, config, accepted)
+    notices = settle_findings(name, looked.findings, accepted)
     if looked.screen is None:
-        return None
+        return None, notices
     looked.screen.save(folder)
-    return folder
-
-
-def _tell_strays(
-    name: str,
-    pairs: Sequence[Pair],
-    languages: tuple[str, ...],
-    accepted: Collection[FindingKind],
-) -> None:
-    """Warn of lines in another language, which nothing takes where there is no screen."""
-    if WHOLLY_WRONG & {*accepted}:
-        return
-    if told := describe_strays(pairs, languages):
-        LOGGER.warning(
-            "the corpus %s: %s; they are learnt, too: make clean-report shows what filters would "
-            "take, and download.corpora.%s.filter.screen={} uses them",
-            name,
-            told,
-            name,
-        )
+    return folder, notices
 
 
 def _make_jobs(

@@ -18,7 +18,13 @@ from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.parallel_text import Pair, cut_rows
 from nmt_core.corpora.reading import locate
-from nmt_core.corpora.screening.looking import MOST_TRUSTED, CorpusLook, look_at_corpus, read_sample
+from nmt_core.corpora.screening.looking import (
+    MOST_TRUSTED,
+    CorpusLook,
+    CorpusSample,
+    look_at_corpus,
+    read_sample,
+)
 from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch import http
@@ -47,22 +53,27 @@ def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) 
     def fetch(source: Source) -> Fetched:
         return partial(http.fetch, folder=downloads, config=params.http)(locate(source, name))
 
-    config = corpus.choose_filter(params.filter).screen or ScreenConfig()
-    samples: dict[Split, list[Pair]] = {}
+    filters = corpus.choose_filter(params.filter)
+    config = filters.screen or ScreenConfig()
+    samples: dict[Split, CorpusSample] = {}
     downloads.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=downloads, prefix="look-") as folder:
         scratch = Path(folder)
         texts = corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
         for split, text in texts.items():
             most = config.sample_pairs if split == "train" else MOST_TRUSTED // 2
-            samples[split] = read_sample(cut_rows(text, ROWS, scratch=scratch), text.drop, most)
-    trusted = [*samples.get("validation", []), *samples.get("test", [])]
+            repair = filters.repair if split == "train" else ()
+            rows = cut_rows(text, ROWS, scratch=scratch)
+            samples[split] = read_sample(rows, text.drop, most, repair)
+    trusted = [
+        pair for split, sample in samples.items() if split != "train" for pair in sample.pairs
+    ]
     languages = corpus.list_languages(params.languages)
     return look_at_corpus(samples["train"], trusted, languages, config)
 
 
 def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
-    """Return what is to be said of a corpus: findings, and a table of all filters."""
+    """Return what is wrong with a corpus: findings, and a table of the filters that take pairs."""
     taken: dict[str, list[Pair]] = {}
     for pair, why in zip(look.pairs, look.taken, strict=True):
         if reason := find_fault(pair, filters) or why:
@@ -70,23 +81,17 @@ def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
     table = Table("filter", "above", "pairs", "%", "for example", title=name)
     learnt = look.screen.thresholds.items() if look.screen else ()
     thresholds = {str(name): value for name, value in learnt}
-    for reason in dict.fromkeys([*taken, *thresholds]):
-        some = taken.get(reason, [])
+    for reason, some in taken.items():
         threshold = f"{thresholds[reason]:.2f}" if reason in thresholds else ""
         share = f"{100 * len(some) / max(len(look.pairs), 1):.2f}"
         table.add_row(reason, threshold, f"{len(some):,}", share, _list_examples(some))
-    said = [Text(f"{name}: {finding}", style="red") for finding in look.findings]
+    said = [
+        Text(f"{name}: {finding.advise(name)}", style="red" if finding.stops else "yellow")
+        for finding in look.findings
+    ]
     if look.screen is None:
         said.append(Text(f"{name}: no thresholds were learnt", style="yellow"))
-    elif not look.screen.fitted:
-        said.append(
-            Text(
-                f"{name}: there are too few validation and test pairs to fit thresholds to; these "
-                f"take what is wrong in any text",
-                style="yellow",
-            )
-        )
-    return Group(table, *said)
+    return Group(*([table] if taken else []), *said)
 
 
 def _list_examples(pairs: Sequence[Pair]) -> Text:
@@ -98,9 +103,17 @@ def _list_examples(pairs: Sequence[Pair]) -> Text:
 def main() -> None:
     """Look at the corpora of the project."""
     params, console = load(DownloadParams, "download"), Console()
+    screens = []
     for name, corpus in params.corpora.items():
         look = look_at(name, corpus, params, paths.DOWNLOADS)
         console.print(show(name, look, corpus.choose_filter(params.filter)))
+        screens.append(look.screen)
+    if any(screen and not screen.fitted for screen in screens):
+        console.print(
+            "there are too few given validation and test pairs to fit thresholds to; these take "
+            "what is wrong in any text",
+            style="yellow",
+        )
 
 
 if __name__ == "__main__":

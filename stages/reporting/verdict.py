@@ -5,12 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nmt_core.base import config
-from nmt_core.base.binomial import find_share_interval
+from nmt_core.base.binomial import FEWEST_SENTENCES, find_share_interval
 from nmt_core.base.config import Config
 from nmt_core.evaluation.registered import METRICS, find_label, find_metric_names
-
-FEWEST_SENTENCES = 200
-"""Of a test set on which a model can be judged."""
 
 WIDEST = 6.0
 """Points between the bounds of the first metric, beyond which nothing is known."""

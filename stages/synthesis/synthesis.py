@@ -19,7 +19,8 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.screening.findings import inspect_sample, refuse_findings
+from nmt_core.corpora.screening.finding import settle_findings
+from nmt_core.corpora.screening.findings import inspect_sample
 from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.subwords import sample_evenly
 from stages import paths
@@ -137,7 +138,7 @@ def look_at_texts(
     """
     code = languages.target if config.backward else languages.source
     sample = [(line,) for line in sample_evenly(read_texts(texts), total, SAMPLE_LINES)]
-    refuse_findings(config.corpus, inspect_sample(sample, (code,)), look.accepted)
+    settle_findings(config.corpus, inspect_sample(sample, (code,)), look.accepted)
 
 
 def list_texts(

@@ -28,20 +28,27 @@ FindingKind = Literal[
     "header",
     "entities",
     "mojibake",
+    "tags",
     "tokenized",
     "lower_case",
+    "numbers",
+    "repeated",
+    "stray_language",
 ]
-"""What may be wrong with a corpus as a whole."""
+"""What may be wrong with a corpus as a whole, or with some of its pairs."""
+
+RepairName = Literal["mojibake", "entities", "tags"]
+"""What can be repaired in a line."""
 
 Threshold = float | Literal["off"] | None
 """Of a signal: pairs above are taken. null fits it, a number is a person's, "off" takes none."""
 
 
 class LookConfig(Config):
-    """A look at a sample of a corpus, which stops for what is wrong with all of it."""
+    """A look at a sample of a corpus: faults of all of it stop the run, others are reported."""
 
     accepted: list[FindingKind] = Field(default_factory=list)
-    """What is wrong with the corpus as a whole and is to be so; all else of it stops the run."""
+    """Findings that you know of and want: they neither stop the run nor are they reported."""
 
 
 class ScreenConfig(Config):

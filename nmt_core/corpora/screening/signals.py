@@ -304,7 +304,5 @@ def find_sound(
     sound = measure_copied(read[0], read[1]) <= PLAINLY_WRONG["copied"]
     for lines, code, side in zip(sample, languages, read, strict=True):
         sound &= measure_repetition(side) <= PLAINLY_WRONG["repetition"]
-        for at in range(0, len(lines), PAIRS_AT_ONCE):
-            part = slice(at, at + PAIRS_AT_ONCE)
-            sound[part] &= scorer.measure_doubt(lines[part], code) <= PLAINLY_WRONG["language"]
+        sound &= scorer.measure_doubt(lines, code) <= PLAINLY_WRONG["language"]
     return np.flatnonzero(sound).tolist()

@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.utf8 import decode_utf8, is_mojibake, looks_like_utf16
+from nmt_core.base.utf8 import decode_utf8, looks_like_utf16, mend_mojibake
 from tests.support.formats import read_as_windows
 
 
@@ -38,19 +38,19 @@ def test_utf_16_is_told():
 
 
 @given(st.text("ab .äßÁéčœ“’–…жЖяΩعש", min_size=1).filter(lambda text: not text.isascii()))
-def test_text_decoded_wrongly_is_recognised_and_as_it_was_is_not(text):
-    assert is_mojibake(read_as_windows(text))
-    assert not is_mojibake(text)
+def test_mojibake_is_mended_and_sound_text_stays(text):
+    once = read_as_windows(text)
+    assert mend_mojibake(once) == mend_mojibake(read_as_windows(once)) == text
+    assert mend_mojibake(text) == text
 
 
 @given(st.text("日本語ไทย한국", min_size=3))
 def test_so_is_text_of_asia(text):
-    assert is_mojibake(read_as_windows(text))
-    assert not is_mojibake(text)
+    assert mend_mojibake(read_as_windows(text)) == mend_mojibake(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "a", "passé…»", "Ã", "für Ã¼", "À «", "“Ä“ und ”Ö”", "Ñ…é", "Spaß–"]
 )
 def test_sound_text_is_no_mojibake_whatever_signs_meet(text):
-    assert not is_mojibake(text)
+    assert mend_mojibake(text) == text

@@ -477,7 +477,8 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     sessions = SessionSplit(
         file=tmp_path / "meta.tsv", held_out=("day 2", "day 3"), test_pairs=2, validation_pairs=3
     )
-    asked = {"split": SplitConfig(sessions=sessions), "filters": FilterConfig()}
+    filters = FilterConfig(max_words=10, max_length_ratio=9)
+    asked = {"split": SplitConfig(sessions=sessions), "filters": filters}
     outcome, split = clean({"train": pairs}, **asked)
 
     assert [pairs[5], pairs[9]] == split["test"]
@@ -488,7 +489,7 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     few = sessions.model_copy(update={"test_pairs": 1, "validation_pairs": 1})
     outcome, split = clean({"train": pairs}, **asked | {"split": SplitConfig(sessions=few)})
     assert [[pairs[5]], [pairs[9]]] == [split["test"], split["validation"]]
-    assert {"length_ratio": 1} == outcome.list_reasons("train")
+    assert {"too_many_words": 1} == outcome.list_reasons("train")
     assert pairs[7] not in split["train"]
 
 

@@ -391,22 +391,6 @@ def test_utf_16_is_told(refusal, suffix):
     assert "looks like UTF-16" in refusal(f"a.{suffix}", "de,en\nja,yes\n".encode("utf-16"))
 
 
-def test_entities_of_html_are_counted_and_left(read):
-    pairs = [("a &quot;b&quot;", "c"), ("d", "&#39;"), ("AT&T; R & D;", "&")]
-    reading = CorpusReading()
-
-    assert pairs == read("a.tmx", tmx(pairs), reading=reading)
-    assert reading.noticed == {"html_entities": 2}
-
-
-def test_text_that_was_decoded_wrongly_is_counted_and_left(read):
-    pairs = [("fÃ¼r", "for"), ("für", "for"), ("Tür", "doorâ€™s"), ("été», «Ä. À", "«»")]
-    reading = CorpusReading()
-
-    assert pairs == read("a.tmx", tmx(pairs), reading=reading)
-    assert reading.noticed == {"mojibake": 2}
-
-
 def test_formulas_are_their_last_values(read):
     rows = [("de", "en"), ("a", '=CONCAT("b")'), (1, True), ("#N/A", "c"), ("d", "e")]
     reading = CorpusReading()

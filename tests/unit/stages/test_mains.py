@@ -438,10 +438,14 @@ def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
 def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
     project, monkeypatch, capsys, several
 ):
-    corpora = {f"c{n}": {"weight": n + 0.5, "tag": f"t{n}"} for n in range(1 + several)}
+    corpora = {
+        f"c{n}": {"weight": n + 0.5, "tag": f"t{n}", "notices": [f"said of {n}"]}
+        for n in range(1 + several)
+    }
     metrics = {
         "corpora": corpora,
-        "monolingual": {"m": 1} if several else {},
+        "pairs": {"test": 200 - several},
+        "monolingual": {"m": {"notices": ["said of m"]}} if several else {},
         "vectors": {"v": 1} if several else {},
         "noticed": {"header_row": 1234} if several else {},
     }
@@ -465,6 +469,8 @@ def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
         if f"table of {word}" in shown
     ] == tables
     assert ("header rows" in shown and "1,234" in shown) is several
+    assert "c0: said of 0" in shown
+    assert ("m: said of m" in shown) is ("test has 199 pairs, too few" in shown) is several
     assert files.read_json(paths.WEIGHTS) == [one["weight"] for one in corpora.values()]
     assert files.read_json(paths.TAGS) == [one["tag"] for one in corpora.values()]
     expected = metrics | {"initial_model": {"folder": "x"}}

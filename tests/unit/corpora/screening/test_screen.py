@@ -101,9 +101,10 @@ def test_lines_of_all_kinds_are_judged():
     assert len(screen().judge([Pair(one, other) for one in odd for other in odd])) == 81
 
 
-def test_a_person_sets_thresholds():
+def test_a_person_sets_thresholds(tmp_path):
     config = ScreenConfig(truncated="off", alignment=0.25)
-    learnt = learn_screen(text()[:1000], text()[1700:3300], LANGUAGES, config)
+    learn_screen(text()[:1000], text()[1700:3300], LANGUAGES, config).save(tmp_path / "screen")
+    learnt = Screen.load(tmp_path / "screen")
     assert learnt.thresholds["alignment"] == 0.25
     cut = [*spoil("truncated", text()[3300:3400])]
     assert "truncated" not in learnt.judge(cut)

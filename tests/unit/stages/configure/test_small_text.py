@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
+from nmt_core.base.binomial import FEWEST_SENTENCES
 from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.splitting import PER, split_of
 from nmt_core.translation.fitting import FEWEST
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
-from stages.reporting.verdict import FEWEST_SENTENCES
 from tests.support.projects import PROJECT
 
 FILES = [

@@ -6,11 +6,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.statistics import CorpusStatistics, Distribution, SideStatistics
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import WarmupDecay
-from stages.reporting import bill, clean_report, data_page, run_page, run_report
+from stages.reporting import bill, data_page, run_page, run_report
 from stages.reporting.contest_page import render_contest_page
 from stages.reporting.data_page import MOST_CHARACTERS, render_data_page
 from stages.reporting.judged import JudgedSentence, choose_best, choose_changed, choose_worst
@@ -633,38 +632,3 @@ def test_a_licence_is_an_expression_or_its_names_in_order(metadata, licences):
         "licenses": licences,
         "purl": purl,
     }
-
-
-@pytest.mark.parametrize("screen", [True, False])
-def test_a_corpus_is_looked_at_as_the_download_would_read_it(tmp_path, monkeypatch, screen):
-    """The training sample is as large as its screen asks for; what is trusted, half and half."""
-    asked = {}
-    wanted = SimpleNamespace(sample_pairs=77)
-
-    def read(parts, drop, most):
-        asked[parts] = (drop, most)
-        return [Pair(f"{parts} {n}", "x") for n in range(2)]
-
-    texts = {s: SimpleNamespace(drop=f"drop {s}") for s in ("train", "validation", "test")}
-    corpus = SimpleNamespace(
-        choose_filter=lambda _: SimpleNamespace(screen=wanted if screen else None),
-        obtain=lambda languages, *, fetch, scratch: texts if scratch.parent == folder else {},
-        list_languages=lambda languages: ("de", "en"),
-    )
-    monkeypatch.setattr(clean_report, "ScreenConfig", lambda: SimpleNamespace(sample_pairs=55))
-    monkeypatch.setattr(clean_report, "cut_rows", lambda text, rows, scratch: text.drop[5:])
-    monkeypatch.setattr(clean_report, "read_sample", read)
-    monkeypatch.setattr(clean_report, "look_at_corpus", lambda *told: told)
-    params = SimpleNamespace(filter=None, languages=LANGUAGES)
-    folder = tmp_path / "downloads"
-    sample, trusted, languages, config = clean_report.look_at("own", corpus, params, folder)
-    most = 77 if screen else 55
-    half = clean_report.MOST_TRUSTED // 2
-    assert asked == {
-        split: (f"drop {split}", most if split == "train" else half) for split in texts
-    }
-    assert [pair.source for pair in sample] == ["train 0", "train 1"]
-    expected = [f"{split} {n}" for split in ("validation", "test") for n in range(2)]
-    assert [pair.source for pair in trusted] == expected
-    assert (languages, config.sample_pairs) == (("de", "en"), most)
-    assert [*folder.iterdir()] == []

@@ -1,0 +1,63 @@
+"""Repairs of text that a program has spoilt: mojibake, entities and tags of HTML."""
+
+import html
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from nmt_core.base.utf8 import mend_mojibake
+from nmt_core.corpora.screening.settings import RepairName
+
+LONGEST_CHARACTER = 2
+"""Characters of the longest entity's text; more is a shorter entity with something behind it."""
+
+_ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_TAG = re.compile(
+    r"</?(?P<name>[a-z][a-z1-6]?|body|center|code|div|font|html|img|pre|small|span|strike|strong|"
+    r"su[bp]|table|tbody)(?:\s+[a-z:-]+=(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*\s*/?>",
+    re.IGNORECASE,
+)
+"""A tag of HTML or of a translation tool; ``<name>`` is a placeholder, and ``x < y`` neither."""
+
+_INLINE = re.compile("[abgiqsux]|b[px]|code|e[mpx]|font|it|ph|s(?:mall|pan|trong|u[bp])|tt")
+_SPACES = re.compile("  +")
+
+
+def unescape_entities(line: str) -> str:
+    """Return a line with characters for entities, also where they were escaped several times."""
+    while "&" in line and (unescaped := _ENTITY.sub(_unescape, line)) != line:
+        line = unescaped
+    return line
+
+
+def remove_tags(line: str) -> str:
+    """Return a line without tags; a space stands for one that ends a block or a line."""
+    if "<" not in line or (bare := _TAG.sub(_space, line)) == line:
+        return line
+    return _SPACES.sub(" ", bare).strip()
+
+
+REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
+    "mojibake": mend_mojibake,
+    "entities": unescape_entities,
+    "tags": remove_tags,
+}
+"""In the order in which they are made: an entity may stand for the sign that begins a tag."""
+
+
+def repair_line(line: str, wanted: Collection[RepairName]) -> tuple[str, list[RepairName]]:
+    """Return a line with some repairs, and those that changed it."""
+    made: list[RepairName] = []
+    for name, repair in REPAIRS.items():
+        if name in wanted and (repaired := repair(line)) != line:
+            made.append(name)
+            line = repaired
+    return line, made
+
+
+def _unescape(entity: re.Match[str]) -> str:
+    text = html.unescape(entity[0])
+    return text if len(text) <= LONGEST_CHARACTER else entity[0]
+
+
+def _space(tag: re.Match[str]) -> str:
+    return "" if _INLINE.fullmatch(tag["name"].lower()) else " "
