@@ -24,6 +24,7 @@ from nmt_core.extensions.classifiers.neighbours import (
     find_neighbours,
     normalize_rows,
     project_on_plane,
+    read_sums,
 )
 from nmt_core.extensions.classifiers.settings import (
     BAG,
@@ -242,7 +243,10 @@ def open_classifier(folder: Path, device: str, threads: int | None) -> TextClass
 
 
 def neighbours(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words to look up.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="WORD...", help="Words to look up, or sums: king - man + woman."),
+    ],
     *,
     model: ClassifierFolder,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="Neighbours of each word.")] = 8,
@@ -256,17 +260,19 @@ def neighbours(
     common, -1 for the opposite. The picture shows all of them twice, before and after, on the plane
     in which they differ most.
 
-    **Example**
+    **Examples**
 
         nmt neighbours --model models/sentiment awful wonderful --picture neighbours.png
+
+        nmt neighbours --model models/sentiment king - man + woman
     """
     asked = [decode_argument(word, name="WORD") for word in words]
     classifier = open_classifier(model, "cpu", None)
-    neighbourhoods = find_neighbours(classifier, asked, count=count)
+    neighbourhoods = find_neighbours(classifier, read_sums(asked), count=count)
     table = Table("word", "before learning", "cosine", "after learning", "cosine")
     for near in neighbourhoods:
         for rank, (before, after) in enumerate(zip(near.before, near.after, strict=True)):
-            name = "" if rank else near.word
+            name = "" if rank else str(near)
             cells = [name, before.word, f"{before.similarity:.3f}"]
             table.add_row(*map(Text, [*cells, after.word, f"{after.similarity:.3f}"]))
         table.add_section()
@@ -277,7 +283,7 @@ def neighbours(
 
 def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighbourhood]) -> None:
     """Write a picture of words and their neighbours after learning."""
-    group = {near.word: number for number, near in enumerate(neighbourhoods)}
+    group = {term.word: number for number, near in enumerate(neighbourhoods) for term in near.terms}
     for number, near in enumerate(neighbourhoods):
         for neighbour in near.after:
             group.setdefault(neighbour.word, number)

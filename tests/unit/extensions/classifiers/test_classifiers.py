@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from nmt_core.base import seal
 from nmt_core.base.config import build
-from nmt_core.base.errors import BundleError, CorpusError, NmtError
+from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
 from nmt_core.extensions.classifiers.bundle import load_classifier, write_classifier
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
 from nmt_core.extensions.classifiers.model import BagClassifier, Classifier
-from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane
+from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane, read_sums
 from nmt_core.extensions.classifiers.settings import (
     BagConfig,
     ClassifierConfig,
@@ -84,11 +84,11 @@ def learn(
     )
 
 
-def untrained(**changes):
+def untrained(words=WORDS, **changes):
     torch.manual_seed(1)
     config = ClassifierConfig(**SMALL | changes)
-    model = Classifier(config, WORDS.size, 3)
-    return TextClassifier(model, WORDS, ("a", "b", "c"), model.embedding.weight.detach().clone())
+    model = Classifier(config, words.size, 3)
+    return TextClassifier(model, words, ("a", "b", "c"), model.embedding.weight.detach().clone())
 
 
 # --- bags of words
@@ -512,24 +512,58 @@ def test_neighbours_are_those_of_the_smallest_angle():
         classifier.initial[4:7, :2] = torch.tensor([[1.0, 0], [9.0, 9], [0, 1.0]])
         classifier.initial[4:7, 2:] = 0
         classifier.model.embedding.weight[4:7] = classifier.initial[[5, 4, 4]] * 2
-    [found] = find_neighbours(classifier, ["GOOD"], count=9)
+    [found] = find_neighbours(classifier, read_sums(["GOOD"]), count=9)
 
-    assert found.word == "good"
+    assert str(found) == "good"
     assert [near.word for near in found.before] == ["bad", "film"]
     assert [near.similarity for near in found.before] == pytest.approx([0.5**0.5, 0])
     assert [near.similarity for near in found.after] == pytest.approx([0.5**0.5] * 2)
 
 
+ANALOGY = ("king", "-", "man", "+", "woman")
+
+
+def test_words_are_looked_up_alone_or_in_sums():
+    first, *others = read_sums(["awful", *ANALOGY])
+
+    assert first == [(1, "awful")]
+    assert others == [[(1, "king"), (-1, "man"), (1, "woman")]]
+    for wrong in ("+ a", "a -", "a + - b", "-"):
+        with pytest.raises(ConfigError, match="stand between two words"):
+            read_sums(wrong.split())
+
+
+def test_analogies_are_those_of_fasttext(tmp_path):
+    fasttext = pytest.importorskip("fasttext")
+    text = tmp_path / "text"
+    text.write_text("the king and the man saw the queen and the woman by the castle\n" * 40)
+    theirs = fasttext.train_unsupervised(
+        str(text), dim=6, minn=0, maxn=0, minCount=1, epoch=5, thread=1, verbose=0
+    )
+    words = [word for word in theirs.get_words() if word != "</s>"]
+    classifier = untrained(HashedWords(TextConfig(), Vocabulary([*SPECIALS, *words])))
+    vectors = np.stack([theirs.get_word_vector(word) for word in words])
+    classifier.initial[4 : 4 + len(words), :6] = torch.from_numpy(vectors)
+    classifier.initial[4 : 4 + len(words), 6:] = 0
+
+    [found] = find_neighbours(classifier, read_sums(ANALOGY), count=3)
+    expected = theirs.get_analogies("king", "man", "woman", k=4)
+    expected = [(word, cosine) for cosine, word in expected if word != "</s>"][:3]
+    assert [near.word for near in found.before] == [word for word, _ in expected]
+    cosines = [cosine for _, cosine in expected]
+    assert [near.similarity for near in found.before] == pytest.approx(cosines, abs=1e-5)
+
+
 @pytest.mark.parametrize("word", ["unheard", "good film", "", "<pad>"])
 def test_words_without_an_embedding_of_their_own_are_told(word):
     with pytest.raises(CorpusError, match="none of the 3 words"):
-        find_neighbours(untrained(), [word], count=1)
+        find_neighbours(untrained(), read_sums([word]), count=1)
 
 
 def test_learning_parts_what_decides(learnt):
     """Each of the two words that tell the label leaves the other."""
     classifier, _ = learnt
-    [found] = find_neighbours(classifier, ["awful"], count=20)
+    [found] = find_neighbours(classifier, read_sums(["awful"]), count=20)
     before, after = (dict(near)["superb"] for near in (found.before, found.after))
 
     assert after < before

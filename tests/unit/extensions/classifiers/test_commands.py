@@ -83,11 +83,12 @@ def test_two_classifiers_are_compared_text_by_text(folder, tmp_path):
 def test_neighbours_are_a_table_and_a_picture(folder, tmp_path):
     pictures = [tmp_path / name for name in ("one.png", "two.png")]
     for picture in pictures:
-        arguments = ("--model", folder / "out", "awful", "superb", "--count", 2)
+        arguments = ("--model", folder / "out", "awful", "superb", "-", "film", "--count", 2)
         result = run("neighbours", *arguments, "--picture", picture)
         assert result.exit_code == 0, result.stderr
 
-    assert all(word in result.stdout for word in ("awful", "superb", "before learning", "0."))
+    shown = ("awful", "superb - film", "before learning", "0.")
+    assert all(word in result.stdout for word in shown)
     assert pictures[0].read_bytes().startswith(b"\x89PNG")
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
