@@ -35,7 +35,7 @@ from benchmarks.training.peers import PEERS, check_peers
 from benchmarks.training.work import Shape, Work
 from nmt_core.base import files
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.evaluation.pictures import Curve, draw_costs
+from nmt_core.evaluation.pictures import Curve, draw_panels
 from nmt_core.text.vocabulary import SPECIALS
 from stages import paths
 from stages.params import TrainParams, load
@@ -218,8 +218,13 @@ def draw(path: Path, results: Sequence[Result]) -> None:
         f"sentences translated by processor second, beams of {beams}": timed,
     }
     names = dict.fromkeys(one.system for one in results)
-    panels = {cost: [trace(name, points) for name in names] for cost, points in costs.items()}
-    draw_costs(path, panels, metric="test BLEU")
+    draw_panels(
+        path,
+        {
+            (cost, "test BLEU"): [trace(name, points) for name in names]
+            for cost, points in costs.items()
+        },
+    )
 
 
 def main(

@@ -61,7 +61,7 @@ def draw_attention_map(
     axes.tick_params(length=0)
     axes.set_title(title, fontsize="medium", **style)
     figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_learning_curve(
@@ -97,7 +97,7 @@ def draw_learning_curve(
         axes.set_xlabel("updates")
         axes.set_xlim(left=0)
         _tidy(axes)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 @dataclass(frozen=True)
@@ -161,32 +161,36 @@ def draw_comparison(
         label.set_color(colors[label.get_text()])
     for axes in (scores, learning):
         _tidy(axes)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def draw_costs(path: Path, panels: Mapping[str, Sequence[Curve]], *, metric: str) -> None:
-    """Write a PNG of scores over costs, a panel for each kind of cost, on a logarithmic scale.
+def draw_panels(
+    path: Path, panels: Mapping[tuple[str, str], Sequence[Curve]], *, logarithmic: bool = True
+) -> None:
+    """Write a PNG of curves, a panel for each pair of names of x and y; a label has one colour.
 
     Args:
         path: where to write.
-        panels: a curve for each system, by what their x counts; a system has one colour in all.
-        metric: what the curves' y is.
+        panels: curves by what their x and y are.
+        logarithmic: whether x has a logarithmic scale.
     """
     labels = dict.fromkeys(curve.label for curves in panels.values() for curve in curves)
     colors = dict(zip(labels, _colors(len(labels)), strict=True))
     figure = Figure(figsize=(5.5 * len(panels), 3.8), layout="constrained")
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (cost, curves) in zip(all_axes, panels.items(), strict=True):
+    for axes, ((x, y), curves) in zip(all_axes, panels.items(), strict=True):
         for curve in curves:
-            axes.plot(curve.x, curve.y, "o-", color=colors[curve.label], label=curve.label)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        axes.xaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
-        axes.set_xlabel(cost)
-        axes.set_ylabel(metric)
-        axes.legend(frameon=False)
+            axes.plot(curve.x, curve.y, _style(curve), color=colors[curve.label], label=curve.label)
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axes.xaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        if len(labels) > 1:
+            axes.legend(frameon=False)
         _tidy(axes)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_words(
@@ -225,7 +229,7 @@ def draw_words(
         axes.set_title(title, fontsize="medium")
         axes.margins(0.15)
         _tidy(axes)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _style(curve: Curve) -> str:
@@ -246,8 +250,9 @@ def _colors(count: int) -> list[Any]:
     return few[:count] if count <= len(few) else list(mpl.colormaps["tab20"](range(count)))
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as a PNG; two runs draw the same bytes."""
     with files.whole_file(path) as part, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # fonts.py tells it once
-        # no software or date inside, so that two runs draw the same bytes
+        # no software or date inside
         figure.savefig(part, format="png", dpi=120, metadata={"Software": None})

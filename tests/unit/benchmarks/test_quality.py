@@ -100,7 +100,7 @@ def test_a_row_for_each_search_shows_speed_where_it_was_measured():
 
 def test_both_costs_are_drawn_and_each_system_has_one_colour(tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr(quality, "draw_costs", lambda path, panels, metric: drawn.update(panels))
+    monkeypatch.setattr(quality, "draw_panels", lambda path, panels: drawn.update(panels))
     quality.draw(tmp_path / "x.png", RESULTS)
     training, translating = drawn.values()
 

@@ -15,8 +15,8 @@ from nmt_core.evaluation.pictures import (
     Interval,
     draw_attention_map,
     draw_comparison,
-    draw_costs,
     draw_learning_curve,
+    draw_panels,
     draw_words,
 )
 
@@ -167,7 +167,7 @@ def test_a_training_is_drawn_alike_twice_and_another_otherwise(tmp_path, validat
 def drawn_panels(monkeypatch, draw, *arguments, **more):
     """What is drawn on each axes: the arrays of its images and lines."""
     figures = []
-    monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr(pictures, "save_figure", lambda figure, _: figures.append(figure))
     draw(Path("unwritten"), *arguments, **more)
     return figures[0].axes
 
@@ -234,10 +234,10 @@ def test_every_axis_says_what_it_shows(monkeypatch):
 
 def test_a_system_has_one_colour_over_all_costs_which_are_drawn_by_factors(monkeypatch):
     panels = {
-        "seconds": [Curve("ours", [1, 10], [3.0, 4.0]), Curve("theirs", [5], [2.0])],
-        "lines": [Curve("theirs", [7], [2.0]), Curve("ours", [2, 3], [4.0, 3.5])],
+        ("seconds", "BLEU"): [Curve("ours", [1, 10], [3.0, 4.0]), Curve("theirs", [5], [2.0])],
+        ("lines", "BLEU"): [Curve("theirs", [7], [2.0]), Curve("ours", [2, 3], [4.0, 3.5])],
     }
-    drawn = drawn_panels(monkeypatch, draw_costs, panels, metric="BLEU")
+    drawn = drawn_panels(monkeypatch, draw_panels, panels)
     colors = [{line.get_label(): line.get_color() for line in axes.lines} for axes in drawn]
     points = [{line.get_label(): [*line.get_xdata()] for line in axes.lines} for axes in drawn]
 
