@@ -238,8 +238,8 @@ test: $(DEV) ## All tests but those of make test-orchestration
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql ## All tests, or a fifth of those that take long [SHARE=1 to 5]
-	$(QUICKLY) "not slow"
+test-all: postgresql ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
+	$(QUICKLY) "not slow" --hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M))
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(DEV)

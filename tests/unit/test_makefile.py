@@ -125,7 +125,7 @@ def test_unknown_variables_are_refused(clone, arguments, suggestion):
     assert f"has no variable {name}=; did you mean {suggestion}" in refused.stderr
 
 
-@pytest.mark.parametrize("known", [("repro", "SET=a.b=1 c=2"), ("test-all", "SHARE=2")])
+@pytest.mark.parametrize("known", [("repro", "SET=a.b=1 c=2"), ("test-all", "SHARE=2", "SEED=3")])
 def test_documented_variables_are_taken(known):
     assert make(PROJECT, "--dry-run", *known, "TORCH=cpu").returncode == 0
 
