@@ -90,6 +90,14 @@ def test_results_come_in_order_whoever_is_first(text, processes, lines):
     assert leftovers(text) == ["out"]
 
 
+def test_folders_leave_as_results_are_taken(text):
+    """Else the disk holds everything twice."""
+    work = [Job((span,)) for span in cut(text, 7)]
+    out = text.parents[1] / "out"
+    with run_in_order(jobs.copy, work, WorkersConfig(processes=1), beside=out, title="") as done:
+        assert [len([*folder.parent.iterdir()]) for folder, _ in done] == [1] * len(work)
+
+
 def test_little_text_is_not_worth_a_process(text):
     assert set(copied(text, WorkersConfig(chunk_lines=1))) == {os.getpid()}
 

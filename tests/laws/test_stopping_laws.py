@@ -53,6 +53,17 @@ def test_whoever_asks_it_saves(dataset, tmp_path, signals):
     assert before == [signal.getsignal(number) for number in module.STOPPING]
 
 
+def test_stopping_between_reports_is_continuing(dataset, tmp_path):
+    """The loss of an update that was not reported yet is in the checkpoint, too."""
+    settings = {"log_every": 3, "validate_every": 6}
+    whole = trainings.trainer(dataset, tmp_path / "whole", trainings.Log(), **settings).fit()
+    with pytest.raises(Interrupted):
+        trainings.trainer(dataset, tmp_path / "cut", Asks(signal.SIGTERM), **settings).fit()
+    again = trainings.trainer(dataset, tmp_path / "cut", trainings.Log(), **settings).fit()
+
+    assert trainings.untimed(again) == trainings.untimed(whole)
+
+
 def test_who_presses_again_later_waits_no_longer(dataset, tmp_path, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])

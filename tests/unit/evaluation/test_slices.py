@@ -99,7 +99,11 @@ def test_where_a_line_belongs(pair, expected):
 
 
 def test_negation_is_told_by_the_reference_where_the_source_has_no_list():
-    for codes, pair in ((("ja", "xx"), ("行かない", "?")), (("xx", "en"), ("?", "I don't"))):
+    for codes, pair in (
+        (("ja", "xx"), ("行かない", "?")),
+        (("xx", "en-GB"), ("?", "I don't")),
+        (("de-AT", "xx"), ("Das ist nicht der Fall.", "?")),
+    ):
         assert find_slice("negation", SlicedText([pair[0]], [pair[1]], codes)).tolist() == [True]
     assert find_slice("negation", SlicedText(["a"], ["b"], ("xx", "yy"))) is None
 

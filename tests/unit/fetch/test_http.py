@@ -1,4 +1,5 @@
 import errno
+import gzip
 import json
 import logging
 import re
@@ -38,6 +39,16 @@ def test_a_file_arrives_whole(site, get, tmp_path):
     version = {"etag": '"v1"', "last_modified": "", "length": len(CONTENT)}
     assert {"size_bytes": len(CONTENT), "sha256": DIGEST, **version} == record
     assert not list(tmp_path.glob("*.part*"))
+
+
+def test_servers_are_asked_not_to_compress(site, get):
+    def compress_if_asked(handler):
+        asked = "gzip" in handler.headers.get("Accept-Encoding", "gzip")
+        content = gzip.compress(CONTENT) if asked else CONTENT
+        handler.answer(200, Content_Length=len(content))
+        handler.wfile.write(content)
+
+    assert get(site.put("/a", compress_if_asked)).path.read_bytes() == CONTENT
 
 
 def test_what_is_there_is_not_fetched_again(site, get):

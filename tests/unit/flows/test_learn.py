@@ -1,7 +1,7 @@
 """What learning does, in which order, without servers and without training."""
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +16,7 @@ from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
 from stages.registry.versions import ChampionMovedError
 from stages.runtime import settings_aside
+from tests.support.commands import invoke
 
 
 def make_lesson(learnt=100, digest="d"):
@@ -183,3 +184,19 @@ def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):
         monkeypatch.setattr(learn, name, value)
     learn.decide_learned.fn(make_lesson(), learn.GateConfig(), promotion="run", by="x")
     assert told == [("recorded", 1), ("recorded", 2), ("enacted", 2, "run", "x")]
+
+
+@pytest.mark.parametrize(
+    ("words", "undecided", "memory"),
+    [((), True, None), (("--approved", "--memory", "m.db"), False, Path("m.db"))],
+)
+def test_learning_takes_what_nobody_decided_unless_told(monkeypatch, words, undecided, memory):
+    asked = []
+    monkeypatch.setattr(learn, "plan_stages", lambda _: None)
+    monkeypatch.setattr(learn, "check_server", lambda: None)
+    monkeypatch.setattr(learn, "leave_nothing_behind", nullcontext)
+    monkeypatch.setattr(learn, "learn", asked.append)
+    result = invoke(learn.main, "--journal", "j.jsonl", *words)
+
+    assert result.exit_code == 0, result.output
+    assert asked == [LearningConfig(journal=Path("j.jsonl"), memory=memory, undecided=undecided)]

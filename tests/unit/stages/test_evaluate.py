@@ -237,6 +237,19 @@ def test_a_line_has_the_tag_of_its_corpus(tagged):
     assert read_validation(other, 2, 1)[2] == ["own"] * 2
 
 
+def test_drawn_validation_pairs_keep_their_tags(tmp_path):
+    for side in ("source", "target"):
+        files.write_lines(tmp_path / f"validation.{side}", map(str, range(6)))
+    files.write_json(tmp_path / "corpus.json", {"corpora": [{"validation": 1}] * 6})
+    inputs = TrainedInputs(corpus=tmp_path, tags=("", "a") * 3)
+    drawn = [read_validation(inputs, 2, seed) for seed in range(9)]
+
+    assert {tag for *_, tags in drawn for tag in tags} == {None, "a"}
+    for source, target, tags in drawn:
+        assert source == target
+        assert tags == ["a" if int(line) % 2 else None for line in source]
+
+
 def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
     translator, inputs = tagged
     read = tag_lines(translator.source, LINES, list_tags(inputs, "test"))

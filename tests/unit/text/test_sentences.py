@@ -40,6 +40,8 @@ def test_every_piece_fits(text, most):
     [
         ("de", ["Das ist z. B. Dr. Müller.", "Er kam am 3. Mai.", "Wirklich?", "Ja!"]),
         ("de", ["Wir sind im 21. Jahrhundert.", "Es war 1999.", "Nein."]),
+        ("de-AT", ["Wir sind im 21. Jahrhundert.", "Nein."]),
+        ("fr-CA", ["Je remercie M. Dupont.", "Oui."]),
         ("fr", ["Je remercie M. Dupont et MM. Kok.", "Il est venu.", "Oui."]),
         ("en", ["Mr. Smith came at 5 p.m. today.", "Did he?", "He said so."]),
         ("zh", ["你好。", "今天天气很好！", "是吗？"]),

@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+from inspect import signature
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.base.errors import BundleError
+from nmt_core.cli.serve import serve
 from nmt_core.server.models import FolderSource, LanguagePair, Models, Watched
 from nmt_core.translation import trial
 from stages.registry import __main__ as registry
@@ -193,6 +196,28 @@ def test_whoever_serves_takes_files_of_the_operator(served, tmp_path):
 
     for *_, config in served:
         assert {name: getattr(config, name) for name in files} == files
+
+
+def test_every_option_of_serve_reaches_the_server(served, tmp_path):
+    given = {name: tmp_path / name for name in ("memory", "corrections", "shadow")}
+    given |= {"host": "127.0.0.2", "suggestions": "keys", "memory_threshold": 0.5}
+    given |= {"shadow_share": 0.25, "work_seconds": 30.0, "review_below": 0.125}
+    counts = ("port", "rate_limit", "max_characters", "max_file_bytes", "queue_tokens")
+    counts = (*counts, "max_tokens", "batch_tokens", "threads")
+    given |= {name: number for number, name in enumerate(counts, start=11)}
+    given |= {"host_name": "a.org", "trusted_proxy": "10.0.0.1", "origin": "https://b.org"}
+    elsewhere = {"model", "glossary", "engine", "device", "api_keys"}
+    assert given.keys() | elsewhere == signature(serve).parameters.keys()
+    options = [[f"--{name.replace('_', '-')}", str(value)] for name, value in given.items()]
+    result = CliRunner().invoke(cli.app, ["serve", "--model", str(tmp_path), *chain(*options)])
+
+    assert result.exit_code == 0, result.output
+    [(*_, config)] = served
+    names = {"host_name": "hosts", "trusted_proxy": "trusted_proxies", "origin": "origins"}
+    names |= {"threads": "workers"}
+    for name, value in given.items():
+        found = getattr(config, names.get(name, name))
+        assert found == ((value,) if isinstance(found, tuple) else value), name
 
 
 def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):

@@ -1,6 +1,6 @@
 """Test what language models write."""
 
-from itertools import islice
+from itertools import islice, takewhile
 
 import numpy as np
 import pytest
@@ -71,6 +71,24 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
         read += [EOS, BOS] if token == EOS else [token]
 
     assert read.count(EOS) > 2
+
+
+def test_lines_are_drawn_apart_by_models_trained_so(tmp_path):
+    _, text_model, _ = learnt(tmp_path, LSTM | {"stateful": False}, unit="word")
+    model = text_model.model
+    whole, apart = make_generator(1, "w"), make_generator(1, "w")
+    lines = generate_tokens(model, [BOS], TokenSampling(), whole, never=[PAD, BOS])
+    written = [read_line(lines) for _ in range(20)]
+
+    assert not model.carries
+    assert written == [
+        read_line(generate_tokens(model, [BOS], TokenSampling(), apart, never=[PAD, BOS]))
+        for _ in range(20)
+    ]
+
+
+def read_line(tokens):
+    return [*takewhile(EOS.__ne__, tokens)]
 
 
 def test_the_same_seed_writes_the_same_text(tmp_path):

@@ -109,6 +109,12 @@ def test_a_plan_in_figures():
     assert stages["export"].seconds.high < evaluate.seconds.high
 
 
+def test_processes_take_memory_each():
+    alone, four = (plan(**{"train.compute.processes": number}) for number in (1, 4))
+
+    assert four.stages["train"].memory_bytes == 4 * alone.stages["train"].memory_bytes
+
+
 def test_a_prediction_is_narrow_enough_to_decide_by():
     made = plan().stages
 

@@ -38,6 +38,12 @@ def test_who_logs_a_model_imports_nothing_from_its_copy(tmp_path, monkeypatch):
     assert sys.path == before
 
 
+def test_a_long_card_is_cut_to_what_mlflow_takes(tmp_path):
+    (tmp_path / "README.md").write_text("---\nlanguage: de\n---\n\n" + "a" * 6000)
+
+    assert mlflow_run._card(tmp_path) == "a" * 5000
+
+
 def test_the_library_goes_along_however_old_its_files_are(tmp_path, monkeypatch):
     """Files of 1970, as some package managers write them, are older than a zip file can say."""
     (tmp_path / "library/room").mkdir(parents=True)

@@ -109,6 +109,22 @@ def test_a_journal_that_cannot_be_written_stops_nobody(project, caplog):
     assert "is not written, the run goes on" in caplog.text
 
 
+def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
+    follower = tracker._Follower(Journal("f"))
+    waited = []
+
+    def wait(seconds):
+        waited.append(seconds)
+        if len(waited) == 7:
+            follower._finished.set()
+
+    monkeypatch.setattr(follower._finished, "wait", wait)
+    monkeypatch.setattr(tracker, "_bring_up_to_date", lambda *_: 1 / 0)
+    follower.run()
+
+    assert waited == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
 def test_a_run_names_its_commit_and_its_files(project):
     git("init", "-q")
     (project / "dvc.lock").write_text("a lock\n")
