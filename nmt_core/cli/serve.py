@@ -108,7 +108,7 @@ def serve(
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For is believed."),
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-* headers are believed."),
     ] = None,
     origin: Annotated[
         list[str] | None,

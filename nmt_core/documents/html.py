@@ -355,7 +355,7 @@ def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
         for each, (name, value) in zip(attributes, tag.attributes, strict=True):
             if name in read and value:
                 yield tag.raw[start : each.start("value")]
-                yield from make_parts([_read_value(each["value"])], _escape_value)
+                yield from make_parts([read_value(each["value"])], escape_value)
                 start = each.end("value")
             elif name in LANGUAGE and value and codes and pick_code([value], codes[0]) is not None:
                 yield tag.raw[start : each.start("value")] + f'"{codes[1]}"'
@@ -363,10 +363,12 @@ def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
     yield tag.raw[start:]
 
 
-def _read_value(raw: str) -> Piece:
+def read_value(raw: str) -> Piece:
+    """Return the text of an attribute's value in quotes, or without."""
     return Piece(Type.TEXT, raw, html.unescape(raw[1:-1] if raw[0] in "'\"" else raw))
 
 
-def _escape_value(raw: str, written: Sequence[Written]) -> list[str]:
+def escape_value(raw: str, written: Sequence[Written]) -> list[str]:
+    """Write the value of an attribute in quotes."""
     quote = "'" if raw.startswith("'") else '"'
     return [f"{quote}{html.escape(part.text)}{quote}" for part in written]

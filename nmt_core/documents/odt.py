@@ -1,4 +1,4 @@
-"""OpenDocument texts (.odt): paragraphs, headings, notes and text boxes are translated."""
+"""OpenDocument texts (.odt): paragraphs, headings, notes, text boxes, descriptions of pictures."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,9 @@ TEXT = ArchiveKind(
     "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
 )
 PARAGRAPHS = ("p", "h")
+DESCRIPTIONS = ("title", "desc")
+"""Elements that describe a picture."""
+
 PAIRS = ("span", "a", "meta")
 WALLS = ("line-break", "tab")
 KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
@@ -53,7 +56,8 @@ def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Par
 
 
 def _is_paragraph(piece: XmlPiece) -> bool:
-    return piece.prefix == PREFIX and piece.name in PARAGRAPHS
+    is_description = piece.prefix == "svg:" and piece.name in DESCRIPTIONS
+    return is_description or (piece.prefix == PREFIX and piece.name in PARAGRAPHS)
 
 
 def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:

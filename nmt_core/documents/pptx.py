@@ -1,4 +1,4 @@
-"""PowerPoint presentations (.pptx): the text of slides and of notes is translated."""
+"""PowerPoint presentations (.pptx): the text of slides and notes, and descriptions of pictures."""
 
 import re
 from functools import partial
@@ -28,4 +28,5 @@ def read_presentation(data: bytes) -> ArchivedDocument:
 
 def _read_slide(_: str, text: str) -> TextDocument:
     read = partial(read_runs, style=RUNS)
-    return TextDocument(read_elements(scan_xml(text), lambda tag: tag.name == "p", read))
+    pieces = scan_xml(text)
+    return TextDocument(read_elements(pieces, lambda tag: tag.name == "p", read, described="cNvPr"))

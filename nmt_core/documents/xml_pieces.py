@@ -14,11 +14,12 @@ from xml.parsers import expat
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.documents.encodings import UTF16
-from nmt_core.documents.html import MOST_TAGS
-from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw
+from nmt_core.documents.html import MOST_TAGS, escape_value, read_value
+from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw, make_parts
 
 ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
 COMMENT = "!--"
 CDATA = "<![CDATA["
 
@@ -184,6 +185,7 @@ def read_elements(
     is_wanted: Callable[[XmlPiece], bool],
     read: Callable[[Sequence[XmlPiece]], Iterator[Part]],
     kept: Container[str] = (),
+    described: str = "",
 ) -> Iterator[Part]:
     """Yield the parts of a file: of elements what is read of their content, and all else.
 
@@ -192,6 +194,7 @@ def read_elements(
         is_wanted: tells by its tag whether an element is read.
         read: reads its content.
         kept: names of elements in which none is read.
+        described: the name of elements that describe a picture in their attributes.
     """
     at = 0
     while at < len(pieces):
@@ -205,5 +208,14 @@ def read_elements(
             yield pieces[end - 1].raw
             at = end
         else:
-            yield piece.raw
+            yield from _read_descriptions(piece) if piece.name == described else [piece.raw]
             at += 1
+
+
+def _read_descriptions(tag: XmlPiece) -> Iterator[Part]:
+    start = 0
+    for found in DESCRIPTION.finditer(tag.raw):
+        yield tag.raw[start : found.start("value")]
+        yield from make_parts([read_value(found["value"])], escape_value)
+        start = found.end("value")
+    yield tag.raw[start:]

@@ -181,11 +181,9 @@ async def download(request: Request, key: str) -> Response:
     """Fetch a translated file."""
     file = service_of(request).downloads.fetch(key)
     disposition = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
-    return Response(
-        file.content,
-        media_type=file.mime_type,
-        headers={"Content-Disposition": disposition, "Cache-Control": "no-store"},
-    )
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+    # the file says its encoding, which need not be UTF-8
+    return Response(file.content, headers=headers | {"Content-Type": file.mime_type})
 
 
 @router.post(

@@ -20,6 +20,7 @@ from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.logs import set_up_logs
 from nmt_core.server.models import FolderSource, Load, Models, Watched
+from nmt_core.server.proxies import TrustedProxies
 from nmt_core.server.settings import ServerConfig
 
 _log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
     server = uvicorn.Server(
         uvicorn.Config(
-            app,
+            TrustedProxies(app, list(config.trusted_proxies)),
             http=protocol,
             ws="none",
             loop="asyncio",
@@ -136,8 +137,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             access_log=False,
             server_header=False,
             limit_concurrency=allow_connections(config.max_connections),
-            proxy_headers=bool(config.trusted_proxies),
-            forwarded_allow_ips=list(config.trusted_proxies),
+            proxy_headers=False,  # which the app believes
             timeout_keep_alive=max(5, int(config.read_seconds)),
             timeout_graceful_shutdown=int(config.stop_seconds),
         )

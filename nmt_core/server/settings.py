@@ -68,8 +68,7 @@ class ServerConfig(Config):
     """Open connections, beyond which new ones are answered 503."""
 
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose ``X-Forwarded-For`` says who asks; of all others it is not
-    believed."""
+    """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""

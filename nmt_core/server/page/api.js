@@ -141,7 +141,7 @@ export async function translateFile({ file, source, target, key }) {
   form.append("target", target);
   if (key) form.append("api_key", key);
   const { translatedFileUrl, memory, left } = await ask("translate_file", { body: form });
-  // a proxy may know the server by another name than it does itself
-  const { pathname, search } = new URL(translatedFileUrl, document.baseURI);
-  return { address: pathname + search, memory: memory ?? 0, left: left ?? 0 };
+  // a proxy may know the server by another name and prefix than it does itself
+  const address = translatedFileUrl.slice(translatedFileUrl.lastIndexOf("download_file/"));
+  return { address, memory: memory ?? 0, left: left ?? 0 };
 }

@@ -352,3 +352,12 @@ def test_formulas_are_calculated_anew(before, after):
     for formula, written in (("<f>1</f>", after), ("", before)):
         data = pack(xl__workbook_xml=before, xl__worksheets__sheet1_xml=f"<s>{formula}</s>")
         assert unpack(shout(read_workbook(data)))["xl/workbook.xml"] == written
+
+
+def test_descriptions_of_pictures_are_translated():
+    picture = '<p:cNvPr id="2" name="a" descr="b &lt; c" title=\'d "e"\'/>'
+    written = unpack(shout(read_presentation(slide(picture))))["ppt/slides/slide1.xml"]
+
+    assert '<p:cNvPr id="2" name="a" descr="B &lt; C" title=\'D &quot;E&quot;\'/>' in written
+    picture = "<text:p>a <draw:frame xmlns:svg='svg'><svg:desc>b</svg:desc></draw:frame>c</text:p>"
+    assert sorted(show_passages(read_open_document(letter(picture)))) == ["a *c", "b"]

@@ -5,8 +5,10 @@ import logging
 import resource
 import socket
 
+import httpx2
 import pytest
 import uvicorn
+from fastapi import FastAPI, Request
 from uvicorn.server import ServerState
 
 from infra.servers.server import find_free_port
@@ -116,15 +118,33 @@ def run_with(monkeypatch, **settings):
     monkeypatch.setattr(run.signal, "signal", lambda *_: None)
     config = ServerConfig(port=find_free_port("127.0.0.1"), **settings)
     with listen(config) as listening:
-        run.run_app(lambda: None, config, listening)
+        run.run_app(FastAPI(), config, listening)
     return started
 
 
-def test_no_proxy_is_believed_but_those_that_are_named(monkeypatch):
-    assert run_with(monkeypatch)["proxy_headers"] is False
-    named = run_with(monkeypatch, trusted_proxies=("10.0.0.1",))
+@pytest.mark.parametrize(
+    ("client", "prefix", "answered"),
+    [
+        ("10.0.0.1", "/mt/", ("9.9.9.9", "https", "https://mt/mt/x")),
+        ("10.0.0.1", "//evil.org", ("9.9.9.9", "https", "https://mt/x")),
+        ("10.0.0.2", "/mt", ("10.0.0.2", "http", "http://mt/x")),
+    ],
+)
+@in_a_loop
+async def test_only_named_proxies_are_believed(monkeypatch, client, prefix, answered):
+    app = run_with(monkeypatch, trusted_proxies=("10.0.0.1",))["app"]
+    app.app = FastAPI()
 
-    assert (named["proxy_headers"], named["forwarded_allow_ips"]) == (True, ["10.0.0.1"])
+    @app.app.get("/x", name="x")
+    def show(request: Request):
+        return [request.client.host, request.url.scheme, str(request.url_for("x"))]
+
+    headers = {"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https"}
+    transport = httpx2.ASGITransport(app, client=(client, 1))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://mt") as asker:
+        answer = await asker.get("/x", headers=headers | {"X-Forwarded-Prefix": prefix})
+
+    assert tuple(answer.json()) == answered
 
 
 def test_those_beyond_what_may_be_open_are_told_so(monkeypatch):
