@@ -1,7 +1,6 @@
 """How servers are made, told of and ended, with programs of a test in the place of theirs."""
 
 import io
-import os
 import signal
 import stat
 from contextlib import nullcontext
@@ -13,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from infra.servers import __main__ as servers
-from infra.servers import postgres, programs, topology
+from infra.servers import postgres, programs
 from infra.servers.__main__ import (
     check_host,
     format_ports,
@@ -61,78 +60,21 @@ def mode(path):
 # PostgreSQL
 
 
-@pytest.mark.parametrize("durable", [True, False])
-def test_a_database_is_started_with_its_folder_and_settings(tmp_path, secrets, durable):
-    one = Postgres(tmp_path, secrets=secrets, port=54321, durable=durable)
-    program, flag, folder, *settings = one.command()
-    assert (program, flag, folder) == (
-        f"{tmp_path}/bin/postgres",
-        "-D",
-        f"{tmp_path}/postgres/data",
-    )
-    assert settings[::2] == ["-c"] * 5
-    assert {*settings[1::2]} == {
-        "listen_addresses=127.0.0.1",
-        "port=54321",
-        "unix_socket_directories=",
-        "max_connections=200",
-        f"fsync={durable}",
-    }
-    assert one.address == "postgresql://127.0.0.1:54321"
-    assert one.database("mlflow", driver="x") == (
-        f"postgresql+x://mlflow:{secrets.mlflow}@127.0.0.1:54321/mlflow"
-    )
-    assert one.parting == signal.SIGINT
-
-
-@pytest.mark.parametrize(("root", "user"), [(0, "postgres"), (1000, "")])
-def test_another_user_runs_it_where_we_are_root(tmp_path, secrets, monkeypatch, root, user):
-    monkeypatch.setattr(postgres.os, "geteuid", lambda: root)
-    done = []
-    monkeypatch.setattr(postgres, "check_reach", lambda *told: done.append(("reach", *told)))
-    monkeypatch.setattr(postgres.shutil, "chown", lambda *told: done.append(("chown", *told)))
-    monkeypatch.setattr(Postgres, "_create", lambda self: done.append(("create",)))
-    one = Postgres(tmp_path, secrets=secrets)
-    assert one.user == user
-    one.prepare()
-    reached = [("reach", one.folder, user), ("chown", one.folder, user, user)] if user else []
-    assert done == [*reached, ("create",)]
-    assert mode(one.folder) == 0o700
-    (one.folder / "data").mkdir()
-    one.prepare()
-    assert done == [*reached, ("create",), *reached]
-
-
-@pytest.mark.parametrize("durable", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
-def test_a_cluster_is_made_with_a_password_that_nobody_else_sees(
-    database, monkeypatch, durable, fails
-):
+def test_a_cluster_is_made_with_a_password_that_nobody_else_sees(database, fails):
     asked = []
 
     def run(command):
         path = Path(next(one for one in command if "pwfile" in one).partition("=")[2])
-        asked.append((command, path.read_text(), mode(path)))
+        asked.append((path.read_text(), mode(path)))
         if fails:
             raise StartError("no room")
 
-    database.durable, database._run = durable, run
+    database._run = run
     with pytest.raises(StartError) if fails else nullcontext():
         database._initialise()
-    [(command, text, private)] = asked
-    folder = database.folder
-    assert command == [
-        f"{database._programs}/initdb",
-        f"--pgdata={folder}/data",
-        f"--pwfile={folder}/password",
-        "--username=postgres",
-        "--auth=scram-sha-256",
-        "--encoding=UTF8",
-        "--locale=C.UTF-8",
-        *["--no-sync"] * (not durable),
-    ]
-    assert (text, private) == (database.secrets.administrator, 0o600)
-    assert not (folder / "password").exists()
+    assert asked == [(database.secrets.administrator, 0o600)]
+    assert not (database.folder / "password").exists()
 
 
 @pytest.mark.parametrize("fails", [True, False])
@@ -165,55 +107,6 @@ def test_databases_are_made_in_another_folder_and_appear_whole(database, monkeyp
     assert postgres.SCRIPT.exists()
     assert (database.folder / "data").exists() is not fails
     assert (database.folder / "data.part").exists() is fails
-
-
-def test_the_script_is_told_all_passwords(database, monkeypatch):
-    monkeypatch.setenv("PATH", "/usr/bin")
-    kept = database.secrets
-    assert database._administration() == {
-        "PATH": f"{database._programs}:/usr/bin",
-        "PSQLRC": os.devnull,
-        "PGHOST": "127.0.0.1",
-        "PGPORT": "54321",
-        "PGPASSWORD": kept.administrator,
-        "PREFECT_DATABASE_PASSWORD": kept.prefect,
-        "MLFLOW_DATABASE_PASSWORD": kept.mlflow,
-    }
-
-
-@pytest.mark.parametrize(("code", "well"), [(0, True), (1, False), (2, False)])
-def test_a_database_answers_where_its_own_program_says_so(database, monkeypatch, code, well):
-    asked = []
-    monkeypatch.setattr(
-        postgres.subprocess,
-        "run",
-        lambda command, **how: asked.append((command, how)) or SimpleNamespace(returncode=code),
-    )
-    assert database.answers() is well
-    [(command, how)] = asked
-    arguments = ["--quiet", "--host=127.0.0.1", "--port=54321"]
-    assert command == [database._programs / "pg_isready", *arguments]
-    assert how == {"check": False}
-
-
-def test_its_programs_run_in_its_folder_as_its_user_with_variables_of_ours(database, monkeypatch):
-    asked = []
-    monkeypatch.setattr(postgres.processes, "leash", lambda command, user: [*command, user])
-    monkeypatch.setattr(
-        postgres.subprocess,
-        "run",
-        lambda command, **how: asked.append((command, how)) or SimpleNamespace(returncode=0),
-    )
-    monkeypatch.setenv("OURS", "1")
-    database.user = "somebody"
-    database._run(["a", "b"], environment={"THEIRS": "2"})
-    database._run(["a"])
-    [(command, how), (_, other)] = asked
-    assert command == ["a", "b", "somebody"]
-    assert (how["cwd"], how["env"]["OURS"], how["env"]["THEIRS"]) == (database.folder, "1", "2")
-    assert other["env"] == dict(os.environ)
-    assert how["capture_output"]
-    assert how["text"]
 
 
 # all of them
@@ -445,9 +338,3 @@ def test_a_port_is_the_one_that_is_asked_for_or_any_that_is_free():
     port = find_free_port("127.0.0.1")
     assert find_free_port("127.0.0.1", port) == port
     assert find_free_port("127.0.0.1") > 0
-
-
-def test_kinds_of_databases_and_files_have_the_names_that_people_give():
-    assert [*Database] == ["sqlite", "postgres"]
-    assert [*Files] == ["folder", "s3"]
-    assert topology.Database("postgres") is Database.postgres

@@ -4,15 +4,12 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.parallel_text import Pair
 from nmt_core.evaluation.statistics.gate import Effect
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.memory.correction import Suggestion
-from nmt_core.memory.selection import SelectedCorrection
 from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.learning import contest, lesson
@@ -27,12 +24,6 @@ from stages.learning.contest import (
     record_learned,
     render_learned,
 )
-from stages.learning.lesson import (
-    learn_screen_of_corpus,
-    read_lines_of,
-    read_pairs_of,
-)
-from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
 from tests.unit.stages.learning.test_contest import (
     CHALLENGER,
@@ -45,84 +36,6 @@ from tests.unit.stages.learning.test_contest import (
 )
 
 DE_EN = Languages(source="de", target="en")
-
-
-def fits(**setting):
-    try:
-        LearningConfig(**setting)
-    except ValidationError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize(
-    ("name", "inside", "outside"),
-    [
-        ("least", (1, 10**6), (0, -1)),
-        ("held_out", (0.01, 0.99), (0, 1)),
-        ("distance", (0, 0.4), (-0.01, 0.41)),
-        ("share", (0.01, 0.99), (0, 1)),
-        ("passes", (0.01, 1e6), (0, -1)),
-        ("learning_rate", (1e-9, 10), (0, -1)),
-        ("champion_share", (0, 0.99, "auto"), (-0.1, 1, "most")),
-    ],
-)
-def test_a_night_has_bounds(name, inside, outside):
-    assert all(fits(**{name: value}) for value in inside)
-    assert not any(fits(**{name: value}) for value in outside)
-
-
-# what a training is asked for
-
-
-# what is read
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    for split, count in (("train", 4), ("validation", 2), ("test", 1)):
-        for side in paths.SIDES:
-            lines = [f"{split} {side} {n}" for n in range(count)]
-            files.write_lines(tmp_path / f"{split}.{side}", lines)
-    files.write_json(tmp_path / "corpus.json", {"pairs": {"train": 4}})
-    return tmp_path
-
-
-def test_lines_and_pairs_are_those_of_both_sides(corpus):
-    assert [*read_lines_of(corpus, "test", "validation")] == [
-        "test source 0",
-        "test target 0",
-        *(f"validation {side} {n}" for side in paths.SIDES for n in range(2)),
-    ]
-    assert [*read_pairs_of(corpus, "validation")] == [
-        (f"validation source {n}", f"validation target {n}") for n in range(2)
-    ]
-    files.write_lines(corpus / "test.target", ["one", "two"])
-    with pytest.raises(ValueError, match="longer"):
-        [*read_pairs_of(corpus, "test")]
-
-
-@pytest.mark.parametrize(("least", "given"), [(4, True), (5, True), (4, False)])
-def test_a_screen_is_learnt_of_training_text_and_trusts_what_is_tested_on(
-    corpus, monkeypatch, least, given
-):
-    asked = []
-    monkeypatch.setattr(lesson, "LEAST_PAIRS", least)
-    monkeypatch.setattr(lesson, "MOST_TRUSTED", 2)
-    monkeypatch.setattr(
-        lesson, "learn_screen", lambda *told, **named: asked.append((*told, named)) or "a screen"
-    )
-    corrections = [SelectedCorrection("a", "b", "id")] * given
-    config = LearningConfig()
-    found = learn_screen_of_corpus(config, DE_EN, corpus, corrections)
-    if least > 4 or not given:
-        assert (found, asked) == (None, [])
-        return
-    assert found == "a screen"
-    [(sample, trusted, codes, settings, judged)] = asked
-    assert sample == [Pair(f"train source {n}", f"train target {n}") for n in range(4)]
-    assert trusted == [Pair(f"validation source {n}", f"validation target {n}") for n in range(2)]
-    assert (codes, settings, judged) == (DE_EN.codes, config.screen, {"judged": [Pair("a", "b")]})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """What stages read of each other: drawn lines and pairs, and what a run has taken."""
 
 import os
-import resource
 from socket import create_server
 from types import SimpleNamespace
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
@@ -19,7 +17,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths
-from stages.params import SECTIONS, EvaluateParams
+from stages.params import EvaluateParams
 from stages.runtime import trained, usage
 from stages.runtime.drawn_lines import choose
 from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
@@ -184,21 +182,6 @@ def test_the_peak_is_the_systems_own_where_it_tells_one(tmp_path, monkeypatch, t
     assert usage.find_peak(7) == peak
 
 
-def test_a_process_has_taken_what_it_and_its_children_took(monkeypatch):
-    """Their time together, and the memory of the largest."""
-    used = {
-        resource.RUSAGE_SELF: SimpleNamespace(ru_utime=1.0, ru_stime=2.0, ru_maxrss=1),
-        resource.RUSAGE_CHILDREN: SimpleNamespace(ru_utime=4.0, ru_stime=8.0, ru_maxrss=20),
-    }
-    monkeypatch.setattr(usage.resource, "getrusage", used.__getitem__)
-    monkeypatch.setattr(usage, "count_seconds", lambda: 16.0)
-    monkeypatch.setattr(usage, "RESIDENT_UNIT", 1024)
-    for own, most in ((10, 20), (30, 30)):
-        monkeypatch.setattr(usage, "find_peak", lambda counted, own=own: own + counted - 1)
-        taken = usage.measure_usage()
-        assert (taken.seconds, taken.processor_seconds, taken.memory_bytes) == (16, 15, most * 1024)
-
-
 def test_seconds_are_counted_from_the_start_of_the_process(monkeypatch):
     started = psutil.Process(os.getpid()).create_time()
     monkeypatch.setattr(usage.time, "time", lambda: started + 7)
@@ -209,33 +192,11 @@ def test_seconds_are_counted_from_the_start_of_the_process(monkeypatch):
     assert 0 <= usage.count_seconds() - first < 5
 
 
-@pytest.mark.parametrize("at", range(len(SECTIONS)))
-def test_a_stage_depends_on_the_sections_up_to_its_own(at):
-    names = [*SECTIONS]
-    document = {name: {"x": 1} for name in names}
-    before = digest_settings(document, names[at])
-    for number, name in enumerate(names):
-        changed = digest_settings(document | {name: {"x": 2}}, names[at])
-        assert (changed == before) == (number > at)
-    assert digest_settings({}, names[at]) == digest_settings(dict.fromkeys(names), names[at])
-
-
 def test_a_stage_that_is_none_is_told():
     with pytest.raises(
         ConfigError, match=r"params\.yaml has no section 'shar'; did you mean 'shard'"
     ):
         digest_settings({}, "shar")
-
-
-def test_what_a_stage_took_is_kept_to_the_byte(project, monkeypatch):
-    (project / "params.yaml").write_text("shard: {a: 1}\n")
-    taken = usage.Usage(seconds=1.5, processor_seconds=2.5, memory_bytes=3)
-    monkeypatch.setattr(usage, "measure_usage", lambda: taken)
-    usage.record_usage("shard")
-    digest = digest_settings({"shard": {"a": 1}}, "shard")
-    assert files.read_json(paths.USAGE / "shard.json") == taken.model_dump() | {"settings": digest}
-    read = usage.read_usage("shard", {"shard": {"a": 1}})
-    assert read == usage.Recorded(**taken.model_dump(), settings=digest)
 
 
 def test_a_port_that_is_free_stays_free():
