@@ -285,7 +285,7 @@ class Grammar:
                 text += part[:1].lower() + part[1:] if lower else part
             if text:
                 said.append(text)
-        return " ".join(said)
+        return " ".join(said).replace(" ?", "?")  # what stands before the mark may be empty
 
 
 Choice = tuple[list[Alternative], list[int]]

@@ -9,7 +9,7 @@ from itertools import chain, combinations, product
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.random import derive_seed
@@ -91,6 +91,7 @@ def test_a_source_has_one_translation():
 
 
 @given(sentences)
+@example(say(Random(5838)))  # "Who is replying?" has no object before its mark
 @settings(max_examples=300, deadline=None)
 def test_a_sentence_is_well_formed(said):
     """One capital, one mark, single spaces, no comma astray, and nothing of the notation left."""
@@ -124,7 +125,7 @@ def test_the_same_config_gives_the_same_bytes_everywhere():
     corpus = generate(GrammarConfig(train_pairs=500, validation_pairs=20, test_pairs=20, seed=7))
     digest = hashlib.sha256(json.dumps(corpus, ensure_ascii=False).encode()).hexdigest()
 
-    assert digest == "c3f345eee1453c7f8d09ad6c7418a6f45872c5cf2b0c126f2e3f4a25d6c1f625"
+    assert digest == "6f48ae1da18ac148b1a4c8cbc0678952c6f7063ce882f1d6ef61c261d8049bf6"
 
 
 def test_another_seed_gives_another_corpus():
