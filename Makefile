@@ -239,7 +239,7 @@ test-orchestration: postgresql ## Real servers, workers, outages and kills, and 
 	$(SLOWLY) orchestration -n 4
 
 test-all: postgresql ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
-	$(QUICKLY) "not slow" --hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M))
+	$(QUICKLY) "not slow" $(if $(filter 0,$(SEED)),,--hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M)))
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
 postgresql: $(DEV)
