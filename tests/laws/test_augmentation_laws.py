@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt_core.base.random import make_generator
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.augmented_pairs import AugmentedPairs
-from nmt_core.data.modifiers import Lines, Title, TypingErrors, list_modifiers
+from nmt_core.data.modifiers import Lines, NoFinalStop, Title, TypingErrors, list_modifiers
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.data.symbol_modifier import SymbolModifier
@@ -121,6 +121,13 @@ def test_modifiers_leave_the_translation_but_where_it_must_follow(line, language
         lines = modifier.modify(Lines(line, "Ein Satz."), make_generator(seed, "x"))
         expected = {"capitals": "EIN SATZ.", "no_final_stop": "Ein Satz"}.get(modifier.name)
         assert lines.target in ("Ein Satz.", expected)
+
+
+@given(st.tuples(*[st.sampled_from(["", ".", " .", "..", "...", "?", ".)"])] * 2))
+def test_final_stop_goes_from_both_sides_or_neither(ends):
+    lines = Lines(f"Ein Satz{ends[0]}", f"A sentence{ends[1]}")
+    without = Lines("Ein Satz", "A sentence")
+    assert NoFinalStop().modify(lines, None) == (without if {*ends} <= {".", " ."} else lines)
 
 
 def test_typing_errors_are_in_one_word_of_eight_and_of_one_letter():

@@ -14,7 +14,7 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.character_model import CharacterModel
 from nmt_core.corpora.screening.flat_text import flatten_lines
 from nmt_core.corpora.screening.language_scores import LanguageScorer, load_langid
-from nmt_core.corpora.screening.screen import Screen, learn_screen
+from nmt_core.corpora.screening.screen import Screen, learn_screen, split_sides
 from nmt_core.corpora.screening.scripts import find_usual_scripts, measure_foreign_letters
 from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.corpora.screening.signals import (
@@ -78,6 +78,11 @@ def test_what_is_planted_is_found(kind):
     pairs = [pair for pair in text()[3300:3700] if len(pair.target.split()) > 5]
     taken = screen().judge([*spoil(kind, pairs)])
     assert sum(why is not None for why in taken) >= 0.9 * len(pairs)
+
+
+def test_averages_are_those_of_trusted_pairs():
+    trusted = split_sides(text()[1700:3300])
+    assert screen().signals.means == screen().signals.find_means(*trusted)
 
 
 def test_sound_pairs_stay():

@@ -230,6 +230,12 @@ def test_stray_lines_are_reported_unless_accepted(params, tmp_path):
     assert not any("not en" in notice for notice in measured["notices"])
 
 
+def test_sample_reaches_the_end_of_a_corpus(params, tmp_path):
+    train = [(one, SPOILT if row >= 600 else other) for row, (one, other) in enumerate(text()[0])]
+    measured, _ = run(params(train, {"sample_pairs": 200}), tmp_path, chunk_lines=100)
+    assert any("not en, most often fr" in notice for notice in measured["notices"])
+
+
 @pytest.fixture
 def split_off(tmp_path):
     def split_off(train, **filters):
