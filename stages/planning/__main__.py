@@ -11,9 +11,11 @@ usage of earlier stages with the same settings. `compare` measures nothing. `pin
 params.yaml the tokens that a budget of seconds is worth, and shows nothing.
 """
 
+import math
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,16 @@ from stages.configure.compose import is_chosen, write_params
 from stages.configure.sections import build_all
 from stages.params import TrainParams
 from stages.planning.calibration import STAGES, Calibration, calibrate
-from stages.planning.pinning import pin_budget
+from stages.planning.pinning import PinnedBudget, pin_budget
 from stages.planning.prediction import Plan, predict
 from stages.planning.report import show
 from stages.planning.shortage import find_shortages
 from stages.runtime.entry import run_stage
 from stages.runtime.params_file import read
 from stages.runtime.usage import digest_settings, read_usage
+
+MEASURING = 0.1
+"""Share of a time asked for in which it is measured what it is worth."""
 
 
 def main() -> None:
@@ -66,19 +71,22 @@ def pin(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) ->
     known = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
     key = digest_settings(settings, "train")
     if key not in known:
-        known[key] = pin_budget(measure(settings, train, workers), train)
+        bound = MEASURING * (train.budget.seconds or math.inf)
+        pinned = pin_budget(measure(settings, train, workers, bound), train)
+        known[key] = pinned.model_dump(mode="json")
         files.write_json(paths.PINNED, known)
-    pinned = known[key]
-    settings["train"]["budget"] = pinned["budget"]
-    settings["train"]["training"]["validate_every"] = pinned["validate_every"]
+    pinned = config.build(PinnedBudget, known[key], at=str(paths.PINNED))
+    settings["train"]["budget"] = pinned.budget.model_dump(mode="json")
+    settings["train"]["training"]["validate_every"] = pinned.validate_every
     write_params(build_all(settings, source=str(paths.PARAMS)))
     seconds = format_duration(train.budget.seconds or 0.0)
-    Console(stderr=True).print(
-        f"{seconds} are worth {pinned['budget']['tokens']:,} target tokens on this machine, which "
-        f"now stand in {paths.PARAMS}",
-        highlight=False,
-        soft_wrap=True,
+    say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
+    say(
+        f"{seconds} are worth {pinned.budget.tokens:,} target tokens on this machine, which now "
+        f"stand in {paths.PARAMS}"
     )
+    if pinned.warning:
+        say(pinned.warning, style="yellow")
 
 
 def make_plan(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) -> Plan:
@@ -89,11 +97,16 @@ def make_plan(settings: dict[str, Any], train: TrainParams, workers: WorkersConf
     return plan
 
 
-def measure(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) -> Calibration:
+def measure(
+    settings: dict[str, Any],
+    train: TrainParams,
+    workers: WorkersConfig,
+    seconds: float = math.inf,
+) -> Calibration:
     """Calibrate in a folder that is thrown away."""
     paths.RUNS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as folder:
-        return calibrate(settings, train, workers, Path(folder))
+        return calibrate(settings, train, workers, Path(folder), seconds)
 
 
 def read_plan(settings: dict[str, Any]) -> Plan:

@@ -1,5 +1,6 @@
 """Calibration: short runs of the real stages on this machine; nothing is predicted here."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,9 +87,16 @@ class Calibration:
 
 
 def calibrate(
-    settings: Mapping[str, Any], train: TrainParams, workers: WorkersConfig, folder: Path
+    settings: Mapping[str, Any],
+    train: TrainParams,
+    workers: WorkersConfig,
+    folder: Path,
+    seconds: float = math.inf,
 ) -> Calibration:
     """Run every stage but the first on parts of the text, in a folder to be thrown away.
+
+    Each stage runs once at least; it runs again, to tell its start from its work, while there is
+    time left of the given seconds.
 
     Raises:
         CorpusError: if there is no corpus.
@@ -103,6 +111,8 @@ def calibrate(
     whole |= {"evaluate": pairs["test"], "export": compared}
     samples: dict[str, list[Sample]] = {name: [] for name in STAGES}
     for size in [PAIRS // 2, PAIRS] if pairs["train"] > PAIRS else [pairs["train"]]:
+        if samples["shard"] and time.monotonic() - began > seconds / 4:
+            break
         say(f"{', '.join(DATA_STAGES)}: {size:,} pairs")
         lines = max(1, workers.chunk_lines * size // pairs["train"])  # a process has its share
         shared = {"processes": processes, "dask": None, "chunk_lines": lines}
@@ -110,12 +120,14 @@ def calibrate(
         scratch = Scratch.make(folder / f"{size}-pairs", own, {"train": size})
         for stage in DATA_STAGES:
             samples[stage].append(run_sample(scratch, stage, size))
+    size = samples[DATA_STAGES[0]][-1].items
     say("train: some seconds of updates")
     sample, training = measure_training(scratch, train, pairs["train"] / size)
     samples["train"].append(sample)
-    say("evaluate, export: a few sentences, twice")
+    say("evaluate, export: a few sentences")
+    counts_of_sentences = SENTENCES if time.monotonic() - began < seconds / 2 else SENTENCES[1:]
     for stage in ("evaluate", "export"):
-        for sentences in sorted({min(whole[stage], size) for size in SENTENCES}):
+        for sentences in sorted({min(whole[stage], count) for count in counts_of_sentences}):
             counts = {"test": sentences, "validation": 0 if stage == "evaluate" else compared}
             write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, counts)
             changes: dict[str, Any] = {"export.engine_sentences": sentences}

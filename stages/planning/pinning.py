@@ -1,8 +1,9 @@
 """The budget of tokens that some time is worth on this machine: that a run can be had again."""
 
 import math
-from typing import Any
+from functools import partial
 
+from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import format_duration
 from nmt_core.training.budget import VALIDATIONS, Budget
@@ -15,10 +16,25 @@ CLOSE = 0.01
 """Share of the time by which a prediction may miss it."""
 
 ROUNDS = 100
-"""In which that is reached, or never."""
+"""Predictions in which that is reached."""
+
+LEAST_UPDATES = 100
+"""Updates of a training that is worth its time."""
+
+BUSY = 0.5
+"""Share of this machine's processor time below which other programs are mentioned."""
 
 
-def pin_budget(calibration: Calibration, params: TrainParams) -> dict[str, Any]:
+class PinnedBudget(Config):
+    """A budget of target tokens, and how often it is validated."""
+
+    budget: Budget
+    validate_every: int
+    warning: str = ""
+    """What to know of it; empty if the text is read once at least."""
+
+
+def pin_budget(calibration: Calibration, params: TrainParams) -> PinnedBudget:
     """Return settings of ``train`` in which tokens stand for the seconds of a budget.
 
     The seconds are those of all stages but the download, by the middle of what is predicted.
@@ -28,7 +44,7 @@ def pin_budget(calibration: Calibration, params: TrainParams) -> dict[str, Any]:
         params: the training, with a budget of seconds.
 
     Raises:
-        ConfigError: if it has none, or the other stages leave training no time.
+        ConfigError: if it has none, or the other stages leave training hardly any time.
     """
     asked = params.budget.seconds
     if asked is None:
@@ -36,25 +52,45 @@ def pin_budget(calibration: Calibration, params: TrainParams) -> dict[str, Any]:
     others = sum(
         predict_stage(name, calibration).seconds.middle for name in STAGES if name != "train"
     )
-    an_update = calibration.training.tokens_per_update
-    tokens = calibration.training.tokens_per_second * asked
-    for _ in range(ROUNDS):
+    measured, training = calibration.training, partial(predict_training, calibration)
+    an_update = measured.tokens_per_update
+
+    def predict_time(tokens: float) -> float:
         tried = change_budget(params, int(tokens), an_update)
-        taken = predict_training(calibration, tried)[0].seconds.middle
-        if abs(others + taken - asked) <= CLOSE * asked:
-            break
-        tokens *= max(asked - others, 0.0) / taken
-    else:
-        least = 2 * (others + calibration.training.start_seconds)
+        return others + training(tried)[0].seconds.middle
+
+    least = LEAST_UPDATES * an_update
+    busy = (
+        f"; other programs take {1 - calibration.share:.0%} of this machine's processor time"
+        if calibration.share < BUSY
+        else ""
+    )
+    if (needed := predict_time(least)) > asked:
         raise ConfigError(
-            f"{format_duration(asked)} leave training no time, for the other stages take some "
-            f"{format_duration(others)} of it; ask for {format_duration(least)} or more"
+            f"{format_duration(asked)} are too short for {LEAST_UPDATES} updates, fewer of which "
+            f"teach a model nothing, and for the other stages ({format_duration(others)}){busy}; "
+            f"ask for {_name_time(needed)} or more"
+        )
+    tokens = measured.tokens_per_second * asked
+    for _ in range(ROUNDS):
+        taken = predict_time(tokens)
+        if abs(taken - asked) <= CLOSE * asked:
+            break
+        tokens *= (asked - others) / (taken - others)
+    tokens = max(tokens, least)
+    warning, a_pass = "", measured.tokens_per_pass
+    if tokens < a_pass:
+        warning = (
+            f"that is {tokens / a_pass:.0%} of one pass over the text{busy}; for a whole one ask "
+            f"for {_name_time(predict_time(a_pass))}, or let MODEL=auto choose a model that fits"
         )
     pinned = change_budget(params, round_down(int(tokens)), an_update)
-    return {
-        "budget": pinned.budget.model_dump(mode="json"),
-        "validate_every": pinned.training.validate_every,
-    }
+    every = pinned.training.validate_every
+    return PinnedBudget(budget=pinned.budget, validate_every=every, warning=warning)
+
+
+def _name_time(seconds: float) -> str:
+    return f"TIME={math.ceil(seconds / 60)}m"
 
 
 def change_budget(params: TrainParams, tokens: int, tokens_per_update: float) -> TrainParams:

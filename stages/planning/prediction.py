@@ -1,5 +1,6 @@
 """Predict ranges of a run's time and memory from a calibration."""
 
+import math
 from collections.abc import Sequence
 
 from nmt_core.base.config import Config
@@ -96,10 +97,10 @@ def predict(calibration: Calibration, params: TrainParams, *, settings: str) -> 
 def fit_line(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
     """Return a and b of the line a + b n through the first value and the last, neither below 0.
 
-    For a single size it is flat: the measurement is the prediction for that size.
+    For a single size it goes through 0, so that more work is never predicted to take as long.
     """
     last, rise, run = values[-1], values[-1] - values[0], sizes[-1] - sizes[0]
-    each = min(max(0.0, rise / run), last / sizes[-1]) if run else 0.0
+    each = min(max(0.0, rise / run) if run else math.inf, last / sizes[-1])
     return last - each * sizes[-1], each
 
 

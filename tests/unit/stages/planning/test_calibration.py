@@ -67,9 +67,9 @@ def test_a_training_is_measured_by_its_last_validation(tmp_path, monkeypatch, va
     )
 
 
-def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences(
-    project, monkeypatch, capsys
-):
+@pytest.fixture
+def pretended(project, monkeypatch):
+    """Return the names and factors of what was trained on, by stages that somebody made up."""
     for split, count in PAIRS.items():
         for side in paths.SIDES:
             files.write_lines(paths.CORPUS / f"{split}.{side}", ["eins zwei"] * count)
@@ -89,9 +89,26 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
             )
         ),
     )
-    workers = WorkersConfig(processes=2, chunk_lines=10)
+    return trained
+
+
+WORKERS = WorkersConfig(processes=2, chunk_lines=10)
+
+
+def test_little_time_is_spent_on_one_part(project, pretended):
     train = build_all(SETTINGS, source="params.yaml")["train"]
-    found = calibration.calibrate(SETTINGS, train, workers, project / "runs")
+    found = calibration.calibrate(SETTINGS, train, WORKERS, project / "runs", 0.0)
+    sizes = {name: [one.items for one in samples] for name, samples in found.samples.items()}
+    once = {"train": [1], "evaluate": [10], "export": [3]}
+    assert sizes == {name: [15] for name in DATA_STAGES} | once
+    assert pretended == [("15-pairs", 40 / 15)]
+
+
+def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences(
+    project, pretended, capsys
+):
+    train = build_all(SETTINGS, source="params.yaml")["train"]
+    found = calibration.calibrate(SETTINGS, train, WORKERS, project / "runs")
 
     told = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
     assert told == [", ".join(DATA_STAGES)] * 2 + ["train", "evaluate, export"]
@@ -105,7 +122,7 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     shared = {"processes": found.processes, "dask": None}
     assert settings[0]["workers"] == shared | {"chunk_lines": 3}
     assert settings[-1] == SETTINGS | {"workers": shared | {"chunk_lines": 7}}
-    assert trained == [("30-pairs", 40 / 30)]
+    assert pretended == [("30-pairs", 40 / 30)]
     sizes = {name: [one.items for one in samples] for name, samples in found.samples.items()}
     assert sizes == {name: [15, 30] for name in DATA_STAGES} | {
         "train": [1],

@@ -1,11 +1,11 @@
 """Some time is worth so many tokens that a run of them is predicted to take that time."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.progress import format_duration
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
 from stages.planning.pinning import pin_budget
@@ -26,21 +26,21 @@ def test_a_run_of_the_pinned_budget_is_predicted_to_take_the_time(time, seconds,
     calibration = replace(CALIBRATION, training=training)
     pinned = pin(time, calibration)
     changes = {
-        "train.budget": pinned["budget"],
-        "train.training.validate_every": pinned["validate_every"],
+        "train.budget": pinned.budget.model_dump(),
+        "train.training.validate_every": pinned.validate_every,
     }
     predicted = plan(calibration, **changes)
     taken = sum(stage.seconds.middle for stage in predicted.stages.values())
     assert taken == pytest.approx(seconds, rel=0.11)  # tokens are rounded down to two digits
     assert taken < 1.02 * seconds
     updates = predicted.training.updates.low
-    assert 11 <= updates // pinned["validate_every"] <= 13
-    assert [name for name, limit in pinned["budget"].items() if limit] == ["tokens"]
-    assert len(str(pinned["budget"]["tokens"]).rstrip("0")) <= 2
+    assert 11 <= updates // pinned.validate_every <= 13
+    assert [name for name, limit in pinned.budget.model_dump().items() if limit] == ["tokens"]
+    assert len(str(pinned.budget.tokens).rstrip("0")) <= 2
 
 
 def test_twice_the_time_is_worth_more_than_twice_the_tokens():
-    once, twice = (pin(time)["budget"]["tokens"] for time in ("1h", "2h"))
+    once, twice = (pin(time).budget.tokens for time in ("1h", "2h"))
     assert 2 * once <= twice < 3 * once
 
 
@@ -50,13 +50,19 @@ def test_a_budget_without_seconds_is_refused():
         pin_budget(CALIBRATION, train)
 
 
-def test_the_time_that_is_enough_is_twice_that_of_all_but_updates_and_validations():
-    stages = plan().stages
-    others = sum(stage.seconds.middle for name, stage in stages.items() if name != "train")
-    with pytest.raises(ConfigError) as told:
-        pin("1m")
-    least = 2 * (others + CALIBRATION.training.start_seconds)
-    assert f"take some {format_duration(others)} of it" in str(told.value)
-    assert f"ask for {format_duration(least)} or more" in str(told.value)
-    hours, minutes, seconds = format_duration(least).split(":")
-    pin(f"{hours}h{minutes}m{seconds}s")
+def test_time_for_too_few_updates_is_refused():
+    """And the time that the message names is enough."""
+    with pytest.raises(ConfigError, match=r"too short for 100 updates") as told:
+        pin("2m", replace(CALIBRATION, share=0.3))
+    assert "other programs take 70% of this machine's processor time" in str(told.value)
+    [minutes] = re.findall(r"ask for TIME=(\d+)m or more", str(told.value))
+    assert pin(f"{minutes}m", replace(CALIBRATION, share=0.3)).budget.tokens >= 45_000
+
+
+def test_less_than_a_pass_is_told_with_time_for_one():
+    training = replace(CALIBRATION.training, tokens_per_pass=20_000_000)
+    calibration = replace(CALIBRATION, training=training)
+    warning = pin("1h", calibration).warning
+    assert re.match(r"that is \d+% of one pass", warning)
+    [minutes] = re.findall(r"ask for TIME=(\d+)m", warning)
+    assert pin(f"{minutes}m", calibration).warning == pin("1h").warning == ""

@@ -74,7 +74,7 @@ def test_nothing_falls_below_nothing_or_with_more_to_do(values):
     assert a >= -1e-6
     assert b >= 0
     assert a + 20 * b == pytest.approx(values[1])
-    assert fit_line([20], values[:1]) == (values[0], 0.0)
+    assert fit_line([20], values[:1]) == pytest.approx((0.0, values[0] / 20), abs=1e-6)
 
 
 def test_what_other_programs_took_meanwhile_they_may_not_take_again_and_grows_with_nothing():
