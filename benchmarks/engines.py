@@ -51,7 +51,7 @@ def search_bundle(folder: Path) -> dict[str, Translate]:
 
     def load(engine: str) -> Translate:
         translator = Translator.load(folder, engine=engine, device="cpu", threads=1)
-        return lambda lines, beam_size: translator.translate(lines, beam_size=beam_size)
+        return lambda lines, beam_size: translator.translate_sentences(lines, beam_size=beam_size)
 
     names = list_usable_engines(folder)
     by_hand = {

@@ -136,15 +136,15 @@ class Engine(NamedTuple):
 def measure_engine(model: Path, lines: list[str], threads: int) -> Engine:
     """Let the engine translate lines without a server."""
     translator = Translator.load(model, threads=threads)
-    translator.translate(lines[:50])
+    translator.translate_sentences(lines[:50])
     began, worked = time.monotonic(), time.process_time()
-    translator.translate(lines)
+    translator.translate_sentences(lines)
     speed = len(lines) / (time.monotonic() - began)
     processor = 1000 * (time.process_time() - worked) / len(lines)
     alone = []
     for line in lines[:200]:
         began = time.monotonic()
-        translator.translate([line])
+        translator.translate_sentences([line])
         alone.append(time.monotonic() - began)
     return Engine(speed, processor, sorted(alone))
 

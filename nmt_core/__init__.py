@@ -1,6 +1,6 @@
 """The library: text, data, models, search, training, evaluation. It knows no orchestrator.
 
-``from nmt_core import Translator`` is all that translating needs.
+``from nmt_core import Translator`` is all that translating needs; ``dir(nmt_core)`` lists the rest.
 """
 
 import os
@@ -8,7 +8,12 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nmt_core.literals.glossary import Glossary as Glossary
+    from nmt_core.memory.store import TranslationMemory as Memory
+    from nmt_core.translation.texts import translate_document as translate_document
     from nmt_core.translation.translator import Translator as Translator
+
+    __version__: str
 
 # What torch's libraries read when they are loaded, unless a person has set it.
 #
@@ -22,7 +27,12 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 # cuBLAS gives the same bits again only if it may keep memory of a fixed size.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
-__all__ = ["Translator"]
+__all__ = ["Glossary", "Memory", "Translator", "__version__", "translate_document"]
+
+
+def __dir__() -> list[str]:
+    """List what is offered here."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
@@ -31,6 +41,14 @@ def __getattr__(name: str) -> Any:
     Raises:
         AttributeError: if nothing of that name is offered.
     """
-    if name != "Translator":
+    places = {
+        "Glossary": "nmt_core.literals.glossary:Glossary",
+        "Memory": "nmt_core.memory.store:TranslationMemory",
+        "Translator": "nmt_core.translation.translator:Translator",
+        "translate_document": "nmt_core.translation.texts:translate_document",
+    }
+    if name == "__version__":
+        return resolve_name("nmt_core.base.packages:read_version")()
+    if name not in places:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return resolve_name("nmt_core.translation.translator:Translator")
+    return resolve_name(places[name])

@@ -2,20 +2,17 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from nmt_core.base.errors import ConfigError, DocumentError
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.translate_options import Approved, DocumentOptions, open_approved
+from nmt_core.cli.translate_options import DocumentOptions
 from nmt_core.documents import files
 from nmt_core.documents.formats import FORMATS
-from nmt_core.documents.placeholders import unshield
-from nmt_core.documents.translator import DocumentTranslator, Translate
 from nmt_core.documents.untranslated import Untranslated
-from nmt_core.text.alignment import Translated
+from nmt_core.translation.texts import name_output, open_documents
 from nmt_core.translation.translator import Translator
 
 
@@ -26,7 +23,6 @@ def translate_documents(
     options: DocumentOptions,
     beam_size: int | None,
     review_below: float,
-    memory: Path | None = None,
 ) -> None:
     """Translate files, or standard input, each as a whole.
 
@@ -36,29 +32,22 @@ def translate_documents(
         options: how they are read, and where they are written.
         beam_size: live hypotheses per sentence; None as configured.
         review_below: the confidence below which a unit is marked for a person to look at.
-        memory: whose approved translations are taken; None for none.
 
     Raises:
-        ConfigError: if the format is unknown, the translation has no name, or there is no memory.
+        ConfigError: if the format is unknown, or the translation has no name.
         DocumentError: if a document cannot be read, or its translation is there already.
     """
     kind, output, encoding, force = options
     if kind is not None and kind not in FORMATS:
         raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
-    source, target = translator.languages.codes if translator.languages else ("", "")
-    documents = DocumentTranslator.using(
-        translator, source, target=target, beam_size=beam_size, review_below=review_below
-    )
-    if memory:
-        recall = recall_lines(documents.translate_lines, open_approved(memory, translator))
-        documents = replace(documents, translate_lines=recall)
+    documents = open_documents(translator, beam_size=beam_size, review_below=review_below)
     untranslated: dict[str, Untranslated] = {}
     for name in arguments:
-        path = Path(name)
-        out = output or _name_translation(path, translator)
-        untranslated[name] = files.translate_file(
-            path, out, documents, kind, encoding=encoding, force=force
+        out = output or name_output(Path(name), translator)
+        translated = files.translate_file(
+            Path(name), out, documents, kind, encoding=encoding, force=force
         )
+        untranslated[name] = translated.untranslated
         typer.echo(out, err=True)
     if not arguments:
         if output:
@@ -67,13 +56,12 @@ def translate_documents(
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
         data = stream.read(files.MOST_DOCUMENT_BYTES + 1)
-        written, untranslated["standard input"] = files.translate_document(
-            data, kind or "text", documents, encoding
-        )
+        translated = files.translate_data(data, kind or "text", documents, encoding)
+        untranslated["standard input"] = translated.untranslated
         if output:
-            files.write_document(output, written, force=force)
+            files.write_document(output, translated.data, force=force)
         else:
-            sys.stdout.buffer.write(written)
+            sys.stdout.buffer.write(translated.data)
             sys.stdout.buffer.flush()
     _report_untranslated(untranslated)
 
@@ -84,24 +72,3 @@ def _report_untranslated(untranslated: Mapping[str, Untranslated]) -> None:
         for reason, count in (+counts).items():
             texts = f"{count:,} text{'s' * (count > 1)}"
             typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)
-
-
-def recall_lines(translate: Translate, find: Approved) -> Translate:
-    """Return what translates sentences by a memory, but for those with inner markup."""
-
-    def translate_lines(lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
-        known = [None if links else find(unshield(line)) for line in lines]
-        left = [line for line, one in zip(lines, known, strict=True) if one is None]
-        found = iter(translate(left, links=links) if left else [])
-        return [one or next(found) for one in known]
-
-    return translate_lines
-
-
-def _name_translation(path: Path, translator: Translator) -> Path:
-    if translator.languages is None:
-        raise DocumentError(
-            f"{path} has a translation without a name, for the model does not say its languages; "
-            f"give one by --output"
-        )
-    return files.name_translation(path, translator.languages.target)

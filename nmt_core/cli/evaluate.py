@@ -145,7 +145,7 @@ def translate_all(translator: Translator, lines: Sequence[str]) -> list[str]:
     with show_progress() as advance:
         for begin in range(0, len(lines), portion):
             part = list(lines[begin : begin + portion])
-            texts += translator.translate(part)
+            texts += translator.translate_sentences(part)
             advance(len(part))
     return texts
 

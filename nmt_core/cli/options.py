@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
 from nmt_core.literals.glossary import Glossary
+from nmt_core.translation.texts import recall
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
 
@@ -90,3 +92,20 @@ def open_translator(
     return replace(
         translator, config=config.build(type(translator.config), changed, at="translate")
     )
+
+
+def use_memory(translator: Translator, path: Path | None) -> Translator:
+    """Return a translator that takes approved translations from a memory, if one is named.
+
+    Raises:
+        ConfigError: if there is no memory there, or no languages are known.
+    """
+    if path is None:
+        return translator
+    if not path.exists():
+        raise ConfigError(f"--memory {path} does not exist; nmt memory import makes it")
+    translator = translator.add_memory(
+        resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+    )
+    recall(translator, "")  # refuses a translator without languages
+    return translator

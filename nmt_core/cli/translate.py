@@ -19,6 +19,7 @@ from nmt_core.cli.options import (
     TagName,
     Threads,
     open_translator,
+    use_memory,
 )
 from nmt_core.cli.records import format_records, translate_lines
 from nmt_core.cli.translate_options import (
@@ -32,9 +33,9 @@ from nmt_core.cli.translate_options import (
     choose_flag,
     fuse_named_model,
     keeps_whole,
-    open_approved,
     recall_first,
     refuse_in_conversation,
+    search_texts,
     wants_documents,
 )
 from nmt_core.documents.formats import FORMATS, REVIEW_BELOW
@@ -191,9 +192,9 @@ def translate(
     One line in gives one line out, in the same order; an empty line stays empty. Lines that come in
     slowly are translated as they come.
 
-    A line of several sentences is cut, and each is translated by itself, for a model loses some of
-    several at once; so is a sentence that is longer than the model reads. What needs a search of
-    the whole line leaves it whole: `--whole-lines`, `--interactive`, `--n-best`, `--diversity`,
+    Each sentence of a line is translated by itself, for a model loses some of several at once; list
+    markers, tabs and spaces around it stay. What needs a search of the whole
+    line leaves it whole: `--whole-lines`, `--interactive`, `--n-best`, `--diversity`,
     `--sample`, `--prefix`, `--prefix-file`, `--scores`, `--alignments` and `--attention`. The
     confidence of a line that is cut is the lowest of its sentences.
 
@@ -329,18 +330,19 @@ def translate(
         fuse,
         fuse_weight,
     )
+    translator = use_memory(translator, memory)
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        write = partial(translate_documents, beam_size=beam_size, memory=memory)
+        write = partial(translate_documents, beam_size=beam_size)
         how = DocumentOptions(kind, output, encoding, force)
         write(translator, given, options=how, review_below=review_below)
         return
     search = options.search(translator, probabilities=scores or interactive)
-    find = open_approved(memory, translator) if memory else None
-    search = recall_first(search, find)
-    if not keeps_whole(only_lines):
-        search_sentences = resolve_name("nmt_core.cli.sentences:search_sentences")
-        search = recall_first(search_sentences(search, translator), find)
+    search([], [])  # refuses what is out of range before any line comes
+    if keeps_whole(only_lines):
+        search = partial(recall_first, search, translator)
+    else:
+        search = partial(search_texts, translator, beam_size)
     below = choose_flag(translator, flag_below, confidence=confidence)
     write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
     write = partial(write, confidence=confidence)
@@ -348,7 +350,6 @@ def translate(
         _keep_links(translator, alignments, aligner) as keep,
         _draw_attention(translator, attention, search) as search,
     ):
-        search([], [])  # refuses what is out of range before any line comes
         if interactive:
             converse = resolve_name("nmt_core.cli.conversation:translate_interactively")
             converse(search, beginnings, below)

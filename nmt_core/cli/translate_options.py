@@ -13,7 +13,8 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_argument, open_lines
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.documents.formats import list_suffixes
-from nmt_core.translation.translation import Translation, remember_translation
+from nmt_core.translation.texts import recall, translate_texts
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
@@ -27,9 +28,6 @@ FLAG_BELOW = 0.1
 
 OF_SENTENCES = ("--checks", "--confidence", "--flag-below")
 """Options for lines that tell the same of a line's sentences."""
-
-Approved = Callable[[str], Translation | None]
-"""Takes a line."""
 
 
 class DocumentOptions(NamedTuple):
@@ -169,27 +167,6 @@ def fuse_named_model(
     return translator
 
 
-def open_approved(path: Path, translator: Translator) -> Approved:
-    """Open a memory, and return a function that returns the approved translation of a line.
-
-    Raises:
-        ConfigError: if there is no memory there, or no languages are known.
-    """
-    if translator.languages is None or not path.exists():
-        reason = "does not exist; nmt memory import makes it"
-        if path.exists():
-            reason = "has units by languages, and the model does not say its own; export it again"
-        raise ConfigError(f"--memory {path} {reason}")
-    memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
-    scope = resolve_name("nmt_core.memory.unit:MemoryScope")(translator.languages)
-
-    def find(line: str) -> Translation | None:
-        found = memory.find_exact(line, scope)
-        return remember_translation(found.target) if found else None
-
-    return find
-
-
 def keeps_whole(only_lines: Mapping[str, object]) -> bool:
     """Tell whether lines are translated as they are, even those of several sentences.
 
@@ -199,29 +176,35 @@ def keeps_whole(only_lines: Mapping[str, object]) -> bool:
     return any(value for name, value in only_lines.items() if name not in OF_SENTENCES)
 
 
-def recall_first(search: Search, find: Approved | None) -> Search:
-    """Return a search that takes approved translations before it translates.
+def recall_first(
+    search: Search, translator: Translator, lines: Sequence[str], prefixes: Sequence[str]
+) -> list[list[Translation]]:
+    """Return approved translations of lines, and what a search finds for the others.
 
     Lines whose translation has a given prefix are translated.
 
     Args:
         search: translates the others.
-        find: finds those that are approved; None for none.
+        translator: has a memory, or none.
+        lines: each is translated as a whole.
+        prefixes: beginnings of their translations; none at all for none.
     """
-    if find is None:
-        return search
+    known = [
+        None if prefix else recall(translator, line)
+        for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
+    ]
+    left = [number for number, one in enumerate(known) if one is None]
+    given = [prefixes[number] for number in left] if prefixes else []
+    found = iter(search([lines[number] for number in left], given))
+    return [[one] if one else next(found) for one in known]
 
-    def recall(lines: Sequence[str], prefixes: Sequence[str]) -> list[list[Translation]]:
-        known = [
-            None if prefix else find(line)
-            for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
-        ]
-        left = [number for number, one in enumerate(known) if one is None]
-        given = [prefixes[number] for number in left] if prefixes else []
-        found = iter(search([lines[number] for number in left], given))
-        return [[one] if one else next(found) for one in known]
 
-    return recall
+def search_texts(
+    translator: Translator, beam_size: int | None, lines: Sequence[str], prefixes: Sequence[str]
+) -> list[list[Translation]]:
+    """Return the translation of each line, sentence by sentence."""
+    assert not any(prefixes), "a prefix belongs to a whole line"
+    return [[one] for one in translate_texts(translator, lines, beam_size=beam_size)]
 
 
 class Beginnings:
@@ -329,6 +312,6 @@ def _refuse_missing(arguments: Iterable[str]) -> None:
     for argument in arguments:
         if len(argument.split()) == 1 and argument.lower().endswith(NO_LINES):
             raise ConfigError(
-                f"{argument} is no file; give the name of one that is there, in a format of "
+                f"{argument} is not a file; give the name of one that is there, in a format of "
                 f"{' '.join(list_suffixes())}, or a line of several words"
             )

@@ -28,12 +28,14 @@ def name_translation(path: Path, target: str) -> Path:
 class TranslatedDocument(NamedTuple):
     """A document, translated."""
 
+    path: Path | None
+    """The file that it was written to; None if it was not."""
     data: bytes
     untranslated: Untranslated
     """Texts that stay as they are."""
 
 
-def translate_document(
+def translate_data(
     data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
     """Translate a document.
@@ -57,7 +59,7 @@ def translate_document(
     if encoding and not format_.takes_encoding:
         raise DocumentError(f"--encoding is not for {kind}, which names its encoding; leave it out")
     document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
-    return TranslatedDocument(translator.translate(document), count_untranslated(document))
+    return TranslatedDocument(None, translator.translate(document), count_untranslated(document))
 
 
 def write_document(path: Path, data: bytes, *, force: bool = False) -> None:
@@ -94,11 +96,8 @@ def translate_file(
     *,
     encoding: str | None = None,
     force: bool = False,
-) -> Untranslated:
+) -> TranslatedDocument:
     """Translate a file into another one, which appears whole or not at all.
-
-    Returns:
-        How many texts stay as they are.
 
     Args:
         path: the file.
@@ -114,10 +113,10 @@ def translate_file(
     kind = kind or find_format(path.name)
     refuse_unwritable(out, force=force)
     if not path.is_file():
-        raise DocumentError(f"{path} is no file; give the name of one that is there")
+        raise DocumentError(f"{path} is not a file; give the name of one that is there")
     try:
-        translated = translate_document(path.read_bytes(), kind, translator, encoding)
+        translated = translate_data(path.read_bytes(), kind, translator, encoding)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
     write_document(out, translated.data, force=force)
-    return translated.untranslated
+    return translated._replace(path=out)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Protocol, TypeVar, runtime_checkable
@@ -111,12 +111,37 @@ class Plan:
 
     passages: Sequence[Passage]
     segmenter: Segmenter
+    whole: Collection[str] = ()
+    """Passages that are translated as one sentence, each as a line."""
 
     @cached_property
     def spans(self) -> list[list[Span]]:
         """Spans of the sentences of each passage."""
-        find = self.segmenter.find_sentences
-        return [find(passage.text, figures=not passage.is_message) for passage in self.passages]
+        return [self._find_spans(passage) for passage in self.passages]
+
+    def _find_spans(self, passage: Passage) -> list[Span]:
+        text = passage.text
+        if self.whole and _is_plain(passage) and flatten(text) in self.whole:
+            return [Span(len(text) - len(text.lstrip()), len(text.rstrip()))]
+        return self.segmenter.find_sentences(text, figures=not passage.is_message)
+
+    @cached_property
+    def wholes(self) -> list[str]:
+        """Passages of several sentences without markup, each as a line that a memory may have."""
+        return [
+            flatten(passage.text)
+            for passage, spans in zip(self.passages, self.spans, strict=True)
+            if len(spans) > 1 and _is_plain(passage)
+        ]
+
+    def list_plain(self) -> list[str]:
+        """Return the lines without markup inside."""
+        return [line for line, mark in zip(self.lines, self.marked, strict=True) if not mark]
+
+    def keep_whole(self, known: Collection[str]) -> "Plan":
+        """Return a plan in which passages that are known as a whole are one sentence."""
+        whole = {*known} & {*self.wholes}
+        return replace(self, whole=whole) if whole else self
 
     @cached_property
     def lines(self) -> list[str]:
@@ -192,6 +217,11 @@ def _skip_mark(line: str, span: Span) -> int:
     """Return the length of what ends a number or label before a sentence, as in ``: A title``."""
     mark = END_OF_LABEL.match(line, *span)
     return len(mark[0]) if mark else 0
+
+
+def _is_plain(passage: Passage) -> bool:
+    """Tell whether no markup stands in a passage."""
+    return not any(isinstance(item, Mark) for item in passage.items)
 
 
 def _find_marked(passage: Passage, spans: Sequence[Span]) -> list[bool]:

@@ -1,10 +1,12 @@
 """Documents in, translated documents out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from nmt_core.documents.formats import REVIEW_BELOW
+from nmt_core.documents.passage import Passage
+from nmt_core.documents.placeholders import unshield
 from nmt_core.documents.plan import Document, Plan, Result_co, Segmenter
 from nmt_core.text.alignment import Translated
 
@@ -21,32 +23,6 @@ class Translate(Protocol):
         """
 
 
-class SourceSide(Protocol):
-    """The side of the source language, such as :class:`nmt_core.text.side.Side`."""
-
-    def tokens(self, line: str) -> Sequence[str]:
-        """Return the tokens of a line."""
-
-
-class Searcher(Protocol):
-    """A translator of lines, such as ``nmt_core.Translator``."""
-
-    @property
-    def source(self) -> SourceSide:
-        """The side of the source language."""
-
-    def search(
-        self,
-        lines: Sequence[str],
-        *,
-        beam_size: int | None,
-        n_best: int,
-        probabilities: bool,
-        links: bool,
-    ) -> Sequence[Sequence[Translated]]:
-        """Return translations of each line, best first."""
-
-
 @dataclass(frozen=True)
 class DocumentTranslator:
     """Translates documents by a function that translates sentences."""
@@ -57,6 +33,8 @@ class DocumentTranslator:
     """Code of the language to translate into; empty if nobody knows."""
     review_below: float = REVIEW_BELOW
     """The confidence below which a unit is marked for a person to look at."""
+    recall: Callable[[str], Translated | None] | None = None
+    """Returns the approved translation of a text, if a memory has one."""
 
     @property
     def codes(self) -> tuple[str, str] | None:
@@ -64,48 +42,33 @@ class DocumentTranslator:
         source = self.segmenter.language
         return (source, self.target) if source and self.target else None
 
-    @classmethod
-    def using(
-        cls,
-        searcher: Searcher,
-        language: str,
-        *,
-        target: str = "",
-        beam_size: int | None = None,
-        review_below: float = REVIEW_BELOW,
-    ) -> Self:
-        """Return a translator of documents that uses a translator of lines.
-
-        Args:
-            searcher: translates lines.
-            language: code of the language that documents are written in.
-            target: code of the one they are translated into; files that name their languages
-                are read only if it is theirs, and told it if they name none.
-            beam_size: live hypotheses per sentence; None as configured.
-            review_below: the confidence below which a unit is marked for a person to look at.
-        """
-
-        def translate_lines(lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
-            translations = searcher.search(
-                lines, beam_size=beam_size, n_best=1, probabilities=False, links=links
-            )
-            return [best for best, *_ in translations]
-
-        segmenter = Segmenter(language, searcher.source.tokens)
-        return cls(translate_lines, segmenter, target, review_below)
-
     def translate(self, document: Document[Result_co]) -> Result_co:
-        """Return a document translated, all its sentences together.
+        """Return a document translated."""
+        plan, translations = self.translate_passages(document.passages)
+        return plan.write(document, translations, self.review_below)
 
-        Those with markup inside go apart from the others, as only they need links.
+    def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translated]]:
+        """Return the sentences of passages, and a translation of each.
+
+        Passages and sentences that the memory has are taken from it. Of the others, all are
+        translated together; those with markup inside go apart, as only they need links.
         """
-        plan = Plan(document.passages, self.segmenter)
-        translated: dict[int, Translated] = {}
+        plan = Plan(passages, self.segmenter)
+        known: dict[str, Translated] = {}
+        if self.recall:
+            asked = (*plan.wholes, *plan.list_plain())
+            found = ((text, self.recall(unshield(text))) for text in dict.fromkeys(asked))
+            known = {text: translation for text, translation in found if translation}
+            plan = plan.keep_whole(known)
+        places = [*enumerate(zip(plan.lines, plan.marked, strict=True))]
+        translated = {n: known[line] for n, (line, mark) in places if line in known and not mark}
         for links in (False, True):
-            numbers = [n for n, marked in enumerate(plan.marked) if marked is links]
-            if numbers:
-                lines = [plan.lines[number] for number in numbers]
-                translations = self.translate_lines(lines, links=links)
-                translated.update(zip(numbers, translations, strict=True))
-        in_order = [translated[number] for number in range(len(plan.lines))]
-        return plan.write(document, in_order, self.review_below)
+            left = {
+                number: line
+                for number, (line, mark) in places
+                if mark is links and number not in translated
+            }
+            if left:
+                translations = self.translate_lines([*left.values()], links=links)
+                translated.update(zip(left, translations, strict=True))
+        return plan, [translated[number] for number in range(len(plan.lines))]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, require_regular_file
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.literals.finding import KINDS, find_literals
@@ -44,19 +45,23 @@ class Glossary:
     languages: tuple[str, str]
 
     @classmethod
-    def load(cls, path: Path, languages: tuple[str, str], *, sealed: bool = False) -> "Glossary":
+    def load(
+        cls, path: Path | str, languages: Languages | tuple[str, str], *, sealed: bool = False
+    ) -> "Glossary":
         """Read a glossary from a file in UTF-8; see :meth:`parse`.
 
         Raises:
             ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
         """
+        path = Path(path)
+        codes = languages.codes if isinstance(languages, Languages) else languages
         try:
             with explain_damage(path):
                 text = decode_utf8(require_regular_file(path).read_bytes(), path)
         except CorpusError as error:
             raise ConfigError(f"the glossary cannot be read: {error}") from None
         lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
-        return cls.parse(lines, languages, name=str(path), sealed=sealed)
+        return cls.parse(lines, codes, name=str(path), sealed=sealed)
 
     @classmethod
     def parse(

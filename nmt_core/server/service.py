@@ -270,28 +270,29 @@ class Service:
         cut = CutSettings(
             search.model.pair,
             translator.source,
-            translator.config.max_source_tokens,
+            translator.config.max_source_tokens - (search.tag is not None),
             self.config.max_tokens,
             self.config.review_below,
         )
-        if is_short(sheet):
-            sent = await self._do(user, sheet, prepare, sheet, cut)
-            translations = await self._recall_or_search(user, search, sent, project)
+        short = is_short(sheet)
+        cut_text = prepare if short else prepare_apart
+        sent = await self._do(user, sheet, cut_text, sheet, cut)
+        asked = [*sent.wholes, *pick(sent, marked=False)[0]]
+        known = await self.memory.translate(user, search.model.pair, project, asked)
+        if whole := known.keys() & {*sent.wholes}:
+            cut = cut._replace(whole=frozenset(whole))
+            sent = await self._do(user, sheet, cut_text, sheet, cut)
+        translations = await self._search_unknown(user, search, sent, known)
+        if short:
             ways = await self._do(user, sheet, sent.write, translations, search.n_best)
         else:
-            sent = await self._do(user, sheet, prepare_apart, sheet, cut)
-            translations = await self._recall_or_search(user, search, sent, project)
             ways = await self._do(user, sheet, write_apart, sheet, cut, translations, search.n_best)
         return sent, translations, ways
 
-    async def _recall_or_search(
-        self, user: User, search: SearchRequest, sent: Sent, project: str
+    async def _search_unknown(
+        self, user: User, search: SearchRequest, sent: Sent, known: Mapping[str, Translation]
     ) -> list[list[Translation]]:
-        """Translate all lines: by the memory those that it has, but for those with inner markup."""
-        plain, _ = pick(sent, marked=False)
-        known = await self.memory.translate(user, search.model.pair, project, plain)
-        if not known:
-            return await self._search(user, search, sent)
+        """Translate all lines but those that the memory has; lines with inner markup it has not."""
         recalled = [
             line in known and not mark for line, mark in zip(sent.lines, sent.marked, strict=True)
         ]

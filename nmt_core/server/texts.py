@@ -12,10 +12,10 @@ from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
-from nmt_core.documents.translator import SourceSide
 from nmt_core.documents.untranslated import count_untranslated
 from nmt_core.server.errors import RequestError
 from nmt_core.text.alignment import Translated
+from nmt_core.text.side import Side
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """Readers of texts, by format."""
@@ -53,13 +53,15 @@ class CutSettings(NamedTuple):
 
     codes: tuple[str, str]
     """Of the language of the manuscript, and of the one it is translated into."""
-    side: SourceSide
+    side: Side
     most_of_line: int
     """Tokens of a line that the model reads."""
     most: int
     """Tokens of a manuscript."""
     review_below: float
     """The confidence below which a unit is marked for a person to look at."""
+    whole: frozenset[str] = frozenset()
+    """Passages that are translated as one sentence, each as a line."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Sent:
     """Of the document; both are left behind where another process has read it."""
     left: int = 0
     """Texts of the document that stay as they are."""
+    wholes: Sequence[str] = ()
+    """Passages of several sentences that a memory may have as a whole."""
 
     def leave_out(self, done: Sequence[bool]) -> "Sent":
         """Return the lines that are not done."""
@@ -118,15 +122,18 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     characters = sum(len(passage.text) for passage in passages)
     if characters > TOKEN_CHARACTERS * cut.most:  # too long by any count
         raise too_long(f"{characters:,} characters", cut)
-    plan = Plan(passages, Segmenter(cut.codes[0], cut.side.tokens))
+    most = min(cut.most_of_line, Segmenter.most_tokens)
+    plan = Plan(passages, Segmenter(cut.codes[0], cut.side.tokens, most), cut.whole)
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
     left = count_untranslated(document).total()
-    return Sent(plan.lines, plan.marked, tokens, cut.review_below, document, plan, left)
+    return Sent(
+        plan.lines, plan.marked, tokens, cut.review_below, document, plan, left, plan.wholes
+    )
 
 
-def count_token_costs(side: SourceSide, lines: Sequence[str], most: int) -> list[int]:
+def count_token_costs(side: Side, lines: Sequence[str], most: int) -> list[int]:
     """Return the cost of each line: its tokens, up to those that the model reads."""
     return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]
 

@@ -44,7 +44,7 @@ def try_length_penalties(
     """
 
     def attempt(penalty: float) -> LengthPenaltyTrial:
-        texts = set_length_penalty(translator, penalty).translate(lines)
+        texts = set_length_penalty(translator, penalty).translate_sentences(lines)
         ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
         return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
 

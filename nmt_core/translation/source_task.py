@@ -1,6 +1,8 @@
 """A line as an engine is asked for it, and what of its attention belongs to its text."""
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.engines.engine import FullEngine
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import UNK
+from nmt_core.translation.translation import Translation
 
 
 class SourceTask(NamedTuple):
@@ -61,6 +64,46 @@ def leave_tag(looks: NDArray[np.float32], tag: str | None) -> NDArray[np.float32
         looks.sum(axis=1, keepdims=True), sums, where=sums > 0, out=np.zeros_like(sums)
     )
     return left * factors
+
+
+def build_translations(
+    tasks: Sequence[SourceTask],
+    hypotheses: Sequence[Sequence[Hypothesis]],
+    source: Side,
+    target: Side,
+    full: Callable[[], FullEngine] | None,
+) -> list[list[Translation]]:
+    """Turn the hypotheses of a batch into text.
+
+    Args:
+        tasks: the lines.
+        hypotheses: of each line.
+        source: the side of the lines.
+        target: the side of their translations.
+        full: see :func:`copy_unknown`; None copies no words.
+    """
+    pairs = [
+        (task, task.leave_tag(hypothesis))
+        for task, several in zip(tasks, hypotheses, strict=True)
+        for hypothesis in several
+    ]
+    decode = target.vocabulary.decode
+    tokens = [[*task.prefix, *decode(h.tokens)[len(task.prefix) :]] for task, h in pairs]
+    if full:
+        copy_unknown(pairs, tokens, source, full)
+    written = iter(
+        Translation(
+            text=target.join(words),
+            score=hypothesis.score,
+            tokens=tuple(words),
+            token_probabilities=tuple(math.exp(log) for log in hypothesis.token_log_probs),
+            ids=hypothesis.tokens,
+            source_tokens=tuple(task.tokens),
+            attention=hypothesis.attention,
+        )
+        for words, (task, hypothesis) in zip(tokens, pairs, strict=True)
+    )
+    return [list(islice(written, len(several))) for several in hypotheses]
 
 
 def copy_unknown(

@@ -4,13 +4,11 @@ This file imports no torch, so that a model of another engine loads fast.
 """
 
 import logging
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +28,14 @@ from nmt_core.translation.linking import add_links
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.source_task import SourceTask, check_tag, copy_unknown, leave_tag
+from nmt_core.translation.source_task import SourceTask, build_translations, check_tag, leave_tag
+from nmt_core.translation.texts import ApprovedTexts, Texts, list_texts, translate_texts
 from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Translator:
     """An engine with both sides of its text. Several threads may use one at once.
 
@@ -55,6 +54,8 @@ class Translator:
     """Restores the case and the accents of source lines; None leaves them."""
     glossaries: tuple[Glossary, ...] = ()
     """Terms that are translated as a person wants; of equal ones, those of the first."""
+    memory: ApprovedTexts | None = None
+    """Approved translations, which :meth:`translate` takes as they are."""
     aligner: Aligner | None = None
     """Links the words of translations with those of their sources; None in earlier exports."""
     confidence_model: ConfidenceModel | None = None
@@ -86,29 +87,48 @@ class Translator:
         """
         return cls(**load_parts(Path(folder), engine=engine, device=device, threads=threads))
 
+    def __repr__(self) -> str:
+        """Name the languages and the engine."""
+        pair = "-".join(self.languages.codes) if self.languages else "unknown languages"
+        return f"Translator({pair}, {self.engine.name})"
+
+    @overload
     def translate(
-        self,
-        lines: Sequence[str | Tokenized],
-        *,
-        beam_size: int | None = None,
-        prefixes: Sequence[str] | None = None,
-        tag: str | None = None,
-    ) -> list[str]:
-        """Return the best translation of every line; that of an empty line is empty.
+        self, texts: str, *, beam_size: int | None = None, tag: str | None = None
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self, texts: Texts, *, beam_size: int | None = None, tag: str | None = None
+    ) -> list[str]: ...
+
+    def translate(
+        self, texts: str | Texts, *, beam_size: int | None = None, tag: str | None = None
+    ) -> str | list[str]:
+        """Return the translation of a text, or a list of those of several; see ``texts.py``.
 
         Args:
-            lines: source text.
+            texts: of any number of lines and sentences; a text of nothing but white space stays.
             beam_size: live hypotheses per sentence; None as configured.
-            prefixes: beginnings of the translations.
             tag: see :meth:`choose_tag`.
 
         Raises:
-            ConfigError: if the model knows no such tag.
+            ConfigError: if that is no text, or the model knows no such tag.
         """
-        translations = self.choose_tag(tag).search(
-            lines, beam_size=beam_size, n_best=1, prefixes=prefixes, probabilities=False
-        )
-        return [best.text for best, *_ in translations]
+        given = list_texts(texts)
+        translations = translate_texts(self.choose_tag(tag), given, beam_size=beam_size)
+        written = [translation.text for translation in translations]
+        return written[0] if isinstance(texts, str) else written
+
+    def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
+        """Return the best translation of every line, each taken as one sentence.
+
+        Args:
+            lines: source text.
+            options: see :meth:`search`.
+        """
+        found = self.search(lines, n_best=1, probabilities=False, **options)
+        return [best.text for best, *_ in found]
 
     def search(  # noqa: PLR0913 - each may be wanted alone
         self,
@@ -188,6 +208,10 @@ class Translator:
             self.glossaries,
         )
 
+    def add_memory(self, memory: ApprovedTexts) -> Self:
+        """Return a translator that takes approved translations from a memory."""
+        return replace(self, memory=memory)
+
     def add_glossary(self, glossary: Glossary) -> Self:
         """Return a translator that knows these terms, too; they count more than its own."""
         return replace(self, glossaries=(glossary, *self.glossaries))
@@ -249,7 +273,7 @@ class Translator:
         read = self._read(self.source.tokenize(line))
         if not read:
             return []
-        begin = self.target.vocabulary.encode(self._begin(prefix))
+        begin = self.target.vocabulary.encode(self.cut(self.target.tokenize(prefix)))
         return [
             NextToken(self.target.vocabulary.tokens[token], probability)
             for token, probability in self.full.next_tokens(Request(read, begin), count)
@@ -328,14 +352,15 @@ class Translator:
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         texts = [self.source.tokenize(line) for line in lines]
         tasks = [
-            SourceTask(text, self._read(text), self._begin(prefix))
+            SourceTask(text, self._read(text), self.cut(self.target.tokenize(prefix)))
             for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
         ]
         wanted = [task for task in tasks if task.source]
         hypotheses = find(
             [Request(task.source, self.target.vocabulary.encode(task.prefix)) for task in wanted]
         )
-        written = iter(self._write(wanted, hypotheses))
+        full = (lambda: self.full) if self.config.beam.unknown == "copy" else None
+        written = iter(build_translations(wanted, hypotheses, self.source, self.target, full))
         return [next(written) if task.source else [EMPTY_TRANSLATION] for task in tasks]
 
     def cut(self, text: Tokenized) -> list[str]:
@@ -367,33 +392,3 @@ class Translator:
         """
         numbers = self.source.vocabulary.encode(self.cut(text))
         return [*self.source.find_tag(text), *numbers] if numbers else []
-
-    def _begin(self, prefix: str) -> list[str]:
-        return self.cut(self.target.tokenize(prefix)) if prefix else []
-
-    def _write(
-        self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
-    ) -> list[list[Translation]]:
-        """Turn the hypotheses of a batch into text."""
-        pairs = [
-            (task, task.leave_tag(hypothesis))
-            for task, several in zip(tasks, hypotheses, strict=True)
-            for hypothesis in several
-        ]
-        decode = self.target.vocabulary.decode
-        tokens = [[*task.prefix, *decode(h.tokens)[len(task.prefix) :]] for task, h in pairs]
-        if self.config.beam.unknown == "copy":
-            copy_unknown(pairs, tokens, self.source, lambda: self.full)
-        written = iter(
-            Translation(
-                text=self.target.join(words),
-                score=hypothesis.score,
-                tokens=tuple(words),
-                token_probabilities=tuple(math.exp(log) for log in hypothesis.token_log_probs),
-                ids=hypothesis.tokens,
-                source_tokens=tuple(task.tokens),
-                attention=hypothesis.attention,
-            )
-            for words, (task, hypothesis) in zip(tokens, pairs, strict=True)
-        )
-        return [list(islice(written, len(several))) for several in hypotheses]

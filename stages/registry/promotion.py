@@ -237,7 +237,7 @@ def translate_test_set(
 ) -> Candidate:
     """Let a sealed export translate the test set, and lines in other case, as it was sealed to."""
     translator = Translator.load(folder, engine="torch", device=device)
-    hypotheses = translator.translate([*held_out.sources, *recased.values()])
+    hypotheses = translator.translate_sentences([*held_out.sources, *recased.values()])
     plain, others = hypotheses[: len(held_out.sources)], hypotheses[len(held_out.sources) :]
     return Candidate(name, *held_out, plain, dict(zip(recased, others, strict=True)))
 

@@ -220,7 +220,7 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
     assert ["symbols" in record.getMessage() for record in caplog.records] == [True]
     warn_of_loss.cache_clear()
     assert scripted_translator(lambda text: f"{text} 6", symbols=()).translate(["a"]) == ["a 6"]
-    assert scripted_translator(lambda _: "", symbols=()).translate(["das"]) == [""]
+    assert scripted_translator(lambda _: "", symbols=()).translate_sentences(["das"]) == [""]
     assert len(caplog.records) == 1  # what it adds, and what is no translation, is no loss
 
 

@@ -13,7 +13,7 @@ from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.formats.registered import PairFormat, open_units
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.decoding.greedy import greedy_search
-from nmt_core.documents.files import translate_document
+from nmt_core.documents.files import translate_data
 from nmt_core.documents.formats import Format, find_format
 from nmt_core.engines.engine import PlainEngine
 from nmt_core.engines.registered import PROGRAMS, Program
@@ -101,7 +101,7 @@ from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, wri
     read = b"00:01 Good morning.\n00:05 Rain.\n"
 
     assert find_format("Film.CAP") == "captions"
-    translated = translate_document(read, "captions", Echo(str.upper).translator)
+    translated = translate_data(read, "captions", Echo(str.upper).translator)
     assert translated.data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
 
 

@@ -216,9 +216,8 @@ def test_only_newlines_end_a_line(bundle):
     result = run("translate", "--model", bundle, lines=text.encode())
 
     assert result.stdout.count("\n") == 3
-    assert result.stdout.splitlines() == Translator.load(bundle).translate(
-        ["Hund Garten Haus Brot", "", "Brot"]
-    )
+    lines = text.split("\n")
+    assert result.stdout_bytes.decode().split("\n")[:-1] == Translator.load(bundle).translate(lines)
 
 
 def test_no_input_gives_no_output(bundle):

@@ -5,11 +5,9 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.base.languages import Languages
-from nmt_core.cli.documents import recall_lines
 from nmt_core.documents.html import read_html
-from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.translation.texts import open_documents
 from nmt_core.translation.translator import Translator
-from tests.support.echoes import Answer, Echo
 from tests.support.processes import run_python
 from tests.support.tiny import export, tiny_translator
 
@@ -44,7 +42,7 @@ def test_running_text_keeps_its_lines(bundle):
 
 def test_a_format_says_how_standard_input_is_read(bundle):
     html = "<p>Der <b>Hund</b>.</p>"
-    documents = DocumentTranslator.using(Translator.load(bundle), "de")
+    documents = open_documents(Translator.load(bundle))
 
     result = run(bundle, "--format", "html", data=html.encode())
 
@@ -84,15 +82,6 @@ def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
     assert run(bundle, "--format", "json", data=b"[]").stderr == ""
 
 
-def test_a_memory_has_placeholders_as_they_are():
-    echo = Echo(str.upper)
-    known = {"a %1": Answer("b %1")}
-
-    translated = recall_lines(echo, known.get)(["a [[%1]]", "c [[%1]]"], links=False)
-
-    assert [one.text for one in translated] == ["b %1", "C [[%1]]"]
-
-
 def test_an_output_may_be_named(bundle, tmp_path):
     (tmp_path / "a.txt").write_text("Der Hund.\n")
 
@@ -130,10 +119,10 @@ def test_a_file_whose_ending_says_no_format_is_no_line(bundle, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.docx"], "none.docx is no file"),
+        (["none.docx"], "none.docx is not a file"),
         (
             ["none.pdf"],
-            "none.pdf is no file; give the name of one that is there, in a format of .t",
+            "none.pdf is not a file; give the name of one that is there, in a format of .t",
         ),
         (["letter.docx", "Ein Haus"], "letter.docx is a file, and 'Ein Haus' a line"),
         (["--paragraphs", "Ein Haus"], "'Ein Haus' is a line, and --paragraphs"),
@@ -162,7 +151,7 @@ def test_a_translation_needs_a_name(tmp_path):
 
 
 def test_lines_wait_for_no_parser():
-    parsers = "{'lxml', 'markdown_it', 'sentencex'}"
+    parsers = "{'lxml', 'markdown_it'}"
     program = f"import sys, nmt_core.cli.translate; print(*{parsers} & {{*sys.modules}})"
 
     assert run_python(program) == "\n"

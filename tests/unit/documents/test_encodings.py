@@ -2,7 +2,7 @@ import pytest
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.encodings import recode
-from nmt_core.documents.files import translate_document
+from nmt_core.documents.files import translate_data
 from tests.support.echoes import Echo
 
 META = '<meta charset="%s">'
@@ -11,7 +11,7 @@ XHTML = "<?xml version='1.0' encoding='%s'?>"
 
 
 def translate(data, kind="html", encoding=None, by=str.upper):
-    return translate_document(data, kind, Echo(by).translator, encoding).data
+    return translate_data(data, kind, Echo(by).translator, encoding).data
 
 
 @pytest.mark.parametrize("declaration", [META, OLD_META, XHTML])

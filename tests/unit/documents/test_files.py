@@ -4,7 +4,7 @@ import pytest
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import files as module
-from nmt_core.documents.files import name_translation, translate_document, translate_file
+from nmt_core.documents.files import name_translation, translate_data, translate_file
 from nmt_core.documents.formats import FORMATS, find_format, list_suffixes
 from tests.support.echoes import Echo
 
@@ -14,7 +14,7 @@ SHOUT = Echo(str.upper).translator
 @pytest.mark.parametrize("kind", ["text", "html", "markdown", "subtitles"])
 def test_text_must_be_utf8(kind):
     with pytest.raises(DocumentError, match=r"not UTF-8 \(byte 3 is 0xff\)"):
-        translate_document(b"ab\xff", kind, SHOUT)
+        translate_data(b"ab\xff", kind, SHOUT)
 
 
 def test_a_byte_order_mark_stays():
@@ -23,14 +23,14 @@ def test_a_byte_order_mark_stays():
         ("markdown", "---\nkey: a\n---\nb", "---\nkey: a\n---\nB"),
         ("json", '{"key": "a"}', '{"key": "A"}'),
     ):
-        done = translate_document(f"\ufeff{before}".encode(), kind, SHOUT)
+        done = translate_data(f"\ufeff{before}".encode(), kind, SHOUT)
         assert done.data.decode() == f"\ufeff{after}"
 
 
 def test_a_byte_order_mark_is_no_text():
     echo = Echo(str.upper)
 
-    translate_document("\ufeffa".encode(), "text", echo.translator)
+    translate_data("\ufeffa".encode(), "text", echo.translator)
 
     assert [lines for lines, _ in echo.calls] == [["a"]]
 
@@ -46,14 +46,14 @@ def test_messages_that_stay_as_they_are_are_counted():
         ("po", po, 2),
         ("text", f"a {choice}", 0),
     ):
-        assert translate_document(data.encode(), kind, SHOUT).untranslated.total() == left, kind
+        assert translate_data(data.encode(), kind, SHOUT).untranslated.total() == left, kind
 
 
 def test_too_long_a_document_is_refused(monkeypatch):
     monkeypatch.setattr(module, "MOST_DOCUMENT_BYTES", 3)
 
     with pytest.raises(DocumentError, match="has 4 bytes, more than 3"):
-        translate_document(b"abcd", "text", SHOUT)
+        translate_data(b"abcd", "text", SHOUT)
 
 
 def test_the_kind_is_known_by_the_end_of_the_name():
@@ -71,7 +71,7 @@ def test_a_file_is_translated_to_another(tmp_path):
     source, out = tmp_path / "letter.md", tmp_path / "letter.en.md"
     source.write_text("# One *two*\n")
 
-    assert not translate_file(source, out, SHOUT)
+    assert translate_file(source, out, SHOUT)[:2] == (out, b"# ONE *TWO*\n")
     assert out.read_text() == "# ONE *TWO*\n"
     assert source.read_text() == "# One *two*\n"
 

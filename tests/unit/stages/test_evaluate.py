@@ -199,7 +199,7 @@ def test_the_length_penalty_is_that_of_the_best_score(changes, chosen, tried, mo
         read.append(len(lines))
         return [line[: 2 + round(8 * own.config.beam.length_penalty)] for line in lines]
 
-    monkeypatch.setattr(Translator, "translate", translate)
+    monkeypatch.setattr(Translator, "translate_sentences", translate)
     monkeypatch.setattr("nmt_core.evaluation.metrics.bleu.Bleu.higher_is_better", False)
     lines = ["a b c d e f g h i"] * 600
     translator, trials = evaluate.choose_length_penalty(

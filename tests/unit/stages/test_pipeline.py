@@ -32,8 +32,10 @@ PLUMBING = {
     "nmt_core/base/progress.py",
     "nmt_core/base/registry.py",
     "nmt_core/base/tracking.py",
+    "nmt_core/translation/texts.py",
 }
-"""Code that reads, writes and reports, but decides no byte of a result."""
+"""Code that reads, writes and reports, but decides no byte of a result: stages translate sentences,
+and no texts."""
 
 PLACE = re.compile(r"(nmt_core|stages)[\w.]*:\w+")
 """Where a registry finds a thing."""

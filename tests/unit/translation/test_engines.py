@@ -113,7 +113,9 @@ def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundl
     prefixes = ["the"] * len(LINES)
 
     for _ in range(2):
-        assert fast.translate(LINES, prefixes=prefixes) == full.translate(LINES, prefixes=prefixes)
+        assert fast.translate_sentences(LINES, prefixes=prefixes) == full.translate_sentences(
+            LINES, prefixes=prefixes
+        )
     assert [record.getMessage() for record in caplog.records] == [
         "ctranslate2_int8 cannot do this (a prefix); torch does, more slowly"
     ]
@@ -125,7 +127,7 @@ def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundl
 def test_empty_prefixes_are_none(bundle):
     fast = Translator.load(bundle, threads=1)
 
-    assert fast.translate(LINES, prefixes=[""] * len(LINES)) == fast.translate(LINES)
+    assert fast.translate_sentences(LINES, prefixes=[""] * len(LINES)) == fast.translate(LINES)
 
 
 def test_details_are_told_as_asked_for(bundle):
@@ -395,11 +397,11 @@ def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
     """Not though the folder was replaced before PyTorch's were needed."""
     folder = shutil.copytree(bundle, tmp_path / "export")
     translator = Translator.load(folder, threads=1)
-    before = translator.translate(LINES)
+    before = translator.translate_sentences(LINES)
     shutil.rmtree(folder)
     export(folder, translator=tiny_translator(seed=3))
 
-    assert translator.translate(LINES) == before
+    assert translator.translate_sentences(LINES) == before
     with pytest.raises(BundleError, match="holds another model than when it was loaded"):
         translator.sample(LINES)
     shutil.rmtree(folder)
@@ -425,7 +427,7 @@ def test_other_models_are_written_for_onnx_runtime(other):
     names = [translator.engine.name for translator in loaded.values()]
     assert names == ["onnx_int8", "onnx_int8", "onnx_float32", "torch"]
     assert all(check_golden(translator, other) == [] for translator in loaded.values())
-    assert loaded["onnx_float32"].translate(LINES) == loaded["torch"].translate(LINES)
+    assert loaded["onnx_float32"].translate_sentences(LINES) == loaded["torch"].translate(LINES)
     with pytest.raises(ConfigError, match="no engine 'ctranslate2', only onnx_int8, onnx_float32"):
         Translator.load(other, engine="ctranslate2")
 

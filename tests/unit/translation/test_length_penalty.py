@@ -16,7 +16,7 @@ REFERENCE = "x" * 100
 def try_all(monkeypatch, letters, measure, first=1.0):
     """Return trials of a translator that writes so many letters by a length penalty."""
     monkeypatch.setattr(
-        "nmt_core.translation.translator.Translator.translate",
+        "nmt_core.translation.translator.Translator.translate_sentences",
         lambda own, lines: ["x" * letters(own.config.beam.length_penalty) for _ in lines],
     )
     translator = set_length_penalty(scripted_translator(), first)

@@ -109,7 +109,9 @@ def test_a_line_translates_and_is_sampled_alike_in_any_company(lines, max_tokens
     alone, together = toy_translator(), toy_translator(batch_tokens=max_tokens)
     sampling = SamplingConfig(samples=2)
 
-    assert [alone.translate([line])[0] for line in lines] == together.translate(lines)
+    assert [alone.translate_sentences([line])[0] for line in lines] == together.translate_sentences(
+        lines
+    )
     assert [alone.sample([line], sampling)[0] for line in lines] == together.sample(lines, sampling)
 
 
@@ -118,7 +120,7 @@ def test_a_line_translates_and_is_sampled_alike_in_any_company(lines, max_tokens
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_one_line_gives_one_line(lines):
     """Whatever it holds, and whatever bytes the model writes."""
-    texts = TINY.translate(lines)
+    texts = TINY.translate_sentences(lines)
 
     assert len(lines) == len(texts)
     assert all(len(f"{text}.".splitlines()) == 1 for text in texts)
@@ -132,25 +134,29 @@ def test_no_detokenizer_can_break_a_line():
         def decode(self, tokens):
             return "\na\u2028b\r\nc\u0085d\x0ce\x1ef\n"
 
-    assert toy_translator(Breaking()).translate(["one"]) == ["a b c d e f"]
+    assert toy_translator(Breaking()).translate_sentences(["one"]) == ["a b c d e f"]
 
 
 @pytest.mark.parametrize("line", ["", " ", "\t", "\u00a0", "\u200b"])
 def test_an_empty_line_stays_empty(line):
-    assert TINY.translate(["Hund", line])[1] == ""
+    assert TINY.translate_sentences(["Hund", line])[1] == ""
 
 
 def test_an_unknown_word_is_translated_like_any_other():
     translator = toy_translator()
 
-    assert translator.translate(["one four"]) == translator.translate(["one <unk>"])
-    assert translator.translate(["one four"]) != translator.translate(["one"])
+    assert translator.translate_sentences(["one four"]) == translator.translate_sentences(
+        ["one <unk>"]
+    )
+    assert translator.translate_sentences(["one four"]) != translator.translate_sentences(["one"])
 
 
 def test_a_line_too_long_is_cut_and_says_so(caplog):
     translator = toy_translator(max_source_tokens=2)
 
-    assert translator.translate(["one two three"]) == translator.translate(["one two"])
+    assert translator.translate_sentences(["one two three"]) == translator.translate_sentences(
+        ["one two"]
+    )
     assert "3 tokens, but only the first 2 are read" in caplog.text
     assert "give each of its sentences a line of its own: one two three" in caplog.text
     assert len(caplog.records) == 1
@@ -159,9 +165,9 @@ def test_a_line_too_long_is_cut_and_says_so(caplog):
 def test_a_beginning_too_long_is_cut_and_says_so(caplog):
     """Whoever gives a whole book to begin with waits no longer than for a line."""
     translator = toy_translator(max_source_tokens=2)
-    found = translator.translate(["one"], prefixes=["two two one one"])
+    found = translator.translate_sentences(["one"], prefixes=["two two one one"])
 
-    assert found == translator.translate(["one"], prefixes=["two two"])
+    assert found == translator.translate_sentences(["one"], prefixes=["two two"])
     assert "4 tokens, but only the first 2 are read" in caplog.text
 
 
@@ -178,9 +184,9 @@ def test_the_best_come_first_with_their_probabilities():
 
 
 def test_a_wider_beam_than_configured_may_be_asked_for():
-    configured = toy_translator(beam=BeamConfig(beam_size=5)).translate(["one two"])
+    configured = toy_translator(beam=BeamConfig(beam_size=5)).translate_sentences(["one two"])
 
-    assert configured == toy_translator(beam=BeamConfig(beam_size=1)).translate(
+    assert configured == toy_translator(beam=BeamConfig(beam_size=1)).translate_sentences(
         ["one two"], beam_size=5
     )
 
@@ -227,7 +233,7 @@ def test_a_beginning_stands_as_it_was_given():
     """Though the model does not know it, nothing is copied into it."""
     translator = toy_translator(model=Puzzled(), **COPYING)
 
-    assert translator.translate(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
+    assert translator.translate_sentences(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
 
 
 def test_without_attention_nothing_is_copied_or_left_unknown():
@@ -282,12 +288,14 @@ def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
 
 def test_translations_begin_as_asked():
     prefixes = ["two", "", "three one one"]
-    texts = toy_translator(batch_tokens=5).translate(["one", "one two", "three"], prefixes=prefixes)
+    texts = toy_translator(batch_tokens=5).translate_sentences(
+        ["one", "one two", "three"], prefixes=prefixes
+    )
 
     assert all(
         text.split()[: len(p.split())] == p.split() for text, p in zip(texts, prefixes, strict=True)
     )
-    assert texts[1] == toy_translator().translate(["one two"])[0]
+    assert texts[1] == toy_translator().translate_sentences(["one two"])[0]
 
 
 @pytest.mark.parametrize("prefix", ["Das Haus", "🦊", "</s>", "a\u2028b"])

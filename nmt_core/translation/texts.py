@@ -1,0 +1,229 @@
+"""The one way from text to text: Python, command, server and documents give the same bytes.
+
+A text is plain text: its lines, list markers and spaces stay. Each of its sentences is looked up in
+the memory or translated by itself, for models are trained on sentences and lose some of several.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, TypeAlias, cast
+
+from nmt_core.base.errors import ConfigError, DocumentError
+from nmt_core.base.languages import Languages
+from nmt_core.documents.files import TranslatedDocument, name_translation, translate_file
+from nmt_core.documents.formats import REVIEW_BELOW
+from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.plan import Segmenter
+from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.memory.unit import MemoryMatch, MemoryScope
+from nmt_core.text.side import Side
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
+
+Texts: TypeAlias = list[str] | tuple[str, ...]
+"""Several texts, which a text is not."""
+
+
+class ApprovedTexts(Protocol):
+    """A memory of approved translations, such as ``nmt_core.Memory``."""
+
+    path: Path
+
+    def find_exact(self, text: str, scope: MemoryScope) -> MemoryMatch | None:
+        """Return the approved translation of a text, if there is one."""
+
+
+class SentenceTranslator(Protocol):
+    """What translates sentences, and may have a memory, such as ``nmt_core.Translator``."""
+
+    @property
+    def source(self) -> Side:
+        """The side of the source language."""
+
+    @property
+    def languages(self) -> Languages | None:
+        """Languages of its two sides; None if they are not known."""
+
+    @property
+    def config(self) -> TranslatorConfig:
+        """Its settings."""
+
+    @property
+    def memory(self) -> ApprovedTexts | None:
+        """Approved translations."""
+
+    def search(
+        self,
+        lines: Sequence[str],
+        *,
+        beam_size: int | None,
+        n_best: int,
+        probabilities: bool,
+        links: bool,
+    ) -> list[list[Translation]]:
+        """Return translations of each line, best first."""
+
+
+def translate_texts(
+    translator: SentenceTranslator, texts: Iterable[str], *, beam_size: int | None = None
+) -> list[Translation]:
+    """Return the translation of each text; all their sentences are translated together.
+
+    Args:
+        translator: translates sentences, and may have a memory.
+        texts: each of any number of lines and sentences.
+        beam_size: live hypotheses per sentence; None as configured.
+    """
+    documents = [read_plain_text(text) for text in texts]
+    own = [document.passages for document in documents]
+    plan, found = open_documents(translator, beam_size=beam_size).translate_passages(
+        [passage for passages in own for passage in passages]
+    )
+    placed = iter(plan.place(found))
+    sentences = cast("Sequence[Translation]", found)
+    counts = iter([len(spans) for spans in plan.spans])
+    translations, at = [], 0
+    for document, passages in zip(documents, own, strict=True):
+        text = document.write([*islice(placed, len(passages))])
+        end = at + sum(islice(counts, len(passages)))
+        translations.append(join_translations(text, sentences[at:end]))
+        at = end
+    return translations
+
+
+def open_documents(
+    translator: SentenceTranslator,
+    *,
+    beam_size: int | None = None,
+    review_below: float = REVIEW_BELOW,
+) -> DocumentTranslator:
+    """Return what translates documents by a translator.
+
+    Args:
+        translator: translates sentences, and may have a memory.
+        beam_size: live hypotheses per sentence; None as configured.
+        review_below: the confidence below which a unit is marked for a person to look at.
+    """
+    source, target = translator.languages.codes if translator.languages else ("", "")
+    side = translator.source
+    room = translator.config.max_source_tokens - (side.tag is not None)
+    return DocumentTranslator(
+        partial(search_sentences, translator, beam_size),
+        Segmenter(source, side.tokens, min(room, Segmenter.most_tokens)),
+        target,
+        review_below,
+        partial(recall, translator) if translator.memory else None,
+    )
+
+
+def translate_document(
+    path: Path | str,
+    translator: SentenceTranslator,
+    output: Path | str | None = None,
+    *,
+    kind: str | None = None,
+    review_below: float = REVIEW_BELOW,
+) -> TranslatedDocument:
+    """Translate a file into another one, which appears whole or not at all.
+
+    Args:
+        path: the file.
+        translator: translates sentences, and may have a memory.
+        output: the other file; None for ``letter.en.docx`` beside ``letter.docx``.
+        kind: name of their format; None if their names say it.
+        review_below: the confidence below which a unit is marked for a person to look at.
+
+    Raises:
+        DocumentError: if the file cannot be read, or the other is there already or has no name.
+    """
+    out = Path(output) if output else name_output(Path(path), translator)
+    return translate_file(
+        Path(path), out, open_documents(translator, review_below=review_below), kind
+    )
+
+
+def name_output(path: Path, translator: SentenceTranslator) -> Path:
+    """Return the name of a file's translation, ``letter.en.docx`` for ``letter.docx``.
+
+    Raises:
+        DocumentError: if the model does not say its languages.
+    """
+    if translator.languages is None:
+        raise DocumentError(
+            f"{path} has a translation without a name, for the model does not say its languages; "
+            f"give one by --output"
+        )
+    return name_translation(path, translator.languages.target)
+
+
+def search_sentences(
+    translator: SentenceTranslator, beam_size: int | None, lines: Sequence[str], *, links: bool
+) -> list[Translation]:
+    """Return the best translation of each sentence."""
+    found = translator.search(
+        lines, beam_size=beam_size, n_best=1, probabilities=False, links=links
+    )
+    return [best for best, *_ in found]
+
+
+def recall(translator: SentenceTranslator, text: str) -> Translation | None:
+    """Return the approved translation that a translator's memory has of a text, if it has one.
+
+    Raises:
+        ConfigError: if the model does not say its languages, by which a memory has its units.
+    """
+    if translator.memory is None:
+        return None
+    if translator.languages is None:
+        raise ConfigError(
+            f"{translator.memory.path} has units by languages, and the model does not say its own; "
+            f"export it again"
+        )
+    found = translator.memory.find_exact(text, MemoryScope(translator.languages))
+    return remember_translation(found.target) if found else None
+
+
+def join_translations(text: str, found: Sequence[Translation]) -> Translation:
+    """Return the translation of a text from those of its sentences.
+
+    Its confidence is the lowest, or None if one has none. That of several sentences has no tokens,
+    as what a memory holds.
+
+    Args:
+        text: the whole translation.
+        found: the translation of each sentence.
+    """
+    if len(found) == 1:
+        return found[0]._replace(text=text)
+    confidences = [one.confidence for one in found if one.confidence is not None]
+    return EMPTY_TRANSLATION._replace(
+        text=text,
+        breaches=tuple(breach for one in found for breach in one.breaches),
+        restored_words=tuple(dict.fromkeys(word for one in found for word in one.restored_words)),
+        unknown_words=tuple(dict.fromkeys(word for one in found for word in one.unknown_words)),
+        confidence=min(confidences) if confidences and len(confidences) == len(found) else None,
+        origin="memory" if found and all(one.origin == "memory" for one in found) else "model",
+    )
+
+
+def list_texts(texts: object) -> list[str]:
+    """Return one text, or several, as a list.
+
+    Raises:
+        ConfigError: if something else is given.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes | bytearray | Mapping):
+        raise ConfigError(f"translate takes a text or a list of texts, not {_name(texts)}")
+    given = [*texts]
+    for number, text in enumerate(given, start=1):
+        if not isinstance(text, str):
+            raise ConfigError(f"translate takes texts, and text {number} is {_name(text)}")
+    return given
+
+
+def _name(thing: object) -> str:
+    return "None" if thing is None else f"of type {type(thing).__name__}"
