@@ -4,11 +4,9 @@ import io
 import re
 import shutil
 import tempfile
-import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, time
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -23,29 +21,16 @@ from nmt_core.corpora.formats.tables import MOST_COLUMNS, read_table
 from nmt_core.corpora.formats.units import PairedUnits
 
 MOST_BYTES = 1 << 30
-"""Unpacked; strings that occur in several cells, and those alone, are held in memory."""
-
-MOST_CELLS = 1 << 14
-"""Cells of a row, as Excel has it."""
+"""Unpacked."""
 
 MOST_ROWS = 1 << 20
 """Rows of a sheet, as Excel has it; a file may claim any number."""
 
-_SPELT = re.compile("_x([0-9A-Fa-f]{4})_")
-"""A character by its number, as Excel has the CR of Windows' line ends."""
+MOST_CELLS = 1 << 25
+"""Cells of the rectangle that holds all values of a sheet, empty ones included: 1 GB."""
 
-WRONG = (
-    expat.ExpatError,
-    SyntaxError,
-    KeyError,
-    ValueError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    EOFError,
-)
-"""Errors of openpyxl on files that are no workbooks; wrong XML is a SyntaxError, entities are a
-ValueError."""
+_PLACE = re.compile(r"([A-Z]{1,3})?(\d{1,9})")
+"""A cell such as AB12, or a row."""
 
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
@@ -54,106 +39,117 @@ def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
 
 
 def _read_rows(path: Path) -> Iterator[list[str]]:
-    openpyxl = require_package("openpyxl", path)
-    require_package("defusedxml", path)  # which openpyxl then uses by itself
+    calamine = require_package("python_calamine", path)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)
-        _check(file, path)
+        has_formulas = _check(file, path)
+        file.seek(0)
         try:
-            yield from _silence(_read_sheet(openpyxl, file, path))
-        except WRONG as error:
+            book = calamine.CalamineWorkbook.from_filelike(file)
+            kind = calamine.SheetTypeEnum.WorkSheet
+            [name, *_] = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kind]
+            sheet = book.get_sheet_by_name(name)
+        except (calamine.CalamineError, ValueError) as error:
             told = str(error).partition("\n")[0]
             raise CorpusError(
-                f"{path} is no workbook, or a damaged one ({told}); save it anew as .xlsx, or "
-                f"as .csv"
+                f"{path} is not a workbook, or is damaged ({told}); save it again as .xlsx, or as "
+                f".csv"
             ) from None
+    yield from _trim(sheet.iter_rows(), path, has_formulas=has_formulas)
 
 
-def _silence(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Pass rows on without warnings of openpyxl: a generator may not hold their filters itself.
+def _trim(rows: Iterator[list[Any]], path: Path, *, has_formulas: bool) -> Iterator[list[str]]:
+    """Yield the columns that have a heading.
 
-    Who stops reading would leave them as they are, until they are collected amid another's reading.
+    Raises:
+        CorpusError: if there is no value below the headings, since nobody computed the formulas.
     """
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row = next(rows, None)
-        if row is None:
-            return
-        yield row
-
-
-def _read_sheet(openpyxl: Any, file: IO[bytes], path: Path) -> Iterator[list[str]]:
-    book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-    sheet = book.worksheets[0]
-    sheet.reset_dimensions()  # they may be wrong
-    names = _show(next(sheet.iter_rows(max_row=1, max_col=MOST_COLUMNS + 1), ()))
+    names = [_write(value) for value in next(rows, [])]
     while names and not names[-1]:
         names.pop()
     yield names
     if len(names) > MOST_COLUMNS:
         return
-    number, filled = 1, False
-    for number, row in enumerate(sheet.iter_rows(min_row=2, max_col=len(names) or 1), start=2):
-        if number > MOST_ROWS:
-            raise CorpusError(f"{path} has a row {number:,}, more than a sheet may have; repair it")
-        cells = _show(row)
+    filled = False
+    for row in rows:
+        cells = [_write(value) for value in row[: len(names) or 1]]
         filled = filled or any(cells)
         yield cells
-    if number > 1 and not filled:
+    if has_formulas and not filled:
         raise CorpusError(
             f"{path} has no value below row 1; of formulas the values are read that the workbook "
             f"was saved with, so open it in a program for spreadsheets and save it there"
         )
 
 
-def _show(row: Sequence[Any]) -> list[str]:
-    return [
-        ""
-        if cell.value is None or cell.data_type == "e"
-        else _SPELT.sub(lambda found: chr(int(found[1], 16)), _write(cell.value))
-        for cell in row
-    ]
-
-
 def _write(value: Any) -> str:
-    """Return a value as people write it: a date has a time of day, midnight if nobody gave one."""
-    is_day = isinstance(value, datetime) and value.time() == time()
-    return str(value.date() if is_day else value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _check(file: IO[bytes], path: Path) -> None:
+def _check(file: IO[bytes], path: Path) -> bool:
+    """Refuse what would fill memory; tell whether there are formulas.
+
+    Raises:
+        CorpusError: naming the limit.
+    """
     with zipfile.ZipFile(file) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-    most = min(MOST_BYTES, compression.bound_size(file.seek(0, io.SEEK_END)))
-    if unpacked > most:
-        raise CorpusError(
-            f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
-            f"save it as .csv, which has no bound"
-        )
-    with zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            with archive.open(member) as content, suppress(expat.ExpatError):  # a picture is no XML
-                _check_width(content, path)
-
-
-def _check_width(content: IO[bytes], path: Path) -> None:
-    """Refuse rows of more cells than a sheet may have, for openpyxl holds a whole row in memory."""
-    cells = 0
-
-    def begin(name: str, _: object) -> None:
-        nonlocal cells
-        kind = name.rpartition(":")[2]
-        cells = 0 if kind == "row" else cells + (kind == "c")
-        if cells > MOST_CELLS:
+        most = min(MOST_BYTES, compression.bound_size(file.seek(0, io.SEEK_END)))
+        if unpacked > most:
             raise CorpusError(
-                f"{path} has a row of more than {MOST_CELLS:,} cells, as no sheet has; keep two "
-                f"columns"
+                f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
+                f"save it as .csv, which has no bound"
+            )
+        has_formulas = False
+        for member in archive.infolist():
+            extent = _Extent(path)
+            with archive.open(member) as content, suppress(expat.ExpatError):  # a picture is no XML
+                extent.read(content)
+            has_formulas |= extent.has_formulas
+    return has_formulas
+
+
+class _Extent:
+    """The row and the column furthest from the first cell of a sheet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._row, self._column = path, 0, 0
+        self._rows = self._columns = 0
+        self.has_formulas = False
+
+    def read(self, content: IO[bytes]) -> None:
+        """Read XML, which need not be that of a sheet."""
+        parser = expat.ParserCreate()
+        parser.StartElementHandler, parser.EntityDeclHandler = self._begin, self._define
+        parser.ParseFile(content)
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        kind = name.rpartition(":")[2]
+        place = _PLACE.fullmatch(attributes.get("r", ""))
+        if kind == "row":
+            self._row, self._column = int(place[2]) if place else self._row + 1, 0
+        elif kind == "c":
+            self._column = _read_column(place[1]) if place and place[1] else self._column + 1
+        elif kind in {"v", "is"}:
+            self._rows = max(self._rows, self._row)
+            self._columns = max(self._columns, self._column)
+        self.has_formulas |= kind == "f"
+        if self._rows > MOST_ROWS:
+            raise CorpusError(
+                f"{self._path} has a row {self._rows:,}, more than a sheet may have; repair it"
+            )
+        if self._rows * self._columns > MOST_CELLS:
+            raise CorpusError(
+                f"{self._path} has values in {self._rows:,} rows and {self._columns:,} columns, "
+                f"more than {MOST_CELLS:,} cells; keep two columns"
             )
 
-    def define(*_: object) -> None:
-        raise CorpusError(f"{path} defines entities, which text never needs; save it anew")
+    def _define(self, *_: object) -> None:
+        raise CorpusError(f"{self._path} defines entities, which text never needs; save it anew")
 
-    parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EntityDeclHandler = begin, define
-    parser.ParseFile(content)
+
+def _read_column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
