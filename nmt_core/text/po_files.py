@@ -1,0 +1,179 @@
+"""Read files of GNU gettext, .po: messages of a program with their translations.
+
+Format: https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nmt_core.base.errors import NmtError
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+
+CHARSET = re.compile(
+    rb'^(?:msgstr\s*)?"(?:[^"\n]*\\n)?Content-Type:[^"\n]*?charset=([\w.:-]+)',
+    re.MULTILINE | re.IGNORECASE,
+)
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+STRING = r'"(?P<string>(?:[^"\\\r\n]|\\.)*)"\s*$'
+KEYWORD = re.compile(rf"\s*(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\d?\])?)\s*{STRING}")
+MORE = re.compile(rf"\s*{STRING}")
+FLAGS = re.compile(r"#,(?P<flags>.*)")
+ESCAPED = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+TO_ESCAPE = re.compile(r'[\x00-\x1f"\\]')
+SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+CODES = {sign: f"\\{code}" for code, sign in SIGNS.items()}
+
+FUZZY = "fuzzy"
+"""Flag of a translation that a person has to check."""
+
+
+class Lines(NamedTuple):
+    """The lines of a keyword with its strings."""
+
+    first: int
+    last: int
+    """The first line after it."""
+    text: str
+
+
+@dataclass
+class Message:
+    """A message with its translations."""
+
+    fields: dict[str, Lines] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    flag_line: int | None = None
+    """The number of the line of its flags."""
+
+    @property
+    def first(self) -> int:
+        """The number of its first line: that of its flags, or of a keyword."""
+        if self.flag_line is not None:
+            return self.flag_line
+        return min(lines.first for lines in self.fields.values())
+
+    @property
+    def last(self) -> int:
+        """The number of the first line after it."""
+        return max(lines.last for lines in self.fields.values())
+
+    @property
+    def forms(self) -> list[str]:
+        """The names of its translations."""
+        return [name for name in self.fields if name.startswith("msgstr")]
+
+    @property
+    def is_header(self) -> bool:
+        """Whether it describes the file."""
+        return not self.fields["msgid"].text and "msgctxt" not in self.fields
+
+
+@dataclass
+class PoFile:
+    """The lines of a file, and the messages in them; obsolete ones are comments."""
+
+    charset: str
+    lines: list[str]
+    messages: list[Message]
+
+
+def parse_po(data: bytes, name: object, error: type[NmtError]) -> PoFile:
+    """Return the lines and messages of a file.
+
+    Args:
+        data: the file.
+        name: what errors call it.
+        error: the error to raise.
+
+    Raises:
+        NmtError: if the file is not in the encoding that it names, or a line is not one of such a
+            file.
+    """
+    found = CHARSET.search(data)
+    charset = found[1].decode() if found else "utf-8"
+    text = _decode(data, charset, name, error)
+    lines = [match[0] for match in LINE.finditer(text) if match[0]]
+    try:
+        return PoFile(charset, lines, [*_read_messages(lines)])
+    except _LineError as problem:
+        raise error(
+            f"line {problem.number + 1} of {name} is not as in a .po file; check it by msgfmt -c"
+        ) from None
+
+
+def escape(text: str) -> str:
+    """Return text as it stands between quotes."""
+    return TO_ESCAPE.sub(
+        lambda match: (
+            CODES.get(match[0])
+            or (f"\\{match[0]}" if match[0] in '"\\' else f"\\{ord(match[0]):03o}")
+        ),
+        text,
+    )
+
+
+class _LineError(Exception):
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _decode(data: bytes, charset: str, name: object, error: type[NmtError]) -> str:
+    if charset.lower() in {"utf-8", "utf8", "charset"}:
+        return decode_utf8(data, name, error=error)
+    try:
+        return data.decode(charset)
+    except (UnicodeError, LookupError):
+        raise error(
+            f"{name} is not in {charset[:20]}, as it says; convert it by msgconv -t UTF-8"
+        ) from None
+
+
+def _read_messages(lines: Sequence[str]) -> Iterator[Message]:
+    message = Message()
+    for name, found in _join_strings(lines):
+        if message.forms and not name.startswith("msgstr"):
+            yield message
+            message = Message()
+        if name:
+            begins = name in {"msgctxt", "msgid"}
+            if name in message.fields or not (begins or "msgid" in message.fields):
+                raise _LineError(found.first)
+            message.fields[name] = found
+        elif flags := FLAGS.match(found.text):
+            message.flag_line = found.first
+            message.flags = [flag for each in flags["flags"].split(",") if (flag := each.strip())]
+    if message.forms:
+        yield message
+    elif message.fields:
+        raise _LineError(len(lines) - 1)
+
+
+def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, Lines]]:
+    """Yield each keyword with all its strings, and other lines, whose keyword is empty."""
+    number = 0
+    while number < len(lines):
+        first, line = number, lines[number].removeprefix(BYTE_ORDER_MARK)
+        number += 1
+        if keyword := KEYWORD.match(line):
+            strings = [keyword["string"]]
+            while number < len(lines) and (more := MORE.match(lines[number])):
+                strings.append(more["string"])
+                number += 1
+            yield keyword["name"], Lines(first, number, _unescape("".join(strings)))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            raise _LineError(first)
+        else:
+            yield "", Lines(first, number, line)
+
+
+def _unescape(text: str) -> str:
+    def read(match: re.Match[str]) -> str:
+        octal, hexadecimal, sign = match.groups()
+        if sign is not None:
+            return SIGNS.get(sign, sign)
+        return chr(int(octal, 8) if octal else int(hexadecimal, 16))
+
+    return ESCAPED.sub(read, text)
