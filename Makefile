@@ -107,7 +107,7 @@ $(READY): pyproject.toml requirements/build.txt requirements/train.txt $(wildcar
 	@$(PIP) install --require-hashes --no-deps --quiet -r requirements/build.txt  # pip itself is run below
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
-	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/train.txt) packages (320 MB)"
+	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/train.txt) packages (330 MB)"
 	@$(PIP) $(LOCKED) --no-build-isolation --progress-bar off -r requirements/train.txt | awk '{fflush()} \
 	  /^(Collecting|Requirement)/ && ++n % 50 == 0 {print "    " n " are there"} \
 	  /^Installing/ {print "    all are there; writing them"}'
@@ -117,7 +117,7 @@ $(READY): pyproject.toml requirements/build.txt requirements/train.txt $(wildcar
 	@touch $@
 
 $(DEV): $(READY) requirements/dev.txt
-	@echo "$(VENV): the packages of developers (320 MB)"
+	@echo "$(VENV): the packages of developers (330 MB)"
 	@$(PIP) $(LOCKED) --no-build-isolation --quiet -r requirements/dev.txt
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
@@ -125,7 +125,7 @@ $(DEV): $(READY) requirements/dev.txt
 # Servers get packages of their own, so that those of Prefect and MLflow bind nothing else.
 $(SERVERS)/ready: $(READY) requirements/servers.txt
 	@test -x $(SERVERS)/bin/python || $(BIN)/python -m venv --without-pip $(SERVERS)
-	@echo "$(SERVERS): the packages of the servers (330 MB)"
+	@echo "$(SERVERS): the packages of the servers (260 MB)"
 	@$(PIP) --python $(SERVERS)/bin/python $(LOCKED) --no-build-isolation --quiet -r requirements/servers.txt
 	@$(call COMPILE,$(SERVERS)/lib)
 	@touch $@

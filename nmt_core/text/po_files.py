@@ -29,7 +29,7 @@ FUZZY = "fuzzy"
 """Flag of a translation that a person has to check."""
 
 
-class Lines(NamedTuple):
+class KeywordLines(NamedTuple):
     """The lines of a keyword with its strings."""
 
     first: int
@@ -42,7 +42,7 @@ class Lines(NamedTuple):
 class Message:
     """A message with its translations."""
 
-    fields: dict[str, Lines] = field(default_factory=dict)
+    fields: dict[str, KeywordLines] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     flag_line: int | None = None
     """The number of the line of its flags."""
@@ -151,7 +151,7 @@ def _read_messages(lines: Sequence[str]) -> Iterator[Message]:
         raise _LineError(len(lines) - 1)
 
 
-def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, Lines]]:
+def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, KeywordLines]]:
     """Yield each keyword with all its strings, and other lines, whose keyword is empty."""
     number = 0
     while number < len(lines):
@@ -162,11 +162,11 @@ def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, Lines]]:
             while number < len(lines) and (more := MORE.match(lines[number])):
                 strings.append(more["string"])
                 number += 1
-            yield keyword["name"], Lines(first, number, _unescape("".join(strings)))
+            yield keyword["name"], KeywordLines(first, number, _unescape("".join(strings)))
         elif line.strip() and not line.lstrip().startswith("#"):
             raise _LineError(first)
         else:
-            yield "", Lines(first, number, line)
+            yield "", KeywordLines(first, number, line)
 
 
 def _unescape(text: str) -> str:

@@ -108,6 +108,8 @@ def serve(
     without a failed request. While MLflow is away, what serves goes on, and /status says so.
     """
     registry = open_registry(name)
+    if registry.champion() is None:  # before a port is taken
+        raise RegistryError(f"{registry.name} has no champion to serve; {registry.advise()}")
     if mlflow:
         serve_by_mlflow(registry, port)
     config = build(
@@ -134,13 +136,7 @@ def serve(
 
 
 def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
-    """Become MLflow's own server, which serves the current champion.
-
-    Raises:
-        RegistryError: if there is none.
-    """
-    if registry.champion() is None:
-        raise RegistryError(f"{registry.name} has no champion to serve; {registry.advise()}")
+    """Become MLflow's own server, which serves the current champion."""
     model = f"models:/{registry.name}@{CHAMPION}"
     command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
     own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]

@@ -1,6 +1,7 @@
 """Stages that are run by hand: what is missing or altered is told with the stage that makes it."""
 
 import shutil
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def told(monkeypatch, capsys):
     """Run a stage as a program does, and return its exit code and what it says of errors."""
     monkeypatch.setattr("stages.runtime.entry.end_with_parent", lambda: None)
     monkeypatch.setattr("stages.runtime.entry.signal.signal", lambda *_: None)
+    monkeypatch.setattr("stages.runtime.entry.os._exit", sys.exit)  # threads of other tests
     monkeypatch.setattr("sys.argv", ["stage"])
     capsys.readouterr()
 
@@ -60,7 +62,7 @@ def make_vocabulary():
     ],
 )
 def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, maker):
-    said = f"{path} is missing; the {maker} stage makes it: dvc repro {maker}\n"
+    said = f"{path} is missing; the {maker} stage makes it: make repro\n"
 
     assert (1, said) == told(stage)
 
@@ -76,7 +78,7 @@ def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, mak
 def test_what_is_missing_behind_the_vocabulary(checkout, told, stage, path, maker):
     make_vocabulary()
 
-    said = f"{path} is missing; the {maker} stage makes it: dvc repro {maker}\n"
+    said = f"{path} is missing; the {maker} stage makes it: make repro\n"
     assert (1, said) == told(stage)
 
 
@@ -88,7 +90,7 @@ def test_no_stage_believes_another_vocabulary(checkout, told, stage):
         file.write("c\n")
 
     said = "data/vocabulary/target.txt was altered since it was written"
-    assert (1, f"{said}; the vocabulary stage makes it: dvc repro vocabulary\n") == told(stage)
+    assert (1, f"{said}; the vocabulary stage makes it: make repro\n") == told(stage)
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
@@ -99,7 +101,7 @@ def test_no_stage_believes_another_model(checkout, told, stage):
     make(paths.TRAINED, model_safetensors="Weights")
 
     said = "models/trained/model.safetensors was altered since it was written"
-    assert (1, f"{said}; the train stage makes it: dvc repro train\n") == told(stage)
+    assert (1, f"{said}; the train stage makes it: make repro\n") == told(stage)
 
 
 def test_a_file_of_ones_own_is_no_stages(checkout, told, monkeypatch):

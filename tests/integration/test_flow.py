@@ -15,6 +15,7 @@ import psutil
 import pytest
 import yaml
 
+from nmt_core.base.packages import name_program
 from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, a_users_environment
 
@@ -195,7 +196,8 @@ def test_a_failing_stage_fails_the_flow_in_one_sentence(finished, tmp_path):
     toy.write("prepare.txt", "fail")
     flow = toy.run("flow")
 
-    sentence = "stage 'prepare' exited with 3; repeat it with: dvc repro --single-item prepare"
+    dvc = name_program("dvc")
+    sentence = f"stage 'prepare' exited with 3; repeat it: {dvc} repro --single-item prepare"
     assert flow.returncode == 1
     assert f"error: {sentence}" == flow.stderr.splitlines()[-1]
     assert "Traceback" not in flow.stderr

@@ -156,7 +156,7 @@ def test_who_opens_a_server_is_told_which_finished_runs_it_lacks(
             patch.setattr(__main__, "tracking_uri", lambda: "http://127.0.0.1:5000")
             return CliRunner().invoke(program, ["ui"]).output.splitlines()[1:]
 
-    sync = "to send: python -m stages.tracking sync"
+    sync = "to send: make sync"
     assert tell() == [f"2 finished runs of this checkout are not there, models included; {sync}"]
     assert CliRunner().invoke(program, ["sync", "g"]).exit_code == 0
     assert tell() == [f"a finished run of this checkout is not there, models included; {sync}"]

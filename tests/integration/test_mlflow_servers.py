@@ -53,7 +53,7 @@ def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monk
     assert closed_seconds < 60
     [warning] = said(caplog)
     assert "runs/f/journal.jsonl" in warning
-    assert "python -m stages.tracking sync" in warning
+    assert "make sync" in warning
     assert len(journaled("train/loss")) == 200
 
 

@@ -230,11 +230,11 @@ def test_the_registry_by_hand(three, project):
         refused = invoke("serve", "--name", "nmt-fr-en", *by).exception
         assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
     for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
-        assert "python -m stages.tracking sync" in " ".join(said.split())
+        assert "make sync" in " ".join(said.split())
     three._mlflow.delete_registered_model_alias(NAME, "champion")
     told = str(invoke("serve").exception)
     assert told.startswith("nmt-de-en has no champion to serve")
-    assert "python -m stages.registry promote 3 --reason" in told
+    assert "make promote VERSION=3 REASON=" in told
 
 
 def sealed(project, name, translator, **tags):

@@ -136,6 +136,7 @@ git() {{  # the packages are in a new clone already, as after `make setup`
   local packages="${{@: -1}}/.venv"
   mkdir "$packages" && ln -s {packages}/* "$packages" && rm -f "$packages/ready"
   touch "$packages/ready"
+  mkdir -p "$packages/servers" && touch "$packages/servers/ready"
 }}
 {command}
 ended=$?
@@ -363,7 +364,7 @@ CHECKS = {
 BEFORE = {
     "make rollback": (
         'make retrain SET="export.golden_sentences=2"',
-        ".venv/bin/python -m stages.registry promote 2 --reason better",
+        "make promote VERSION=2 REASON=better",
     ),
 }
 """What a reader has done before, who needs a command that begins so."""

@@ -247,7 +247,7 @@ def test_another_machine_fetches_what_was_renewed_or_says_that_it_cannot(site, g
     wanted = "0" * 64
     told = message(get, url, renewed={name: wanted, "other": DIGEST})
     assert f"has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as" in told
-    assert "python -m stages.configure.refresh" in told
+    assert "make refresh" in told
 
 
 def test_a_promise_counts_more_than_what_was_renewed(site, get):

@@ -162,5 +162,5 @@ def test_where_spacy_is_not_installed_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "nmt_core.text.spacy_words")
 
-    with pytest.raises(TokenizerError, match=r"which is not installed; type: pip install spacy$"):
+    with pytest.raises(TokenizerError, match=r"which is not installed; run: .*\[spacy\]"):
         load_tokenizer(tmp_path)

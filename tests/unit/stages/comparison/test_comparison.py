@@ -364,5 +364,5 @@ def test_results_that_dvc_has_no_more_are_told_with_what_to_do(monkeypatch):
 
     away = SimpleNamespace(read_text=refuse)
     monkeypatch.setattr(results, "DVCFileSystem", lambda *_, rev: away)
-    with pytest.raises(ComparisonError, match=r"experiment e1 .* dvc exp remove e1, and compare"):
+    with pytest.raises(ComparisonError, match=r"experiment e1 .*dvc exp remove e1, and compare"):
         results.read_outcome("rnn", 1, "e1", "c0ffee")

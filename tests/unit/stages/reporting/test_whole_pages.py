@@ -309,7 +309,7 @@ def test_a_contest_shows_what_was_measured_and_both_ways():
     for name, one in (("Losses", lost), ("Gains", won)):
         [table] = tables(sections[name]).values()
         assert [row[0] for row in rows(table)[1:]] == [str(one.number)]
-        assert "flows.retrain" in sections[name].css_first("code").text()
+        assert "make retrain" in sections[name].css_first("code").text()
     assert tree.css_first("h1").attributes["class"] == "verdict"
     assert tree.css_first("header p").text() == "Champion and challenger, de to en"
 
