@@ -39,7 +39,13 @@ from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import find_flaws, is_flaw
-from nmt_core.translation.term_replacement import choose_terms, find_repeated_terms, replace_terms
+from nmt_core.translation.term_replacement import (
+    Term,
+    choose_terms,
+    find_repeated_terms,
+    may_replace,
+    replace_terms,
+)
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -153,10 +159,7 @@ class Protector:
         """Return translations of lines that a model reads; see :meth:`translate`."""
         given = [self.protect(line, unquoted=most > 0) for line in lines]
         found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
-        known = [
-            [*several, *self._substitute(line, several[0])]
-            for line, several in zip(given, found, strict=True)
-        ]
+        known = [[*several] for several in found]
         best = [choose_kept(several) for several in known]
         wanting = [number for number, one in enumerate(best) if one.breaches]
         if not self.symbols and any(is_loss(breach) for one in best for breach in one.breaches):
@@ -232,18 +235,13 @@ class Protector:
             if any(one.kind not in NO_LITERALS for one in choose_kept(known[number]).breaches):
                 known[number].append(translation)
 
-    def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
+    def _replace_terms(self, given: ProtectedLine, text: str, terms: Sequence[Term]) -> str:
         """Return a translation with the terms that it lacks, if it is sure where they belong."""
-        missing = {breach.text for breach in translation.breaches if breach.problem == "missing"}
-        terms = choose_terms(given.literals, self.languages.codes)
+        missing = {one.text for one in self._check(given, text) if one.problem == "missing"}
         terms = [term for term in terms if term[0].text in missing]
-        if not terms or self.aligner is None:
-            return []
-        text = replace_terms(given.line, translation.text, terms, self.aligner)
-        if text == translation.text:
-            return []
-        flaws = filter(is_flaw, translation.breaches)
-        return [translation._replace(text=text, breaches=(*self._check(given, text), *flaws))]
+        return (
+            replace_terms(given.line, text, terms, self.aligner) if terms and self.aligner else text
+        )
 
     def _check(self, given: ProtectedLine, text: str) -> list[Breach]:
         """Return what is wrong with the literals of a translation."""
@@ -253,16 +251,19 @@ class Protector:
         return [*lost, *others, *find_added_numbers(given.line, text, codes, kinds)]
 
     def _mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
-        """Return a line with symbols for all of its literals, lost numbers with their units.
+        """Return a line with symbols for its literals, lost numbers with their units.
 
-        Numbers in words that were lost are in digits first.
+        Numbers in words that were lost are in digits first. Terms have symbols only if one is lost
+        or repeated, for a symbol may change the words around it.
         """
         lost = {breach.text for breach in breaches if breach.kind == Number.name}
         spelled = {breach.text for breach in breaches if breach.kind == SPELLED}
         line, source = plain.line, self.languages.source
         text = write_in_digits(line, spelled, source) if spelled else line
         literals = find_literals(text, source, list_with_amounts(self.kinds, lost))
-        found = self._protect(text, text, literals, symbols_for_all=True)
+        names = {breach.kind for breach in breaches}
+        masked = [one for one in literals if one.kind.name in names or not may_replace(one)]
+        found = self._protect(text, text, masked, symbols_for_all=True)
         tokenized = replace(found.text, tag=plain.text.tag)
         return found._replace(line=line, literals=plain.literals, text=tokenized)
 
@@ -351,6 +352,7 @@ class Protector:
         limit = self.search.limit_length(read)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
         terms = choose_terms(given.literals, codes)
+        text = self._replace_terms(given, text, terms)
         repeated = find_repeated_terms(terms, written, given.masked, text)
         breaches = [*self._check(given, text), *repeated, *flaws]
         return translation._replace(

@@ -17,11 +17,12 @@ Term = tuple[Literal, str]
 
 def choose_terms(literals: Sequence[Literal], languages: tuple[str, str]) -> list[Term]:
     """Return those literals that are terms with a translation."""
-    return [
-        (one, one.kind.write(one.text, *languages))
-        for one in literals
-        if isinstance(one.kind, TranslatedTerms)
-    ]
+    return [(one, one.kind.write(one.text, *languages)) for one in literals if may_replace(one)]
+
+
+def may_replace(literal: Literal) -> bool:
+    """Tell whether a literal is a term with a translation."""
+    return isinstance(literal.kind, TranslatedTerms)
 
 
 def replace_terms(line: str, translation: str, terms: Sequence[Term], aligner: Aligner) -> str:
