@@ -145,7 +145,7 @@ def serve(
     and confidence of both.
 
     Whatever is sent, it takes some 1.5 GB of memory at most, beside the model: 200 MB for requests
-    and 512 MiB for each of two processes that read documents (bounded on Linux).
+    and answers, and 512 MiB for each of two processes that read documents (bounded on Linux).
 
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """

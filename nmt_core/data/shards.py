@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, starmap
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Int
+from pydantic import Field
 
 from nmt_core.base import files
-from nmt_core.base.errors import ShardError
+from nmt_core.base.config import Config, build
+from nmt_core.base.errors import ConfigError, ShardError
 
 FORMAT = 1
 INDEX = "index.json"
@@ -75,6 +77,37 @@ class Block:
         return len(self.lengths)
 
 
+class ShardDigests(Config):
+    """SHA-256 of the arrays of a shard."""
+
+    tokens: str
+    """Of the tokens."""
+    lengths: str
+    """Of the lengths."""
+
+
+class ShardEntry(Config):
+    """A shard in the index."""
+
+    name: str = Field(pattern=r"^\d{5,9}$")
+    """The number of the shard, which begins the names of its files."""
+    pairs: int = Field(ge=1)
+    """Pairs of the shard."""
+    sha256: ShardDigests
+    """Its digests."""
+
+
+class ShardIndex(Config):
+    """The index of a folder of shards."""
+
+    format: int
+    """The version of the files."""
+    shards: tuple[ShardEntry, ...]
+    """In order."""
+    corpora: tuple[Annotated[int, Field(ge=0)], ...] | None = None
+    """Pairs of each corpus; earlier versions say nothing, and are of one."""
+
+
 @dataclass(frozen=True)
 class WrittenShards:
     """Counts of :func:`write_shards`."""
@@ -130,14 +163,16 @@ class ShardDataset:
         index = read_index(folder)
         if verify:
             verify_shards(folder)
-        names = [shard["name"] for shard in index["shards"]]
-        self._tokens = [_map(_file(folder, name, "tokens")) for name in names]
-        self._lengths = [_map(_file(folder, name, "lengths")) for name in names]
+        arrays = [_map(folder, shard) for shard in index.shards]
+        self._tokens = [tokens for tokens, _ in arrays]
+        self._lengths = [lengths for _, lengths in arrays]
         self._starts = [*map(_find_starts, self._lengths)]
         self._first = np.cumsum([0, *map(len, self._lengths)])
         self.longest = max((int(lengths.max(initial=0)) for lengths in self._lengths), default=0)
         """Tokens of the longest sentence on either side."""
-        sizes = index.get("corpora", [len(self)])  # shards of earlier versions are of one
+        sizes = (len(self),) if index.corpora is None else index.corpora
+        if sum(sizes) > len(self):
+            raise ShardError(f"{folder / INDEX} tells of more pairs than the shards hold")
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
         """Numbers of the pairs of each corpus, in order."""
 
@@ -184,28 +219,28 @@ def verify_shards(folder: Path) -> None:
     Raises:
         ShardError: naming the first shard that is missing or altered.
     """
-    for shard in read_index(folder)["shards"]:
-        for kind, expected in shard["sha256"].items():
-            path = _file(folder, shard["name"], kind)
+    for shard in read_index(folder).shards:
+        for kind in ARRAYS:
+            path, expected = _file(folder, shard.name, kind), getattr(shard.sha256, kind)
             if not path.exists():
                 raise ShardError(f"{path} is missing; run the shard stage again")
             if files.sha256(path) != expected:
                 raise ShardError(f"{path} was altered since it was written; run shard again")
 
 
-def read_index(folder: Path) -> dict[str, Any]:
+def read_index(folder: Path) -> ShardIndex:
     """Read the index of a folder of shards.
 
     Raises:
         ShardError: if there is none, or one of another format.
     """
     try:
-        index = files.read_json(folder / INDEX)
-    except (OSError, ValueError) as error:
+        index = build(ShardIndex, files.read_json(folder / INDEX), at=INDEX)
+    except (OSError, ValueError, RecursionError, ConfigError) as error:
         raise ShardError(f"{folder} holds no shards ({error}); run the shard stage") from None
-    if index.get("format") != FORMAT:
+    if index.format != FORMAT:
         raise ShardError(
-            f"{folder} is of format {index.get('format')}, this program reads {FORMAT}; run shard"
+            f"{folder} is of format {index.format}, this program reads {FORMAT}; run shard"
         )
     return index
 
@@ -237,6 +272,18 @@ def _find_starts(lengths: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " strid
     return np.cumsum(sums) - sums
 
 
-def _map(path: Path) -> np.ndarray:
-    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
+def _map(folder: Path, shard: ShardEntry) -> tuple[np.ndarray, np.ndarray]:
+    """Return tokens and lengths of a shard, mapped into memory."""
+    try:
+        tokens, lengths = (
+            np.load(_file(folder, shard.name, kind), mmap_mode="r", allow_pickle=False)
+            for kind in ARRAYS
+        )
+        sound = tokens.ndim == 1 and lengths.shape == (shard.pairs, 2)
+        sound &= tokens.dtype == lengths.dtype == np.int32
+        sound = sound and lengths.min() >= 0 and lengths.sum(dtype=np.int64) == len(tokens)
+    except (OSError, ValueError, EOFError):
+        sound = False
+    if not sound:
+        raise ShardError(f"shard {shard.name} of {folder} does not fit its index; run shard again")
+    return tokens, lengths

@@ -19,6 +19,7 @@ SPECIFICATION = b"TransformerSpec\0"
 ITEM_BYTES = (4, 1, 2, 4, 2, 2)
 """Bytes of a number by its type: float32, int8, int16, int32, float16, bfloat16."""
 
+INTEGERS = (1, 2, 3)
 MAX_RANK = 2
 NAME = re.compile(
     r"(?P<side>encoder|decoder)/(?:layer_(?P<layer>\d{1,3})/)?(?P<module>\w+(?:/\w+)*?)"
@@ -37,7 +38,7 @@ class Variable(NamedTuple):
 
     shape: tuple[int, ...]
     value: int
-    """A single number, of four bytes at most; 0 for an array."""
+    """A single integer; -1 for another number or an array."""
 
 
 def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None:
@@ -86,14 +87,14 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
             "encodings": (*(shape or (0,))[:1], width),
         }[part]
         limits = {"num_heads": (1, width), rotary: (0, width // max(heads, 1))}
-        low, high = limits.get(module, (0, 2**32))
+        low, high = limits.get(module, (-1, 2**32))
         if shape != expected or (part is None and not SETTINGS.fullmatch(module)):
             raise ValueError(f"variable {name[:60]!r} has the shape {shape}")
         if not low <= value <= high or (module == "num_heads" and width % value):
             raise ValueError(f"variable {name[:60]!r} is {value}")
     last = variables["decoder/alignment_layer"].value
-    if last not in layers["decoder"] or variables["decoder/alignment_heads"].value > heads:
-        raise ValueError("the attention to report is of a layer or a head that is not there")
+    if last not in layers["decoder"] or variables["decoder/alignment_heads"].value:
+        raise ValueError("the attention to report is not that of all heads of a layer")
     for side, numbers in layers.items():
         if numbers != {*range(len(numbers))}:
             raise ValueError(f"layers of the {side} are missing")
@@ -113,8 +114,9 @@ def _read_variables(file: BinaryIO) -> dict[str, Variable]:
         kind, size = _read(file, "B"), _read(file, "I")
         if kind >= len(ITEM_BYTES) or size != math.prod(shape) * ITEM_BYTES[kind]:
             raise ValueError(f"variable {name[:60]!r} has {size} bytes for the shape {shape}")
-        value = 0 if rank else int.from_bytes(file.read(size), "little")
+        content = b"" if rank else file.read(size)
         file.seek(size if rank else 0, 1)
+        value = int.from_bytes(content, "little") if content and kind in INTEGERS else -1
         variables[name.rstrip(b"\0").decode("ascii")] = Variable(shape, value)
     for _ in range(_read(file, "I")):
         alias, original = (_read_name(file).rstrip(b"\0").decode("ascii") for _ in range(2))

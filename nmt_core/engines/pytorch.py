@@ -203,7 +203,9 @@ def load_pytorch(
     path = folder / "model.safetensors"
     with explain_unreadable(path, SafetensorError), safe_open(path, "pt") as file:
         stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
-    if wrong := compare_shapes(build, stored):
+    with explain_unreadable(folder / "model.json"):  # settings may not fit the vocabularies
+        wrong = compare_shapes(build, stored)
+    if wrong:
         raise BundleError(
             f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
         )

@@ -86,7 +86,7 @@ JournalEntry = Annotated[SuggestedEntry | DecidedEntry, Field(discriminator="eve
 ENTRIES: TypeAdapter[SuggestedEntry | DecidedEntry] = TypeAdapter(JournalEntry)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Correction:
     """A suggestion, and what has become of it."""
 

@@ -1,21 +1,25 @@
 """The journal of corrections: one JSON object a line, appended, and rewritten only to delete.
 
 Several processes may append to one. Each opens the file anew under a lock beside it, for whoever
-deletes puts another file in its place. A line is on the disk before anybody is told so.
+deletes puts another file in its place. A line is on the disk before anybody is told so. Reading
+needs neither the lock nor a disk that can be written.
 """
 
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError, DiskError
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.memory.correction import (
     ENTRIES,
@@ -36,6 +40,10 @@ PRIVATE = 0o600
 
 MOST_JOURNAL_BYTES = 2**30
 """A journal that is as long takes no more suggestions."""
+
+
+JournalLine = tuple[int, bytes, SuggestedEntry | DecidedEntry]
+"""A line's number from 1, its bytes and its entry."""
 
 
 class CorrectionJournal:
@@ -83,14 +91,14 @@ class CorrectionJournal:
             DecidedEntry(event=verdict, id=each, reason=reason, time=time) for each in wanted
         ]
         with self._opened() as file:
-            known = {each.id for each in _fold(self._parse(file))}
+            known = {entry.id for _, _, entry in self._parse()}
             if unknown := [each for each in wanted if each not in known]:
                 raise ConfigError(
                     f"{self.path} holds no correction {unknown[0]!r}; nmt corrections list shows "
                     f"those that it holds"
                 )
             self._append(file, entries)
-            return [each for each in _fold(self._parse(file)) if each.id in wanted]
+            return _fold(line for line in self._parse() if line[2].id in wanted)
 
     def read(self) -> list[Correction]:
         """Return all corrections, the newest decision or suggestion last; none without a file.
@@ -98,10 +106,19 @@ class CorrectionJournal:
         Raises:
             CorpusError: if the file is no journal of this version, or a line of it is damaged.
         """
-        if not self.path.exists():
+        if not require_regular_file(self.path).exists():
             return []
-        with self._opened() as file:
-            return sorted(_fold(self._parse(file)), key=lambda each: each.place)
+        return sorted(_fold(self._parse()), key=lambda each: each.place)
+
+    def check(self) -> None:
+        """Make sure that the file, if there is one, is a journal; only its first line is read.
+
+        Raises:
+            CorpusError: if it is another file.
+        """
+        if require_regular_file(self.path).exists():
+            with self.path.open("rb") as file:
+                self._check_header(file)
 
     def delete(self, wanted: Callable[[Correction], bool]) -> list[Correction]:
         """Rewrite the file without some corrections, whole or not at all; return them.
@@ -114,13 +131,16 @@ class CorrectionJournal:
         """
         if not self.path.exists():
             return []
-        with self._opened() as file:
-            gone = [each for each in _fold(self._parse(file)) if wanted(each)]
+        with self._opened():
+            gone = [each for each in _fold(self._parse()) if wanted(each)]
             ids = {each.id for each in gone}
             if gone:
-                kept = [line for _, line, entry in self._parse(file) if entry.id not in ids]
-                with files.whole_file(self.path, mode=PRIVATE) as part:
-                    part.write_bytes(b"".join([_HEADER, *kept]))
+                kept = (line for _, line, entry in self._parse() if entry.id not in ids)
+                with (
+                    files.whole_file(self.path, mode=PRIVATE) as part,
+                    part.open("wb") as file,
+                ):
+                    file.writelines(chain([_HEADER], kept))
         return gone
 
     @contextmanager
@@ -179,8 +199,8 @@ class CorrectionJournal:
         """Raise a CorpusError if the file has a first line, and one of another format."""
         file.seek(0)
         first, newline, _ = file.read(len(_HEADER) + 100).partition(b"\n")
-        if first + newline in (b"", _HEADER):
-            return
+        if first + newline == _HEADER or (not newline and _HEADER.startswith(first)):
+            return  # or a process died while it wrote the first line
         try:
             known = json.loads(first)["format"]
         except (ValueError, TypeError, KeyError):
@@ -193,24 +213,25 @@ class CorrectionJournal:
             f"{JOURNAL_FORMAT!r}; install the version of nmt that wrote it"
         )
 
-    def _parse(self, file: BinaryIO) -> Iterator[tuple[int, bytes, SuggestedEntry | DecidedEntry]]:
-        """Yield the number of each line, the line and its entry.
+    def _parse(self) -> Iterator[JournalLine]:
+        """Yield the lines after the first; one that is being written, without an end, is left out.
 
         Raises:
             CorpusError: naming the line that is damaged, but nothing of its text.
         """
-        self._check_header(file)
-        file.seek(0)
-        for number, line in enumerate(file.read().splitlines(keepends=True), start=1):
-            if number == 1:
-                continue
-            try:
-                yield number, line, ENTRIES.validate_json(line)
-            except ValueError:
-                raise CorpusError(
-                    f"line {number} of {self.path} is damaged; restore the file from a backup, or "
-                    f"take the line out"
-                ) from None
+        with self.path.open("rb") as file:
+            self._check_header(file)
+            file.seek(0)
+            for number, line in enumerate(file, start=1):
+                if number == 1 or not line.endswith(b"\n"):
+                    continue
+                try:
+                    yield number, line, ENTRIES.validate_json(line)
+                except ValueError:
+                    raise CorpusError(
+                        f"line {number} of {self.path} is damaged; restore the file from a backup, "
+                        f"or take the line out"
+                    ) from None
 
 
 _HEADER = json.dumps({"format": JOURNAL_FORMAT}).encode() + b"\n"
@@ -220,11 +241,10 @@ def _tell_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _fold(
-    lines: Iterator[tuple[int, bytes, SuggestedEntry | DecidedEntry]],
-) -> list[Correction]:
+def _fold(lines: Iterable[JournalLine]) -> list[Correction]:
     """Return the corrections that lines tell of, in the order of their first ones."""
     found: dict[str, Correction] = {}
+    fields, pairs = set(Suggestion.model_fields), dict[tuple[str, str], Languages]()
     for number, _, entry in lines:
         known = found.get(entry.id)
         if isinstance(entry, DecidedEntry):
@@ -233,9 +253,14 @@ def _fold(
                     known, status=entry.event, place=number, reason=entry.reason
                 )
         elif known is None:
-            suggestion = Suggestion.model_construct(
-                **{name: getattr(entry, name) for name in Suggestion.model_fields}
-            )
+            values = {name: getattr(entry, name) for name in fields}
+            pair = values["languages"]
+            shared = {
+                "languages": pairs.setdefault(pair.codes, pair),
+                "key": sys.intern(values["key"]),
+                "model": sys.intern(values["model"]),
+            }
+            suggestion = Suggestion.model_construct(fields, **values | shared)
             found[entry.id] = Correction(entry.id, suggestion, "suggested", number, entry.time)
         else:
             place = number if known.status == "suggested" else known.place

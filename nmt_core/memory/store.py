@@ -4,6 +4,7 @@ What stands in one scope neither shows in another nor crowds it out: each has an
 Readers never wait for a writer, and nothing of what is deleted stays in the file.
 """
 
+import errno
 import hashlib
 import os
 import sqlite3
@@ -23,6 +24,9 @@ from nmt_core.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
 
 APPLICATION = 0x6E6D746D
 """What SQLite's header says that the file is for: nmtm."""
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of opening a file for writing that may still be read."""
 
 MEMORY_VERSION = 1
 PORTION_UNITS = 50_000
@@ -62,8 +66,8 @@ class TranslationMemory:
     def __init__(self, path: Path) -> None:
         self.path = require_regular_file(path)
         self._local = threading.local()
-        with self._connected() as connection:
-            connection.execute("SELECT 1")
+        with _explained(path):
+            _open(path, flags=os.O_CREAT).close()
 
     def put(self, scope: MemoryScope, units: Iterable[MemoryUnit], *, approved: bool = True) -> int:
         """Remember units, a portion at a time; return how many.
@@ -186,24 +190,48 @@ class TranslationMemory:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Yield this thread's connection; what is done to it is done whole or not at all."""
-        try:
-            connection = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = self._local.connection = _open(self.path)
-            with connection:
+        """Yield this thread's connection; what is done to it is done whole or not at all.
+
+        Another file of the same name is opened anew.
+        """
+        with _explained(self.path):
+            try:
+                found = self.path.stat()
+            except FileNotFoundError:
+                raise CorpusError(
+                    f"{self.path} was removed; put it back, or start without it"
+                ) from None
+            file = (found.st_dev, found.st_ino)
+            if getattr(self._local, "file", None) != file:
+                self._local.connection, self._local.file = _open(self.path), file
+            with self._local.connection as connection:
                 yield connection
-        except sqlite3.DatabaseError as error:
-            raise _explain(error, self.path) from None
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Open a memory, or make one.
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explain(error, path) from None
+
+
+def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
+    """Open a memory, for reading alone where it cannot be written.
+
+    Args:
+        path: of the memory.
+        flags: ``O_CREAT`` makes a memory that is missing.
 
     Raises:
         CorpusError: if the file is none of this version.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
+    except OSError as error:
+        if error.errno not in READ_ONLY or not path.exists():
+            raise
+        return _open_read_only(path)
     connection = sqlite3.connect(path, timeout=30)
     try:
         connection.execute("PRAGMA secure_delete = ON")
@@ -216,6 +244,20 @@ def _open(path: Path) -> sqlite3.Connection:
         _check_version(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA mmap_size = 2147483648")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a memory whose folder takes no files either, as on a read-only volume.
+
+    SQLite then reads without a lock, so that a file in use must be replaced, not written.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+    try:
+        _check_version(connection, path)
     except BaseException:
         connection.close()
         raise

@@ -293,7 +293,7 @@ async def status(request: Request) -> Status:
     ]
     scheduler = service.scheduler
     queue = Queue(requests=scheduler.count_waiting(), tokens=scheduler.tokens)
-    return Status(models=models, queue=queue)
+    return Status(models=models, queue=queue, memory=service.memory.problem or None)
 
 
 @router.get("/spec", include_in_schema=False)

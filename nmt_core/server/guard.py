@@ -8,7 +8,8 @@ import math
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -49,8 +50,20 @@ PART_BYTES = 2**16
 LOCAL = "localhost"
 
 
+_hold: ContextVar[Callable[[int], None]] = ContextVar("hold", default=lambda _: None)
+
+
+def hold_answer(size: int) -> None:
+    """Count bytes of the answer to the request at work, as far as it is made.
+
+    Raises:
+        RequestError: if the server holds too many.
+    """
+    _hold.get()(size)
+
+
 class Held:
-    """Counts the bytes of requests that are being sent or worked on.
+    """Counts the bytes of requests and answers that are being sent or worked on.
 
     Args:
         most: bytes of all together; one address may have half of them.
@@ -121,7 +134,9 @@ class Visit:
         self._status = 0
         self._bytes = 0
         self._whole = False
-        self._held, self._kept = guard.held, 0
+        self._held, self._kept, self._made = guard.held, 0, 0
+        self._start: Message | None = None
+        self._is_refused = False
         is_file = scope["path"] == FILES_ROUTE
         config = guard.config
         self._most = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
@@ -129,6 +144,7 @@ class Visit:
     async def run(self) -> None:
         """Check the head, then let the routes answer."""
         headers = Headers(scope=self._scope)
+        _hold.set(self._hold_made)
         try:
             check_framing(headers)
             check_host(headers, self._config)
@@ -167,10 +183,16 @@ class Visit:
         message = await self._read()
         if self._bytes > self._most:
             raise too_large(self._most)
-        size = len(message.get("body", b""))
+        self._hold(len(message.get("body", b"")))
+        return message
+
+    def _hold(self, size: int) -> None:
         self._held.take(self._address, size)
         self._kept += size
-        return message
+
+    def _hold_made(self, size: int) -> None:
+        self._hold(size)
+        self._made += size
 
     async def _read(self) -> Message:
         left = self._began + self._config.read_seconds - time.monotonic()
@@ -189,7 +211,26 @@ class Visit:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass the answer on, with the headers that each has, as fast as the client takes it."""
+        """Pass the answer on, with the headers that each has, as fast as the client takes it.
+
+        Its head waits for the first bytes of its body: if they are too many, a refusal is sent.
+        """
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        if self._start and not self._is_refused:
+            start, self._start = self._start, None
+            try:
+                self._hold(max(0, len(message.get("body", b"")) - self._made))
+            except RequestError as error:
+                self._is_refused = True
+                start, message = render_error(error)
+            await self._send_part(start)
+        elif self._is_refused:
+            return
+        await self._send_part(message)
+
+    async def _send_part(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             self._until = time.monotonic() + self._config.work_seconds

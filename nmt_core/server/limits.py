@@ -87,9 +87,15 @@ def is_rate(text: str) -> bool:
 
 
 class RateLimit:
-    """Limits each user's texts per minute by a leaky bucket."""
+    """Limits each user's texts by a leaky bucket.
 
-    def __init__(self) -> None:
+    Args:
+        seconds: for which a user's rate is said.
+        unit: of the rate, in messages.
+    """
+
+    def __init__(self, seconds: float = 60, unit: str = "texts a minute") -> None:
+        self._seconds, self._unit = seconds, unit
         self._due: dict[str, float] = {}
 
     def spend(self, user: User, texts: int) -> None:
@@ -100,13 +106,13 @@ class RateLimit:
         """
         if user.rate is None:
             return
-        now, each = time.monotonic(), 60 / user.rate
+        now, each = time.monotonic(), self._seconds / user.rate
         begin = max(self._due.pop(user.name, now), now)
         due = begin + each * texts
-        if begin > now and due - now > 60 + each / 2:
+        if begin > now and due - now > self._seconds + each / 2:
             self._due[user.name] = begin
-            message = f"{user.rate} texts a minute may be sent, and these would be more"
-            raise too_many(message, due - now - 60)
+            message = f"{user.rate:,} {self._unit} may be sent, and these would be more"
+            raise too_many(message, due - now - self._seconds)
         self._due[user.name] = due
         while len(self._due) > MOST_USERS:
             del self._due[next(iter(self._due))]

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import TypeVar
 
+from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.documents.placeholders import unshield
 from nmt_core.memory.unit import MemoryMatch, MemoryScope
@@ -15,6 +17,8 @@ from nmt_core.server.schemas import Match, MatchPart
 from nmt_core.translation.translation import Translation, remember_translation
 
 _log = logging.getLogger(__name__)
+
+FoundT = TypeVar("FoundT")
 
 MOST_MATCHED = 50
 """Sentences of a text that are compared with those of the memory."""
@@ -33,6 +37,8 @@ class ServedMemory:
 
     def __init__(self, path: Path | None, threshold: float) -> None:
         self.is_there = path is not None
+        self.problem = ""
+        """Why it is not used now; empty if it is."""
         self.threshold = threshold
         if path is not None:  # what it needs is not loaded without
             if not path.exists():
@@ -53,7 +59,7 @@ class ServedMemory:
             found = {line: self._memory.find_exact(text, scope) for line, text in each.items()}
             return {line: remember_translation(one.target) for line, one in found.items() if one}
 
-        return await asyncio.to_thread(find)
+        return await self._ask(find)
 
     async def match(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
@@ -68,7 +74,19 @@ class ServedMemory:
             return [self._describe(line, one) for one in found]
 
         first = [*dict.fromkeys(lines)][:MOST_MATCHED]
-        return await asyncio.to_thread(lambda: {line: search(line) for line in first})
+        return await self._ask(lambda: {line: search(line) for line in first})
+
+    async def _ask(self, find: Callable[[], dict[str, FoundT]]) -> dict[str, FoundT]:
+        """Return what the memory knows; nothing where it fails, for translating goes on."""
+        try:
+            found = await asyncio.to_thread(find)
+        except NmtError as error:
+            if str(error) != self.problem:
+                _log.warning("the translation memory is not used: %s", error)
+            self.problem = str(error)
+            return {}
+        self.problem = ""
+        return found
 
     def _describe(self, line: str, found: MemoryMatch) -> Match:
         parts = [MatchPart(**part._asdict()) for part in self._differ(found.source, line)]

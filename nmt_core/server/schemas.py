@@ -313,6 +313,8 @@ class Status(Body):
 
     models: list[ModelStatus]
     queue: Queue
+    memory: str | Absent = None
+    """Why the translation memory is not used; absent without a problem."""
 
 
 class SuggestRequest(Body):

@@ -21,6 +21,7 @@ from nmt_core.server.asked import find_kind, find_tag, read_glossary
 from nmt_core.server.detect import LanguageGuess, rank_known
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
+from nmt_core.server.guard import hold_answer
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
@@ -341,6 +342,7 @@ class Service:
         for (line, ways), both in zip(translations, places, strict=True):
             sentence = describe_sentence(both, ways, matches.get(line, []))
             pieces.append(sentence.model_dump_json(exclude_none=True).encode())
+            hold_answer(len(pieces[-1]))
             await asyncio.sleep(0)
         return list_details(pieces, after=after)
 

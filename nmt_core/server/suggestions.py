@@ -7,7 +7,7 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.memory.correction import Suggestion
-from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.memory.journal import MOST_JOURNAL_BYTES, CorrectionJournal
 from nmt_core.server.errors import RequestError, beyond_limit, missing
 from nmt_core.server.limits import RateLimit, User
 from nmt_core.server.models import ServedModel
@@ -16,6 +16,10 @@ from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import check_text
 
 _log = logging.getLogger(__name__)
+
+DAY = 86_400.0
+DAILY_BYTES = MOST_JOURNAL_BYTES // 64
+"""Of suggestions that a user may send in a day."""
 
 
 class SuggestionBox:
@@ -34,6 +38,7 @@ class SuggestionBox:
         self.config = config
         self.journal: CorrectionJournal | None = None
         self.rates = RateLimit()
+        self.shares = RateLimit(DAY, "bytes of suggestions a day")
         if config.suggestions == "off":
             return
         if config.suggestions == "keys" and not has_keys:
@@ -47,7 +52,7 @@ class SuggestionBox:
                 f"by --corrections, such as corrections.jsonl"
             )
         self.journal = CorrectionJournal(config.corrections)
-        self.journal.read()
+        self.journal.check()
 
     @property
     def is_open(self) -> bool:
@@ -78,6 +83,8 @@ class SuggestionBox:
         if longest > most:
             raise beyond_limit(longest, most)
         self.rates.spend(User(user.name, self.config.suggestion_rate), 1)
+        size = sum(len(text.encode()) for text in texts.values())
+        self.shares.spend(User(user.name, DAILY_BYTES), size)
 
     async def keep(self, user: User, asked: SuggestRequest, model: ServedModel) -> None:
         """Append a suggestion; it is on the disk when this returns.

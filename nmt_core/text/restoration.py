@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple, Self
 import regex
 
 from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.seal import explain_unreadable
 from nmt_core.text.normalize import normalize
 
 FILE = "restoration.json"
@@ -64,6 +66,17 @@ class Restored(NamedTuple):
     """Its words that the training text never has, once each."""
 
 
+class SavedRestorer(Config, extra="ignore"):
+    """What a file of :meth:`Restorer.save` holds; earlier ones hold more."""
+
+    case: dict[str, str]
+    """Ordinary forms of words in lower case."""
+    accents: dict[str, str]
+    """Words by their forms without accents."""
+    words: str = ""
+    """All words, with spaces between them; empty in earlier files."""
+
+
 class Restorer:
     """Restores lines of one language.
 
@@ -107,13 +120,12 @@ class Restorer:
         path = folder / FILE
         if not path.exists():
             return None
-        saved = files.read_json(path)
+        with explain_unreadable(path):
+            saved = SavedRestorer.model_validate_json(path.read_bytes())
         accents = {  # earlier versions also read "dass" as "daß"
-            plain: word
-            for plain, word in saved["accents"].items()
-            if plain in list_plain_forms(word)
+            plain: word for plain, word in saved.accents.items() if plain in list_plain_forms(word)
         }
-        return cls(saved["case"], accents, saved.get("words", "").split())
+        return cls(saved.case, accents, saved.words.split())
 
     def save(self, folder: Path) -> None:
         """Write what was learnt."""

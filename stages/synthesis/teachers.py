@@ -174,7 +174,7 @@ class ServerTeacher:
     def __init__(self, address: str, languages: Languages) -> None:
         self._url = parse(address.rstrip("/") + "/translate", "teacher")
         self._languages = languages
-        self.identity = f"server {address} {languages.source} {languages.target}"
+        self.identity = f"server {redact_url(address)} {languages.source} {languages.target}"
         self._key = {"api_key": os.environ[KEY]} if os.environ.get(KEY) else {}
 
     def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:

@@ -7,6 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import BundleError
 from nmt_core.base.files import write_json
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import FILE, Restorer, find_odd_case
@@ -144,3 +145,10 @@ def test_exports_of_earlier_versions_load(tmp_path, words):
     restored = Restorer.load(tmp_path).restore("dass hasu ist schon fuer alt")
     assert restored.line == "dass hasu ist schön für alt"
     assert restored.unknown_words == (("dass", "hasu", "für") if words else ())
+
+
+@pytest.mark.parametrize("saved", [[], {}, {"case": [], "accents": {}}, {"case": {"a": 1}}])
+def test_damaged_file_is_reported_in_a_sentence(tmp_path, saved):
+    write_json(tmp_path / FILE, saved)
+    with pytest.raises(BundleError, match=r"restoration\.json cannot be read"):
+        Restorer.load(tmp_path)

@@ -24,7 +24,7 @@ def test_pairs_come_back_in_order(tmp_path_factory, lists, pairs_per_shard):
     folder = tmp_path_factory.mktemp("shards") / "train"
     written = write_shards(map(Block.of, lists), folder, pairs_per_shard=pairs_per_shard)
     pairs = list(chain.from_iterable(lists))
-    sizes = [shard["pairs"] for shard in read_index(folder)["shards"]]
+    sizes = [shard.pairs for shard in read_index(folder).shards]
     found = [IdPair(source.tolist(), target.tolist()) for source, target in ShardDataset(folder)]
 
     assert pairs == found
@@ -85,6 +85,54 @@ def test_another_format_is_refused(folder):
 
     with pytest.raises(ShardError, match="is of format 99, this program reads 1; run shard"):
         ShardDataset(folder)
+
+
+def change(key, value):
+    return lambda index: index | {key: value}
+
+
+def change_shard(key, value):
+    return lambda index: index | {"shards": [index["shards"][0] | {key: value}]}
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda _: [],
+        lambda _: {},
+        lambda index: {"shards": index["shards"]},
+        change("shards", None),
+        change("corpora", "x"),
+        change("corpora", [-1]),
+        change("corpora", [10**6]),
+        change_shard("sha256", {}),
+        change_shard("name", "../00000"),
+        change_shard("pairs", 10**6),
+    ],
+)
+def test_index_is_read_by_a_schema(folder, alter):
+    index = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps(alter(index)))
+
+    with pytest.raises(ShardError):
+        ShardDataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "array"),
+    [
+        ("lengths", [[-5, 5]] * 3),
+        ("lengths", [[1, 2**30]] * 3),
+        ("lengths", [1, 2, 3]),
+        ("tokens", [[1], [2]]),
+        ("tokens", [0.5]),
+    ],
+)
+def test_arrays_fit_their_index(folder, kind, array):
+    np.save(folder / f"00000.{kind}.npy", np.array(array))
+
+    with pytest.raises(ShardError, match="does not fit its index; run shard again"):
+        ShardDataset(folder, verify=False)
 
 
 BOUNDED = """

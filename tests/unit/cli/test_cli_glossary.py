@@ -46,7 +46,6 @@ def test_a_model_of_unknown_languages_takes_no_glossary(bundle, terms):
 
 def test_a_wrong_glossary_is_refused_with_its_line(tmp_path, terms, monkeypatch):
     monkeypatch.setattr(options.Translator, "load", lambda *_, **__: scripted_translator())
-    monkeypatch.setattr(options, "try_once", lambda *_, **__: None)
     terms.write_text("a\tb\na\tc\n")
     assert "line 2" in refuse("translate", "--model", tmp_path, "--glossary", terms, "x")
 

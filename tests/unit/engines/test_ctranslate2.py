@@ -335,9 +335,10 @@ WEIGHT = b"decoder/layer_0/ffn/linear_1/weight\0"
     ("name", "before", "after", "told"),
     [
         (ALIGNMENT, b"\0", b"\x17", "has 23 dimensions"),
-        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "not there"),
+        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "heads of a layer"),
         (HEADS, b"\0\x02\x02\0\0\0\x02", b"\0\x02\x02\0\0\0\0", "num_heads' is 0"),
         (HEADS, b"\0\x02", b"\0\x03", "has 2 bytes"),
+        (HEADS, b"\0\x02", b"\0\x04", "num_heads' is -1"),
         (WEIGHT, b"\x02\x10", b"\x02\x11", "has 1536 bytes for the shape"),
         (WEIGHT, b"", b"\xff", ""),
         (WEIGHT[:-1], b"\0", b"z", "not of this format|has the shape"),

@@ -1,11 +1,13 @@
 """The journal of corrections loses nothing that was answered, and keeps nothing deleted."""
 
+import errno
 import json
 import re
 import resource
 import signal
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -120,11 +122,37 @@ def test_wherever_it_is_cut_off_whole_lines_are_kept(journal, caplog, at_once):
 
         assert min(2, max(0, lines - 1)) == len(read)
         assert ("approved" in {each.status for each in read}) == (lines == len(kinds) + 1)
+        assert journal.path.read_bytes() == whole[:size]
+        journal.suggest(suggestion(target="c"))
         assert [torn] == [bool(caplog.records)]
         assert "ä" not in caplog.text
-        assert journal.path.read_bytes() == b"".join(whole[:size].splitlines(True)[:lines])
-        journal.suggest(suggestion(target="c"))
+        sound = b"".join(whole[:size].splitlines(True)[:lines])
+        assert journal.path.read_bytes().startswith(sound)
         assert suggestion(target="c").id in ids(journal.read())
+
+
+def test_reading_needs_no_writable_disk(journal, monkeypatch):
+    journal.suggest(suggestion())
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.open", refuse)
+    assert [suggestion().id] == ids(journal.read())
+
+
+def test_long_journal_is_read_in_little_memory(journal):
+    journal.suggest(suggestion())
+    [header, line] = journal.path.read_bytes().splitlines(keepends=True)
+    journal.path.write_bytes(header + line * 20_000)
+    tracemalloc.start()
+    try:
+        journal.check()
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+        assert len(journal.read()) == 1
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_zeros_of_a_power_cut_are_taken_off(journal):

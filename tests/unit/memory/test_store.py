@@ -1,9 +1,12 @@
 """A translation memory finds what is like a text, in its scope, and forgets what it should."""
 
+import errno
 import random
 import sqlite3
+import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from hypothesis import example, given, settings
@@ -194,6 +197,44 @@ def test_what_is_deleted_leaves_no_trace(memory):
     with sqlite3.connect(memory.path) as file:
         [count] = file.execute("SELECT count(DISTINCT unit) FROM term").fetchone()
     assert 1 == count
+
+
+def test_deleted_text_is_overwritten(tmp_path, monkeypatch):
+    """Debian's SQLite does so by default; others do not."""
+
+    def connect(*arguments, **options):
+        connection = sqlite_connect(*arguments, **options)
+        connection.execute("PRAGMA secure_delete = OFF")
+        return connection
+
+    sqlite_connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with TranslationMemory(tmp_path / "memory")._connected() as connection:
+        assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
+
+
+def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
+    put(memory, ("Haus", "house"))
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.open", refuse)
+    copy = TranslationMemory(memory.path)
+    assert ["house"] == targets(copy, "Haus")
+    with pytest.raises(DiskError, match="make it writable"):
+        put(copy, ("Hund", "dog"))
+
+
+def test_writer_waits_for_another(memory):
+    """As approving does while a file is imported."""
+    with closing(sqlite3.connect(memory.path, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.2, other.rollback)
+        timer.start()
+        put(memory, ("Haus", "house"))
+        timer.join()
+    assert ["house"] == targets(memory, "Haus")
 
 
 def test_approved_corrections_enter_and_leave(memory):

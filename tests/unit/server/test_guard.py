@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from nmt_core.server import service
 from nmt_core.server.guard import PART_BYTES, Guard
+from nmt_core.server.metrics import Metrics
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import LEAST_TOKENS
 from tests.support.stand_in import Connection, Slow, StandIn, client_of, in_a_loop, serve_stand_in
@@ -64,6 +66,33 @@ async def test_a_body_that_says_to_be_too_large_is_discarded_before_the_answer()
     connection = await send(app, *[b" " * 1000] * 20, length=b"20000")
 
     assert (connection.status, connection.parts.qsize()) == (413, 0)
+
+
+@in_a_loop
+async def test_details_count_while_they_are_made(monkeypatch):
+    made = []
+    monkeypatch.setattr(service, "hold_answer", made.append)
+    fields = {"q": "Das ist gut. Ja. Nein.", "source": "de", "target": "en", "details": True}
+    async with client_of(serve_stand_in()) as client:
+        answer = await client.post("/translate", json=fields)
+
+    assert sum(made) > 0.8 * len(answer.content)
+
+
+@in_a_loop
+async def test_answer_beyond_held_bytes_is_refused():
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 500_001})
+
+    config = ServerConfig(max_held_bytes=10**6, max_file_bytes=1)
+    guard = Guard(answer, config=config, metrics=Metrics())
+    connection = Connection(guard)
+    await connection.run()
+
+    assert connection.status == 503
+    assert "as many requests as it has memory for" in connection.error
+    assert not guard.held._all
 
 
 @in_a_loop

@@ -77,6 +77,29 @@ async def test_text_amid_markup_is_translated_by_the_model(memory):
     assert inner["memory"] is True
 
 
+@pytest.mark.parametrize("how", ["damaged", "removed"])
+@in_a_loop
+async def test_broken_memory_does_not_stop_translation(memory, how):
+    whole = memory.path.read_bytes()
+    async with client_of(serve_stand_in(memory=memory.path)) as client:
+
+        async def translate():
+            answer = await client.post("/translate", json=ASKED | {"matches": True})
+            status = await client.get("/status")
+            return answer.json()["translatedText"], status.json()["memory"] or ""
+
+        memory._empty_log()
+        memory.path.unlink()
+        if how == "damaged":
+            memory.path.write_bytes(whole[:8192])
+        text, problem = await translate()
+        assert text == "EIN HAUS."
+        assert str(memory.path) in problem
+        memory.path.unlink(missing_ok=True)
+        TranslationMemory(memory.path).put(ALL, [MemoryUnit("Ein Haus.", "Another house.")])
+        assert await translate() == ("Another house.", "")
+
+
 @in_a_loop
 async def test_a_project_is_a_name(memory):
     app = serve_stand_in(memory=memory.path)

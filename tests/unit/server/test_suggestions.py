@@ -7,6 +7,7 @@ import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.server import suggestions
 from nmt_core.server.logs import JsonFormatter
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -99,6 +100,17 @@ async def test_one_user_cannot_fill_the_journal(tmp_path, journal):
     assert 2 == len(digests)
     assert all(len(digest) == 16 for digest in digests)
     assert "secret-key" not in journal.path.read_text()
+
+
+@in_a_loop
+async def test_user_has_a_daily_share_of_the_journal(open_server, journal, monkeypatch):
+    monkeypatch.setattr(suggestions, "DAILY_BYTES", 1000)
+    body = BETTER | {"s": "A house. " * 50}
+    async with client_of(open_server()) as client:
+        answers = [await client.post("/suggest", json=body | {"q": f"{n}"}) for n in range(6)]
+
+    assert [200] * 2 + [429] * 4 == [answer.status_code for answer in answers]
+    assert "1,000 bytes of suggestions a day may be sent" in answers[-1].json()["error"]
 
 
 @in_a_loop

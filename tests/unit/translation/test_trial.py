@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.base.errors import BundleError
+from nmt_core.cli.options import open_translator
 from nmt_core.cli.serve import serve
 from nmt_core.server.models import FolderSource, LanguagePair, Models, Watched
 from nmt_core.translation import trial
@@ -117,6 +118,19 @@ def test_command_tries_a_model_once(monkeypatch, tmp_path):
     monkeypatch.setattr(trial, "_identify", lambda _: "new")
     trial.try_once(tmp_path)
     assert len(tried) == 4
+
+
+def test_commands_try_before_they_load(monkeypatch):
+    tried = []
+
+    def refuse(folder, **options):
+        tried.append((folder, options))
+        raise BundleError("it is square")
+
+    monkeypatch.setattr("nmt_core.cli.options.try_once", refuse)
+    with pytest.raises(BundleError, match="square"):
+        open_translator(FOLDER, "cpu", 1, engine="onnx")
+    assert tried == [(FOLDER, {"engine": "onnx", "device": "cpu", "threads": 1})]
 
 
 def test_model_that_ends_its_process_is_tried_again(monkeypatch, tmp_path):

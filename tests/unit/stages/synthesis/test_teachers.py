@@ -167,6 +167,13 @@ def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):
     teacher_of(ADDRESS).teach(lines[:1], 0)
     assert got[-1]["api_key"] == "secret"
     assert "secret" not in teacher.identity
+    assert "secret" not in teacher_of("https://me:secret@mt.example.org").identity
+
+
+def test_identity_of_a_server_names_both_languages():
+    others = [Languages(source=a, target=b) for a, b in (("en", "de"), ("de", "fr"), ("fr", "en"))]
+    known = {teacher_of(ADDRESS, languages).identity for languages in (DE_EN, *others)}
+    assert len(known) == 4
 
 
 def test_a_server_that_is_busy_is_asked_again_but_not_for_ever(server):
