@@ -17,11 +17,21 @@ _SPACES = re.compile(r"\s+")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
+_STYLED = re.compile(
+    "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][\uff01-\uff5e]*|[\uff66-\uffdc\U0001d400-\U0001d7ff]+"
+)
+"""Full-width letters and digits with the signs behind them, half-width ones of East Asia, and
+mathematical letters: other forms of letters that models know."""
+
+
 def normalize(line: str) -> str:
     """Return ``line`` composed (NFC), without what nobody sees, with single spaces.
+
+    Full-width, half-width and mathematical letters become ordinary ones (NFKC).
 
     What parts lines or fields (U+0009 to U+000D, U+001C to U+001F, U+0085, U+2028, U+2029) is a
     space. Case, digits and punctuation stay as they are. Applying it twice changes nothing more.
     """
     line = _INVISIBLE.sub("", line).replace(WORD_BOUNDARY, "_")
+    line = _STYLED.sub(lambda styled: unicodedata.normalize("NFKC", styled[0]), line)
     return _SPACES.sub(" ", unicodedata.normalize("NFC", line)).strip()

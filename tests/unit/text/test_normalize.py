@@ -27,7 +27,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("line", ["½ + ² = ﬁ", "Ａ㎏…", "É é ß ς", "5 € – „ja“", "日本語"])
+@pytest.mark.parametrize("line", ["½ + ² = ﬁ", "㎏…ª，（）", "É é ß ς", "5 € – „ja“", "日本語"])
 def test_what_looks_different_stays_different(line):
     """NFKC would make 1⁄2, 2 and fi of them, and a translation could never write them again."""
     assert normalize(line) == line
@@ -37,6 +37,8 @@ def test_what_looks_different_stays_different(line):
     ("line", "expected"),
     [
         (DECOMPOSED, COMPOSED),
+        ("Ｄａｓ Ｇｅｓｅｔｚ．是ＡＢ１２", "Das Gesetz.是AB12"),
+        ("𝗗𝒂𝓼 𝟙 ｶﾞ", "Das 1 ガ"),
         ("a\x00b\x1bc\x7fd\u200be\ufefff", "abcdef"),
         (
             " a\tb\r\nc\x0bd\x0ce\x1cf\x1dg\x1eh\x1fi\x85j\u2028k\u2029l\u3000m ",
