@@ -13,6 +13,7 @@ from nmt_core.base.symbols import SYMBOLS, SymbolClass
 from nmt_core.data.modifiers import Lines, Modifier
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
+from nmt_core.literals.meaning import read_worth
 
 MASKED = 0.8
 """Share of the literals, and of the names, that give way to symbols."""
@@ -74,8 +75,7 @@ def list_parts(line: str, language: str) -> Iterator[CommonPart]:
     """Yield the literals and the names of a line: words with a capital that are no literals."""
     literals = find_literals(line, language)
     for one in literals:
-        value = one.kind.read(one.text, language)
-        yield CommonPart(value, one.start, one.end, one.kind.symbol_class)
+        yield CommonPart(read_worth(one, language), one.start, one.end, one.kind.symbol_class)
     for match in _NAME.finditer(line):
         if not any(one.start < match.end() and match.start() < one.end for one in literals):
             yield CommonPart(match[0], match.start(), match.end(), "name")

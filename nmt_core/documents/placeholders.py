@@ -3,49 +3,17 @@
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import regex
 
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.kind import Literal
-from nmt_core.literals.names import Pattern, Placeholder
+from nmt_core.literals.literal import Literal, LiteralKind
 
-
-class _NamedPlaceholder(Pattern):
-    """Fields of messages alone that have a name or number, and which no model knows.
-
-    They are Qt's ``%1``, Boost's ``%1%``, Symfony's ``%name%``, Laravel's ``:name``, Chrome's
-    ``$NAME$``, Vue's ``@:key``, i18next's ``$t(key)``, ``{{{name}}}`` and ``<%= name %>``.
-    """
-
-    guard = regex.compile("[%:$@{]")
-    pattern = regex.compile(
-        r"(?<![\w%])%(?:\d{1,2}|[a-zA-Z_][\w.\-]{1,50})%(?![\w%])"
-        r"|(?<![\w%])%(?:L?[1-9]|n)(?![\w%$]|[.,]\d)"
-        r"|(?<![\w:/@]):[a-z]\w{1,50}(?![\w:])|\$[a-zA-Z]\w{0,50}\$|\$t\([^()\p{Cc}]{0,100}\)"
-        r"|(?<![\w@])@(?:\.\w{1,50})?:(?:\([\w.]{1,100}\)|\w[\w.]{0,100}(?<!\.))"
-        r"|\{\{\{[^{}\p{Cc}]{0,100}\}\}\}|<%[^%<>\p{Cc}]{1,100}%>"
-    )
-
-
-class _OtherPlaceholder(Pattern):
-    """Fields of messages alone.
-
-    They are ``%%``, ``%,d``, ``%#@days@``, ``%s`` or ``%lu`` before a letter, and ``#``.
-    """
-
-    guard = regex.compile("[%#]")
-    pattern = regex.compile(
-        r"%%|%(?:\d+\$)?#@\w{1,50}@|(?<![\p{Nd}%])%(?:\d+\$)?(?:[s@]|l{0,2}d|l{1,2}u)"
-        r"|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
-    )
-
-
-KINDS = (_NamedPlaceholder(), Placeholder(), _OtherPlaceholder())
-SHIELDED = regex.compile(rf"\[\[({_NamedPlaceholder.pattern.pattern})\]\]")
-"""A placeholder as a model knows it, that holds one which it does not."""
+_SYNTAX = regex.compile(r"(?!\S*\{[^}]*$)(?![^{]*\}).*(?:[{%$@#`:_\\]|<.|\[\[).*")
+"""A literal that stays as it is, and that a program may fill in; an open brace is none."""
+_NAMED = regex.compile(r"%(?:L?[1-9]|n|\d{1,2}%|[a-zA-Z_][\w.\-]*%)")
+"""Placeholders of Qt, Boost and Symfony that have a number or name."""
 
 UNNUMBERED = regex.compile(r"%[^%({\d][^$]*|%\d+[^$\d]?")
 """Placeholders that a program fills in their order."""
@@ -56,33 +24,11 @@ SPACES = regex.compile(r"\s")
 
 def find_placeholders(text: str) -> list[Literal]:
     """Return the placeholders of a text, in order; none overlap."""
-    return find_literals(text, "", KINDS)
-
-
-def shield_placeholders(passage: Passage) -> Passage:
-    """Return a message for a model, in which it knows all placeholders that have a name."""
-    items = (_shield(item) if isinstance(item, str) else item for item in passage.items)
-    return replace(passage, items=tuple(items), is_message=True)
-
-
-def _shield(text: str) -> str:
-    named = _NamedPlaceholder.pattern
-    return named.sub(r"[[\g<0>]]", text) if _NamedPlaceholder.guard.search(text) else text
-
-
-def unshield_placeholders(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Return the translation of such a passage with its placeholders as they are."""
-    return tuple(unshield(item) if isinstance(item, str) else item for item in items)
-
-
-def unshield(text: str) -> str:
-    """Return a text for a model with its placeholders as they are."""
-    return SHIELDED.sub(r"\1", text)
-
-
-def has_words(text: str) -> bool:
-    """Tell whether letters stand outside of the placeholders of a text."""
-    return any(map(str.isalpha, "".join(_cut(text)[::2])))
+    return [
+        one
+        for one in find_literals(text, "")
+        if one.kind is LiteralKind.VERBATIM and _SYNTAX.fullmatch(one.text)
+    ]
 
 
 def keep_placeholders(
@@ -230,7 +176,7 @@ def _find_gaps(text: str) -> list[int]:
 
 
 def _is_unnumbered(text: str) -> bool:
-    return bool(UNNUMBERED.fullmatch(text) and not _NamedPlaceholder.pattern.fullmatch(text))
+    return bool(UNNUMBERED.fullmatch(text) and not _NAMED.fullmatch(text))
 
 
 def _put_in_order(items: Sequence[Item], wanted: Sequence[str]) -> Iterator[Item]:

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.documents.passage import Passage
-from nmt_core.documents.placeholders import unshield
 from nmt_core.documents.plan import Document, Plan, Result_co, Segmenter
 from nmt_core.text.alignment import Translated
 
@@ -57,7 +56,7 @@ class DocumentTranslator:
         known: dict[str, Translated] = {}
         if self.recall:
             asked = (*plan.wholes, *plan.list_plain())
-            found = ((text, self.recall(unshield(text))) for text in dict.fromkeys(asked))
+            found = ((text, self.recall(text)) for text in dict.fromkeys(asked))
             known = {text: translation for text, translation in found if translation}
             plan = plan.keep_whole(known)
         places = [*enumerate(zip(plan.lines, plan.marked, strict=True))]

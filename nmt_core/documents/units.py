@@ -1,19 +1,14 @@
 """Files of units: messages and segments that are translated one by one, with their states."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.messages import TAG, LeftMessage
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
-from nmt_core.documents.placeholders import (
-    BRACES,
-    keep_placeholders,
-    shield_placeholders,
-    unshield_placeholders,
-)
+from nmt_core.documents.placeholders import BRACES, keep_placeholders
 from nmt_core.documents.untranslated import Reason, Untranslated
 
 
@@ -69,7 +64,9 @@ class UnitFile:
     @property
     def passages(self) -> list[Passage]:
         """The passages to translate."""
-        return [shield_placeholders(passage) for passages in self._passages for passage in passages]
+        return [
+            replace(passage, is_message=True) for passages in self._passages for passage in passages
+        ]
 
     @property
     def untranslated(self) -> Untranslated:
@@ -104,7 +101,7 @@ class UnitFile:
         for unit, passages in zip(self._units, self._passages, strict=True):
             numbers = range(first, first + len(passages))
             first = numbers.stop
-            given = [unshield_placeholders(translations[number]) for number in numbers]
+            given = [translations[number] for number in numbers]
             kept = [
                 keep_placeholders(passage, items, unit.signs)
                 for passage, items in zip(passages, given, strict=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.literal import LiteralFinder
 
 Mask = NDArray[np.bool_]
 """Of each sentence of a test set, whether it belongs to a slice."""
@@ -25,7 +25,7 @@ class SlicedText:
     """Of the translations; empty where nobody can tell."""
     word_counts: Mapping[str, int] = field(default_factory=dict)
     """Lines of training text that each word of the sources stands in; empty if not counted."""
-    terms: Sequence[LiteralKind] = ()
+    terms: Sequence[LiteralFinder] = ()
     """Those of a glossary."""
 
 

@@ -15,10 +15,8 @@ from nmt_core.evaluation.metric import Counts, SummedMetric
 from nmt_core.evaluation.registered import SLICES
 from nmt_core.evaluation.slice import Mask, Slice, SlicedText
 from nmt_core.evaluation.statistics.resampling import resample_scores
-from nmt_core.literals.date import Date, TimeOfDay
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.kind import LiteralKind
-from nmt_core.literals.number import Number
+from nmt_core.literals.literal import LiteralKind
 from nmt_core.text.alignment import WORD
 
 FEW_WORDS, MANY_WORDS = 8, 25
@@ -51,7 +49,6 @@ NEGATIONS = {
 _NEGATION = {code: regex.compile(words, regex.IGNORECASE) for code, words in NEGATIONS.items()}
 _QUESTION = regex.compile(r"[?？؟;՞]\s*[\p{Pf}\p{Pe}\"']*\s*$")
 _CAPITALIZED = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{Nd}’'\-]*[\p{L}\p{M}\p{Nd}]")
-_NUMBERS: tuple[LiteralKind, ...] = (Date(), TimeOfDay(), Number())
 
 
 class SliceScore(Config):
@@ -94,7 +91,13 @@ def _find_rare(text: SlicedText) -> list[bool] | None:
 
 
 def _find_numbers(text: SlicedText) -> list[bool]:
-    return [bool(find_literals(line, text.languages[0], _NUMBERS)) for line in text.sources]
+    return [
+        any(
+            one.kind in {LiteralKind.NUMBER, LiteralKind.DATE}
+            for one in find_literals(line, text.languages[0])
+        )
+        for line in text.sources
+    ]
 
 
 def _find_names(text: SlicedText) -> list[bool]:
@@ -134,7 +137,10 @@ def _find_sure(text: SlicedText) -> list[bool] | None:
 def _find_terms(text: SlicedText) -> list[bool] | None:
     if not text.terms:
         return None
-    return [bool(find_literals(line, text.languages[0], text.terms)) for line in text.sources]
+    return [
+        any([*finder.find(line, text.languages[0])] for finder in text.terms)
+        for line in text.sources
+    ]
 
 
 SHORT = Slice(f"short, up to {FEW_WORDS} words", _find_short)

@@ -1,100 +1,78 @@
-"""Dates and times of day in digits."""
+"""Dates and times of day in digits: what they mean in any form."""
 
 from collections.abc import Hashable, Iterator
+from decimal import Decimal
 
 import regex
-from typing_extensions import override
 
-from nmt_core.literals.kind import LiteralKind, LiteralSpan
-from nmt_core.literals.number import DIGIT, to_ascii
-
-_ALONE, _END = r"(?<![\p{L}\p{Nd}.,/:\-])", r"(?![\p{L}\p{Nd}]|[.,/:\-]\p{Nd})"
+from nmt_core.literals.number import SPACES, to_ascii
 
 _DATE = regex.compile(
-    rf"{_ALONE}(?:\p{{Nd}}{{4}}-\p{{Nd}}{{1,2}}-\p{{Nd}}{{1,2}}"
-    rf"|\p{{Nd}}{{1,2}}([./-])\p{{Nd}}{{1,2}}\1(?:\p{{Nd}}{{4}}|\p{{Nd}}{{2}})){_END}"
+    r"(\p{Nd}{4})([./\-])(\p{Nd}{1,2})\2(\p{Nd}{1,2})|(\p{Nd}{1,2})([./\-])(\p{Nd}{1,2})\6(\p{Nd}{4}|\p{Nd}{2})"
 )
-
-_AFTERNOON = r"[ap](?:\.m\.|m\b)"
+_DAY = regex.compile(r"\p{Nd}{1,2}[./]\p{Nd}{1,2}")
 _TIME = regex.compile(
-    rf"{_ALONE}(?<hour>\p{{Nd}}{{1,2}})"
-    rf"(?:(?::|[.](?=\p{{Nd}}{{2}}\s?(?:Uhr|h\b|{_AFTERNOON}))|\p{{Zs}}?(?:h|Uhr)\p{{Zs}}?(?=\p{{Nd}}{{2}}))"
-    rf"(?<minute>\p{{Nd}}{{2}})(?::(?<second>\p{{Nd}}{{2}}))?|(?=\s?(?:Uhr\b|{_AFTERNOON})))"
-    rf"(?!\p{{Nd}})"
+    rf"(\p{{Nd}}{{1,2}})(?:([:.])|[{SPACES}]?h[{SPACES}]?)(\p{{Nd}}{{2}})(?::(\p{{Nd}}{{2}}))?"
 )
-_LETTER = regex.compile(r"\p{Nd}+\p{Zs}?h")
-WITHOUT_LETTER = frozenset({"de", "en"})
-"""Languages that write no times of day as *9h30*."""
-
-NOON, DAY, HOUR, SIXTY = 12 * 60, 24, 60, 60
-YEAR_DIGITS = 4
+_HALF_OF_DAY = regex.compile(rf"[{SPACES}]?([ap])(?:\.[{SPACES}]?m\.|m\b)", regex.IGNORECASE)
+MONTHS, DAYS, HOURS, SIXTY, NOON = 12, 31, 24, 60, 12
 
 
-class Date(LiteralKind):
-    """Days written in three numbers; which is the month may differ by language."""
+def read_date(text: str) -> tuple[int, frozenset[int]] | None:
+    """Return the year of a date, by its last two digits, and its day and month in any order.
 
-    name = "date"
-    symbol_class = "number"
-    is_masked_first = False
-
-    @override
-    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
-        del language
-        for match in _DATE.finditer(line) if DIGIT.search(line) else ():
-            if is_day(*split_date(match[0])):
-                yield LiteralSpan(*match.span())
-
-    @override
-    def read(self, text: str, language: str) -> Hashable:
-        del language
-        year, *day = split_date(text)
-        return ("date", year % 100, *sorted(day))
+    None if it is not a date.
+    """
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
+    year, *others = numbers if match[1] else [numbers[2], *numbers[:2]]
+    low, high = sorted(others)
+    return (year % 100, frozenset(others)) if 1 <= low <= MONTHS and high <= DAYS else None
 
 
-def split_date(text: str) -> list[int]:
-    """Return the numbers of a date, the year first."""
-    first, *others = regex.findall(r"\d+", to_ascii(text))
-    numbers = [int(first), *map(int, others)]
-    return numbers if len(first) == YEAR_DIGITS else [numbers[2], *numbers[:2]]
+def list_days(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the days and months that a date may mean, with its year or without."""
+    if date := read_date(text):
+        numbers = [*date[1]]
+    elif _DAY.fullmatch(text):
+        numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
+    else:
+        return
+    for day, month in {(numbers[0], numbers[-1]), (numbers[-1], numbers[0])}:
+        if 1 <= month <= MONTHS and 1 <= day <= DAYS:
+            yield day, month
 
 
-def is_day(year: int, first: int, second: int) -> bool:
-    """Tell whether numbers are a day, whichever is the month."""
-    del year
-    months, days = 12, 31
-    return 1 <= min(first, second) <= months and 1 <= max(first, second) <= days
+def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
+    """Yield the times of day that a text may mean, a full hour also as a number.
+
+    Args:
+        text: digits, such as *14:20*, *14.20*, *14h20*; or an hour alone.
+        behind: what follows it; *p.m.* makes it later by twelve hours.
+    """
+    match, half = _TIME.fullmatch(text), _HALF_OF_DAY.match(behind)
+    if match is None and (half is None or not text.isdecimal()):
+        return
+    hour, minute, second = int(text) if match is None else int(match[1]), 0, 0
+    if match:
+        minute, second = int(match[3]), int(match[4] or 0)
+    if hour > HOURS or minute >= SIXTY or second >= SIXTY:
+        return
+    later = hour if half is None else hour % NOON + NOON * (half[1] in "pP")
+    for moved in {hour, later}:
+        yield "time", moved % HOURS, minute, second
+        if not minute and not second:
+            yield Decimal(moved).normalize()
 
 
-class TimeOfDay(LiteralKind):
-    """Times of day; those of twelve hours equal those of twenty-four."""
+def is_time(text: str) -> bool:
+    """Tell whether a text is a time of day, and no number."""
+    match = _TIME.fullmatch(text)
+    return match is not None and match[2] != "." and any(read_times(text))
 
-    name = "time"
-    symbol_class = "number"
-    is_masked_first = False
 
-    @override
-    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
-        del language
-        for match in _TIME.finditer(line) if DIGIT.search(line) else ():
-            parts = [int(to_ascii(part or "0")) for part in match.group("hour", "minute", "second")]
-            if parts[0] <= DAY and max(parts[1:]) < SIXTY:
-                yield LiteralSpan(*match.span())
-
-    @override
-    def read(self, text: str, language: str) -> Hashable:
-        del language
-        hour, minute, second = self._split(text)
-        return ("time", (hour * HOUR + minute) % NOON, second)
-
-    @override
-    def is_form_of(self, text: str, language: str) -> bool:
-        return language.partition("-")[0] not in WITHOUT_LETTER or not _LETTER.match(text)
-
-    @override
-    def write(self, text: str, source: str, target: str) -> str:
-        parts = regex.findall(r"\d+", to_ascii(text))
-        return text if source == target else ":".join(parts)
-
-    def _split(self, text: str) -> list[int]:
-        parts = [int(part) for part in regex.findall(r"\d+", to_ascii(text))]
-        return [*parts, 0, 0][:3]
+def write_time(text: str) -> str:
+    """Return a time of day with colons, as every language reads it."""
+    return ":".join(regex.findall(r"\p{Nd}+", text))

@@ -1,91 +1,270 @@
-"""Literals of a line, of all kinds."""
+"""Literals of a line, found by one rule.
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+A literal is a maximal run without spaces that has a character other than letters and the marks of
+sentences. Marks at its ends belong to the sentence. Groups of digits with single spaces between
+them are one run; braces, tags, and code in backquotes are one each, with their spaces.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import regex
 
-from nmt_core.literals.date import Date, TimeOfDay
-from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
-from nmt_core.literals.names import (
-    Code,
-    Email,
-    Emoji,
-    Handle,
-    JoinedNumbers,
-    LoneSign,
-    Path,
-    Placeholder,
-    PrivateUse,
-    Telephone,
-    WebAddress,
-)
-from nmt_core.literals.number import Number
+from nmt_core.literals.date import is_time, read_date
+from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
+from nmt_core.literals.number import SPACES, list_joined, read_beside, read_number
 from nmt_core.literals.references import REFERENCE
 
-KINDS: tuple[LiteralKind, ...] = (
-    Placeholder(),
-    WebAddress(),
-    Email(),
-    Path(),
-    Handle(),
-    PrivateUse(),
-    Emoji(),
-    LoneSign(),
-    Date(),
-    TimeOfDay(),
-    Telephone(),
-    Code(),
-    JoinedNumbers(),
-    Number(),
+_MACHINE_SIGNS = r"#%&*@\\_§¶†‡‰‱′″{}"
+_MARK = rf"(?![{_MACHINE_SIGNS}])\p{{P}}"
+"""The marks of sentences: quotation marks, brackets, dashes and all that ends a clause."""
+_ORDINARY = regex.compile(
+    rf"(?:[\p{{L}}\p{{M}}\p{{Cf}}\p{{Cc}}\s]|(?![.:/\-]){_MARK}|[.:/](?![\w/.:])|\.\.+|-(?!-\w))*+"
 )
-"""Where two kinds find the same, the first one has it; kinds of a user's own come before these."""
+"""Lines of letters and the marks of sentences, as most are: they hold no literal."""
 
-_ORDINARY = regex.compile(r"(?:[\p{L}\p{M} ,;!?'\"()\-–—„“”‚‘’«»…]|\.(?!\w))*+")
-"""Lines of letters and common punctuation, as most are, which hold no literal of KINDS."""
+_INNER = r"\p{Cc}\p{Zl}\p{Zp}"
+_DELIMITED = (
+    rf"[$#%@]?\{{{{1,3}}[^{{}}{_INNER}]{{0,100}}\}}{{1,3}}|\$\w+\([^(){_INNER}]{{0,100}}\)|<(?:[/!]?[\p{{L}}\p{{Nd}}]|%)[^<>{_INNER}]{{0,200}}>"
+    rf"|`[^`{_INNER}]{{1,100}}`|\[\[[^\[\]{_INNER}]{{1,100}}\]\]"
+    r"|(?<![\p{Nd}%])%(?:\(\w+\)|<\w+>|\[\d+\]|\d+\$)?[\-+#0'I,]*(?:\*|\d+)?(?:\.(?:\*|\d+))?"
+    r"(?:[hlLqjzt]{0,2}[a-zA-Z@](?![\p{L}\p{Nd}])|(?<=>))"
+)
+"""What a program fills in or reads: braces, tags, code, links, and the directives of ``printf``."""
+_PICTURE = (
+    r"\p{RI}{2}|[0-9#*]\uFE0F?\u20E3|\p{Co}"
+    r"|(?!°)(?:\p{So}|(?![\p{L}\p{P}\p{Nd}])\p{Extended_Pictographic})[\p{So}\p{Sk}\p{Mn}\p{Cf}]*"
+)
+"""Emoji and other pictures, with what modifies them, and characters for private use."""
+_LONE = r"[*|<>×÷]+"
+"""Signs that join no names: *a*b* is two words with signs."""
+_UNSPACED = r"\p{Han}\p{Hira}\p{Kana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+"""Letters of scripts in which no space parts a word from a number."""
+_THOUSANDS = (
+    rf"(?<![\p{{L}}\p{{Nd}}.,])[+\-−]?\p{{Nd}}{{1,3}}(?:[{SPACES}]\p{{Nd}}{{3}})+(?!\p{{Nd}})"
+    r"(?:[.,]\p{Nd}+)?(?![.,:]?\p{Nd})"
+)
+_SPACED_TIME = r"(?<![\p{L}\p{Nd}.,])\p{Nd}{1,2} h \p{Nd}{2}(?!\p{Nd})"
+"""Times of day as French has them."""
+_GROUP = r"\p{Nd}[\p{Nd}/\-]*+(?![.,:]\p{Nd}|\p{L}| ?[%‰°\p{Sc}])"
+_GROUPS = (
+    rf"(?<![^\s(])(?:(?:\+\p{{Nd}}+ ?)?\(\p{{Nd}}+\) ?{_GROUP}(?: {_GROUP})*"
+    rf"|[+0]{_GROUP}(?: {_GROUP})+|{_GROUP}(?: {_GROUP}){{2,}}"
+    r"|\p{Nd}{4} \p{Nd}{4}(?![\p{L}\p{Nd}]))"
+)
+"""Groups of digits with single spaces between them, as of a telephone or an account."""
+_BREAK = rf"{REFERENCE.pattern}|{_DELIMITED}|{_PICTURE}|[*|<>×÷{_UNSPACED}]"
+_RUN = regex.compile(
+    rf"(?:{REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
+    rf"|(?<run>(?:(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
+)
+
+_MARKS_AT_ENDS = regex.compile(rf"(?:{_MARK}|\p{{Cf}})+")
+_KEPT_END = regex.compile(r":[\w+\-]+:|(?=.*\p{L})\S*/\S*/")
+"""Runs whose last mark is a part of them: names of emoji and folders."""
+_SIGNED = regex.compile(r"[+\-−]\p{Nd}")
+_MACHINE = regex.compile(
+    r"(?=.*\p{L})(?:(?:--|-(?=\p{L}$)|\.{0,2}/)[\p{L}\p{Nd}][\w./:\-]*|\p{L}[\w+.\-]*:/{1,2}\S+"
+    r"|(?:[\w\-]+/)*(?:[\p{L}\p{Nd}][\w\-]*\.)+[a-z]{2,}(?:[/:]\S*)?|[\w.]*\w\(\w*\)"
+    r")|:[\w+\-]+:|:[a-z]\w+"
+)
+"""Options, paths, URLs, hosts, files, calls, and names of emoji of letters and marks alone."""
+_ABBREVIATION = regex.compile(
+    r"(?!www\.)(?=.*\b\p{L}\b)(?:\p{L}{1,3}\.)+\p{L}{1,2}|[\p{L}\p{M}]{3,}\(\p{L}+\)"
+)
+"""Such as *z.B*, *Ph.D* and *u.a*; and words with an ending in brackets."""
+_BINDING = regex.compile(
+    rf"(?<!\p{{Nd}})(?:%(?=\S)|\p{{Sc}}(?=\p{{L}}))"
+    rf"|(?!(?:{_MARK}|[%‰°+−\p{{Sc}}]))[^\p{{L}}\p{{M}}\p{{Cf}}\p{{Nd}}]"
+)
+"""Signs that make a run a name, such as those of ``a_b``, ``a@b``, ``a=b`` and ``$a``."""
+_DIGIT = regex.compile(r"\p{Nd}")
+_UNIT_SIGN = regex.compile(r"[%‰°\p{Sc}]|^[^\p{L}]+$")
+_PART = regex.compile(rf"(?:(?!{_MARK}).)+")
+_NUMBER = r"[+\-−]?\p{Nd}+(?:[.,'’٫٬\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]\p{Nd}+)*"
+_BEFORE, _BEHIND = r"(?:\p{Lu}{0,3}\p{Sc})?", r"(?:[%‰]|°\p{Lu}?|\p{Lu}{0,3}\p{Sc})?"
+_FIGURE = regex.compile(rf"{_BEFORE}({_NUMBER}){_BEHIND}(?:\p{{L}}?[\p{{Ll}}²³]+|m[23])?")
+_JOINED = regex.compile(
+    rf"{_BEFORE}(\p{{Nd}}[\p{{Nd}}.,]*{_BEHIND}(?:[\-–—‐‑/:]{_BEFORE}\p{{Nd}}[\p{{Nd}}.,]*|\(\p{{Nd}}+\))){_BEHIND}"
+)
 
 
-def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS) -> list[Literal]:
+def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ()) -> list[Literal]:
     """Return the literals of a line from left to right; none overlap.
-
-    The number of a character, as in ``&#39;``, is none.
 
     Args:
         line: a line of text, normalised or not.
-        language: code of its language, whose format its numbers have.
-        kinds: what to look for.
+        language: code of its language.
+        terms: find what a person wants to come through, which goes before all else.
     """
-    if kinds == KINDS and _ORDINARY.fullmatch(line):
-        return []
-    found: list[tuple[LiteralSpan, LiteralKind]] = []
-    for kind in kinds:
-        if places := [*kind.find(line, language)]:
-            free = _keep_free(places, [place for place, _ in found])
-            found += [(place, kind) for place in free]
-    found.sort(key=lambda entry: entry[0].start)
-    characters = [match.span() for match in REFERENCE.finditer(line)] if found else []
-    return [
-        Literal(kind, place.start, place.end, line[place.start : place.end], *place[2:])
-        for place, kind in found
-        if not any(start < place.start and place.end < end for start, end in characters)
-    ]
+    found: list[Literal] = []
+    for finder in terms:
+        found += add_apart(found, finder.find(line, language))
+    if not _ORDINARY.fullmatch(line):
+        found += add_apart(found, _find_all(line, language))
+    return sorted(found, key=lambda literal: literal.start)
 
 
-def group_by_value(literals: Iterable[Literal], language: str) -> dict[Hashable, list[Literal]]:
-    """Return literals by their value, in order."""
-    groups: dict[Hashable, list[Literal]] = defaultdict(list)
+def add_apart(found: Sequence[Literal], others: Iterator[Literal]) -> list[Literal]:
+    """Return those of other literals that overlap none that were found."""
+    return [one for one in others if not any(map(one.overlaps, found))]
+
+
+def _find_all(line: str, language: str) -> Iterator[Literal]:
+    """Yield the literals of a line that the rule finds, without the signs of units of numbers."""
+    found = [*_list_all(line, language)]
+    end = 0
+    for at, literal in enumerate(found):
+        if literal.extent and literal.extent[0] < end:  # a sign between two is that of the first
+            found[at] = literal._replace(unit="", extent=None)
+        elif literal.extent:
+            end = literal.extent[1]
+    covered = [one.extent for one in found if one.extent]
+    for literal in found:
+        if literal.kind is LiteralKind.NUMBER or not any(
+            start <= literal.start and literal.end <= end for start, end in covered
+        ):
+            yield literal
+
+
+def _list_all(line: str, language: str) -> Iterator[Literal]:
+    for match in _RUN.finditer(line):
+        start, end = match.span()
+        if match["run"]:
+            yield from _read_run(line, start, end, language)
+        elif match["thousands"]:
+            yield _make_number(line, start, end, language)
+        elif match.lastgroup:  # and not a character by its name
+            kind = LiteralKind.DATE if match["time"] else LiteralKind.VERBATIM
+            yield Literal(kind, start, end, match[0])
+
+
+def _make_number(line: str, start: int, end: int, language: str) -> Literal:
+    beside = read_beside(line, start, end, language)
+    return Literal(
+        LiteralKind.NUMBER,
+        start,
+        end,
+        line[start:end],
+        beside.unit,
+        beside.scale,
+        extent=beside.extent,
+    )
+
+
+def _read_run(line: str, start: int, end: int, language: str) -> Iterator[Literal]:
+    """Yield the literal that a run without spaces holds, if it holds one."""
+    start, end = _leave_marks(line, start, end)
+    text = line[start:end]
+    if not _DIGIT.search(text):
+        if _BINDING.search(text) or _is_name(text) or _UNIT_SIGN.search(text):
+            yield from [Literal(LiteralKind.VERBATIM, start, end, text)] if text else []
+        return
+    if _BINDING.search(text) or (_MACHINE.fullmatch(text) and not _is_figure(text, language)):
+        yield Literal(LiteralKind.VERBATIM, start, end, text)
+        return
+    start, end = _leave_words(line, start, end)
+    yield _classify(line, start, end, language)
+
+
+def _is_name(text: str) -> bool:
+    return _MACHINE.fullmatch(text) is not None and not _ABBREVIATION.fullmatch(text)
+
+
+def _is_figure(text: str, language: str) -> bool:
+    match = _FIGURE.fullmatch(text)
+    return match is not None and read_number(match[1], language) is not None
+
+
+def _classify(line: str, start: int, end: int, language: str) -> Literal:
+    """Return the literal of a run that begins and ends with what is not a word."""
+    text = line[start:end]
+    if read_date(text) or is_time(text):
+        return Literal(LiteralKind.DATE, start, end, text)
+    figure = _FIGURE.fullmatch(text)
+    if figure and read_number(figure[1], language) is not None:
+        return _make_number(line, start + figure.start(1), start + figure.end(1), language)
+    joined = _JOINED.fullmatch(text)
+    if joined and all(read_number(run, language) is not None for run in list_joined(text)):
+        return _make_number(line, start + joined.start(1), start + joined.end(1), language)
+    return Literal(LiteralKind.VERBATIM, start, end, text)
+
+
+def _leave_marks(line: str, start: int, end: int) -> tuple[int, int]:
+    """Return the place of a run without the marks of the sentence at its ends.
+
+    Brackets with their counterparts in the run stay, unless they are around all of it; so do a sign
+    before a digit, and marks that begin a path, an option or the name of an emoji.
+    """
+    while start < end:
+        text = line[start:end]
+        opened, closed = (sum(map(text.count, signs)) for signs in ("([", ")]"))
+        if text[-1] in ")]" and opened >= closed:
+            if not (text[0] in "([" and is_around(text)):
+                break
+            start, end = start + 1, end - 1
+        elif _MARKS_AT_ENDS.match(text[-1]) and not _KEPT_END.fullmatch(text):
+            end -= 1
+        else:
+            break
+    while start < end and _MARKS_AT_ENDS.match(line[start]):
+        signed = _SIGNED.match(line, start, end) and not line[max(0, start - 1) : start].isalnum()
+        if signed or _MACHINE.fullmatch(line, start, end):
+            break
+        start += 1
+    return start, end
+
+
+def is_around(text: str) -> bool:
+    """Tell whether the bracket that begins a text is closed by its last character alone."""
+    depth = 0
+    for sign in text[:-1]:
+        depth += (sign in "([") - (sign in ")]")
+        if depth == 0:
+            return False
+    return True
+
+
+def _leave_words(line: str, start: int, end: int) -> tuple[int, int]:
+    """Return the place of a run without words joined to its ends, as in *G20-Gipfel*."""
+    parts = [match.span() for match in _PART.finditer(line, start, end)]
+    while parts and _is_word(line[slice(*parts[0])]):
+        parts = parts[1:]
+    while parts and _is_word(line[slice(*parts[-1])]):
+        parts = parts[:-1]
+    while len(parts) > 1 and _are_numbers_before_letters([line[slice(*part)] for part in parts]):
+        parts = parts[:-1]
+    if not parts:
+        return start, end
+    first = start if parts[0][0] - start <= 1 else parts[0][0]
+    return first, max(parts[-1][1], end if end - parts[-1][1] <= 1 else 0)
+
+
+def _are_numbers_before_letters(parts: Sequence[str]) -> bool:
+    """Tell whether letters follow numbers, as in *96/35/EC*, which is *96/35/EG* in German."""
+    return parts[-1].isalpha() and all(map(str.isdecimal, parts[:-1]))
+
+
+def _is_word(part: str) -> bool:
+    return part.isalpha() and not (part.isupper() and part.isascii())
+
+
+def join_adjacent(literals: Sequence[Literal], line: str) -> Iterator[tuple[Literal, ...]]:
+    """Yield literals in groups that stand side by side, with at most a space between them.
+
+    Terms stand alone.
+    """
+    group: list[Literal] = []
     for literal in literals:
-        groups[literal.kind.read(literal.text, language)].append(literal)
-    return dict(groups)
+        between = line[find_extent(group[-1])[1] : find_extent(literal)[0]] if group else ""
+        is_term = group and LiteralKind.TERM in {literal.kind, group[-1].kind}
+        if group and (is_term or between not in {"", " "}):
+            yield tuple(group)
+            group = []
+        group.append(literal)
+    if group:
+        yield tuple(group)
 
 
-def _keep_free(places: list[LiteralSpan], taken: list[LiteralSpan]) -> list[LiteralSpan]:
-    """Return the places that overlap none that are taken; both are without overlaps."""
-    ends = sorted(taken)
-    free, number = [], 0
-    for place in places:
-        while number < len(ends) and ends[number].end <= place.start:
-            number += 1
-        if number == len(ends) or ends[number].start >= place.end:
-            free.append(place)
-    return free
+def find_extent(literal: Literal) -> tuple[int, int]:
+    """Return the place of a literal with the sign of its unit."""
+    return literal.extent or (literal.start, literal.end)

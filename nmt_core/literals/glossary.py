@@ -17,10 +17,9 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, require_regular_file
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.literals.finding import KINDS, find_literals
-from nmt_core.literals.kind import LiteralKind
-from nmt_core.literals.names import OwnPattern
-from nmt_core.literals.terms import KeptTerms, TranslatedTerms
+from nmt_core.literals.finding import find_literals
+from nmt_core.literals.literal import LiteralFinder
+from nmt_core.literals.terms import KeptTerms, OwnPattern, TranslatedTerms
 
 LONGEST_TERM = 200
 """Characters of a term."""
@@ -116,8 +115,8 @@ class Glossary:
         files.write_text(path, "".join(f"{line}\n" for line in lines))
 
     @cached_property
-    def kinds(self) -> Sequence[LiteralKind]:
-        """What its terms are to those who find literals."""
+    def finders(self) -> Sequence[LiteralFinder]:
+        """Find its terms in lines of both languages."""
         kept = [term for term, forms in self.translations.items() if not forms]
         patterns = [term[1:-1] for term in kept if is_pattern(term)]
         translated = {term: forms for term, forms in self.translations.items() if forms}
@@ -168,9 +167,6 @@ def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -
         except ValueError as error:
             raise ConfigError(f"{place}: {error}") from None
         return
-    literals = find_literals(term, language, KINDS)
-    if len(literals) == 1 and literals[0].text == term:
-        raise ConfigError(
-            f"{place}: {term!r} is a {literals[0].kind.name}, which comes through by itself; leave "
-            f"it out"
-        )
+    literals = find_literals(term, language)
+    if not forms and [literal.text for literal in literals] == [term]:
+        raise ConfigError(f"{place}: {term!r} stays as it is without a glossary; leave it out")

@@ -1,87 +1,95 @@
-"""Symbols for literals and back."""
+"""Symbols in the place of literals while a model translates, and back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import regex
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
-from nmt_core.literals.kind import Literal
+from nmt_core.literals.finding import find_extent, join_adjacent
+from nmt_core.literals.literal import Literal, LiteralKind
+from nmt_core.literals.writing import write_literal
 
 _FINAL = regex.compile(r"[.!?…]*$")
-_ANY = f"[{''.join(ALL_SYMBOLS)}]"
-_SYMBOL = regex.compile(_ANY)
-_TIGHT = regex.compile(rf"(?<={_ANY})(?=[\p{{L}}\p{{Nd}}]|{_ANY})|(?<=[\p{{L}}\p{{Nd}}])(?={_ANY})")
-_GLUED = regex.compile(rf"(?<={_ANY})[.,:/]\p{{Nd}}+")
-"""Digits that a model adds to a symbol, as if it stood for a part of a number."""
-_JOINED = regex.compile(rf"(?<={_ANY})[.,:/\-](?={_ANY})")
-_PAIR = regex.compile(rf"(?=({_ANY})([:/\-–])({_ANY}))")
-"""Numbers that are joined in the source, such as those of a range, and stay so."""
-_ROW = regex.compile(rf"(?<={_ANY}) (?={_ANY})")
-"""Between symbols side by side; numbers with a space between them would be read as one."""
+_SYMBOL = regex.compile(f"[{''.join(ALL_SYMBOLS)}]")
+
+
+class MaskedText(NamedTuple):
+    """What a symbol stands for: literals side by side."""
+
+    source: str
+    """As the source has them."""
+    target: str
+    """As the translation should have them."""
+    is_verbatim: bool
+    """Whether one of them stays as it is."""
+    is_term: bool
 
 
 class Masked(NamedTuple):
     """A line with symbols in the place of literals."""
 
     line: str
-    literals: Mapping[str, Literal]
-    """The literal that each symbol stands for."""
+    texts: Mapping[str, MaskedText]
+    """What each symbol stands for."""
     has_capital: bool = False
     """Whether the line began with a capital letter."""
 
 
-def mask(line: str, literals: Sequence[Literal]) -> Masked:
-    """Return a line with a symbol of its own for each literal, as far as symbols reach.
+def mask(
+    line: str, literals: Sequence[Literal], languages: tuple[str, str], *, numbers: bool
+) -> Masked:
+    """Return a line with a symbol for literals that stand side by side, as far as symbols reach.
 
     Args:
         line: a line.
-        literals: some of its literals, from left to right.
+        literals: its literals, from left to right.
+        languages: codes of both languages.
+        numbers: mask numbers, dates and terms, too, and not only what stays as it is.
     """
     symbols = {name: iter(those) for name, those in SYMBOLS.items()}
-    chosen = {
-        symbol: literal
-        for literal in literals
-        if (symbol := next(symbols[literal.kind.symbol_class], None))
-    }
-    replaced = replace_literals(line, ((literal, symbol) for symbol, literal in chosen.items()))
-    return Masked(replaced, chosen, line[:1].isupper())
+    parts, end, texts = [], 0, {}
+    for group in join_adjacent(literals, line):
+        is_verbatim = any(one.kind.is_masked_first for one in group)
+        if not (is_verbatim or numbers):
+            continue
+        is_name = any(one.kind.symbol_class == "name" for one in group)
+        symbol = next(symbols["name" if is_name else "number"], None)
+        if symbol is None:
+            continue
+        start, group_end = find_extent(group[0])[0], find_extent(group[-1])[1]
+        text = line[start:group_end]
+        target = write_literals(line, group, languages, start, group_end)
+        texts[symbol] = MaskedText(text, target, is_verbatim, group[0].kind is LiteralKind.TERM)
+        parts += [line[end:start], symbol]
+        end = group_end
+    return Masked("".join([*parts, line[end:]]), texts, line[:1].isupper())
 
 
-def replace_literals(line: str, texts: Iterable[tuple[Literal, str]]) -> str:
-    """Return a line with other texts in the place of literals, which do not overlap."""
-    parts, end = [], 0
-    for literal, text in sorted(texts, key=lambda pair: pair[0].start):
-        parts += [line[end : literal.start], text]
-        end = literal.end
-    return "".join([*parts, line[end:]])
+def write_literals(
+    line: str, literals: Sequence[Literal], languages: tuple[str, str], start: int, end: int
+) -> str:
+    """Return a part of a line with its literals in the form of the target language."""
+    parts = []
+    for literal in literals:
+        first, last = find_extent(literal)
+        parts += [line[start:first], write_literal(literal, line, languages)]
+        start = last
+    return "".join([*parts, line[start:end]])
 
 
-def repair(translation: str, masked: Masked) -> str:
-    """Return a translation with the symbols of its source once each.
+def insert_lost(translation: str, masked: Masked) -> str:
+    """Return a translation with each symbol of its source for what stays as it is once.
 
-    Of one that stands there several times the first is kept, without digits that hang on it; one
-    that is missing is put behind an equal share of the words, which is about where it belongs. Two
-    that the source joins are joined where they stand side by side.
+    One that is missing is put behind an equal share of the words, which is about where it belongs.
     """
-    met: set[str] = set()
-
-    def keep(match: regex.Match[str]) -> str:
-        kept = match[0] in masked.literals and match[0] not in met
-        met.add(match[0])
-        return match[0] if kept else ""
-
-    text = _JOINED.sub(" ", _GLUED.sub("", _SYMBOL.sub(keep, translation)))
-    text = " ".join(_TIGHT.sub(" ", text).split())
-    for symbol in masked.literals:
-        if symbol not in met:
+    for symbol, text in masked.texts.items():
+        first, mark, rest = translation.partition(symbol)
+        translation = first + mark + rest.replace(symbol, "")
+        if text.is_verbatim and not mark:
             before, after = (len(part.split()) for part in masked.line.split(symbol))
-            text = insert_word(text, before / max(1, before + after), symbol)
-    text = _ROW.sub(", ", text)
-    for first, sign, second in _PAIR.findall(masked.line):
-        for row in (f"{first}, {second}", f"{second}, {first}"):
-            text = text.replace(row, f"{first}{sign}{second}")
-    return text
+            translation = insert_word(translation, before / max(1, before + after), symbol)
+    return translation
 
 
 def insert_word(line: str, share: float, word: str) -> str:
@@ -93,9 +101,7 @@ def insert_word(line: str, share: float, word: str) -> str:
     return " ".join([*words[:at], word, *words[at:]]).strip() + line[start:]
 
 
-def restore(
-    translation: str, masked: Masked, languages: tuple[str, str], *, in_capitals: bool = False
-) -> str:
+def restore(translation: str, masked: Masked, *, in_capitals: bool = False) -> str:
     """Return a translation with literals in the place of symbols, in the target's form.
 
     A symbol that the source does not have is left out. A term that begins the translation of a line
@@ -104,20 +110,14 @@ def restore(
     Args:
         translation: what a model wrote.
         masked: its source.
-        languages: codes of both languages.
         in_capitals: write the terms of a glossary in capitals.
     """
-
-    def write(match: regex.Match[str]) -> str:
-        literal = masked.literals.get(match[0])
-        if literal is None:
-            return ""
-        text = literal.kind.write(literal.text, *languages)
-        if literal.kind.is_masked_first:
-            return text
-        if in_capitals:
-            return text.upper()
-        begins = not match.start() and masked.has_capital
-        return text[0].upper() + text[1:] if begins else text
-
-    return _SYMBOL.sub(write, translation)
+    parts, end = [], 0
+    for match in _SYMBOL.finditer(translation):
+        parts.append(translation[end : match.start()])
+        end = match.end()
+        if text := masked.texts.get(match[0]):
+            begins = text.is_term and not match.start() and masked.has_capital
+            upper = text.target.upper() if text.is_term and in_capitals else text.target
+            parts.append(upper[0].upper() + upper[1:] if begins else upper)
+    return "".join([*parts, translation[end:]])

@@ -2,36 +2,62 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import regex
-from typing_extensions import override
 
-from nmt_core.literals.kind import LiteralKind, LiteralSpan
+from nmt_core.literals.literal import Literal, LiteralKind
 from nmt_core.literals.stems import Word, find_stem, split_words, stem_words
 
 
-class KeptTerms(LiteralKind):
-    """Terms that a person does not want translated, in whole words, in the case that is given."""
+class KeptTerms:
+    """Terms that a person does not want translated, in whole words, in the case that is given.
 
-    name = "term"
+    Where two begin at the same place, the longer one counts.
+
+    Args:
+        terms: the terms.
+    """
 
     def __init__(self, terms: Iterable[str]) -> None:
-        """Take terms; where two begin at the same place, the longer one counts."""
         named = {term for term in terms if term.strip()}
         named |= {unicodedata.normalize("NFD", term) for term in named}
         self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=named)
         self._any = bool(named)
 
-    @override
-    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+    def find(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield the terms of a line."""
         del language
         for match in self._pattern.finditer(line) if self._any else ():
-            yield LiteralSpan(*match.span())
+            yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
 
 
-class TranslatedTerms(LiteralKind):
+class OwnPattern:
+    """A pattern of the user's own, which stays as it is.
+
+    Args:
+        pattern: a regular expression of the regex package.
+
+    Raises:
+        ValueError: if it is not a regular expression.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        try:
+            self._pattern = regex.compile(pattern)
+        except regex.error as error:
+            raise ValueError(f"{pattern!r} is not a regular expression ({error})") from None
+
+    def find(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield what the pattern finds in a line, unless it is empty."""
+        del language
+        for match in self._pattern.finditer(line):
+            if match.end() > match.start():
+                yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
+
+
+class TranslatedTerms:
     """Terms with their translations, in whole words, inflected or not.
 
     A word of a term that begins with a capital is met in capitals alone, one of which others are
@@ -42,41 +68,26 @@ class TranslatedTerms(LiteralKind):
         languages: codes of both languages.
     """
 
-    name = "term"
-    is_masked_first = False
-    may_repeat = True
-
     def __init__(
         self, translations: Mapping[str, Sequence[str]], languages: tuple[str, str]
     ) -> None:
-        self._translations = translations
-        self._values: dict[str, str] = {}
-        for forms in translations.values():
+        self._forms = {term: (*forms,) for term, forms in translations.items()}
+        self._terms: dict[str, list[str]] = defaultdict(list)
+        for term, forms in translations.items():
             for form in forms:
-                self._values.setdefault(form, self._values.get(forms[0], forms[0]))
-        source, target = languages
-        self._finders = {
-            target: TermFinder(self._values, target),
-            source: TermFinder(translations, source),
-        }
+                self._terms[form].append(term)
+        self._source, target = languages
+        self._finders = {target: TermFinder(self._terms, target)}
+        self._finders[self._source] = TermFinder(translations, self._source)
 
-    @override
-    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
-        return (LiteralSpan(one.start, one.end) for one in self._finders[language].find(line))
-
-    @override
-    def read(self, text: str, language: str) -> Hashable:
-        term = self._name(text, language)
-        first = self._translations.get(term, (term,))[0]
-        return self.name, self._values.get(term, self._values.get(first, first))
-
-    @override
-    def write(self, text: str, source: str, target: str) -> str:
-        return self._translations[self._name(text, source)][0]
-
-    def _name(self, text: str, language: str) -> str:
-        """Return the term of the glossary that a text is a form of."""
-        return next(self._finders[language].find(text)).term
+    def find(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield the terms of a line of the source, or their translations in one of the target."""
+        for one in self._finders[language].find(line):
+            place = LiteralKind.TERM, one.start, one.end, line[one.start : one.end]
+            if language == self._source:
+                yield Literal(*place, forms=self._forms[one.term])
+            else:
+                yield Literal(*place, forms=(one.term,))
 
 
 class FoundTerm(NamedTuple):

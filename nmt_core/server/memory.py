@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.documents.placeholders import unshield
 from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
@@ -55,8 +54,7 @@ class ServedMemory:
         scope = _name_scope(user, pair, project)
 
         def find() -> dict[str, Translation]:
-            each = {line: unshield(line) for line in lines}
-            found = {line: self._memory.find_exact(text, scope) for line, text in each.items()}
+            found = {line: self._memory.find_exact(line, scope) for line in lines}
             return {line: remember_translation(one.target) for line, one in found.items() if one}
 
         return await self._ask(find)

@@ -28,7 +28,7 @@ from nmt_core.data.modifiers import (
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.protection import is_loss
+from nmt_core.translation.repairing import is_loss
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 

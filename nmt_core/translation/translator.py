@@ -4,7 +4,7 @@ This file imports no torch, so that a model of another engine loads fast.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +27,10 @@ from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.linking import add_links
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
+from nmt_core.translation.repairing import search_protected
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.source_task import SourceTask, build_translations, check_tag, leave_tag
+from nmt_core.translation.text_search import TextSearch
 from nmt_core.translation.texts import ApprovedTexts, Texts, list_texts, translate_texts
 from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
 
@@ -166,27 +168,12 @@ class Translator:
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         begin = prefixes if any(prefixes or []) else None
 
-        def translate(
-            texts: Sequence[str | Tokenized], changes: Mapping[str, int]
-        ) -> list[list[Translation]]:
-            asked = search.model_copy(update=changes)
-            return self._translate(
-                texts,
-                begin,
-                lambda requests: engine.search(
-                    requests,
-                    asked,
-                    batch_tokens=self._fit_batch(asked.beam_size),
-                    probabilities=probabilities,
-                    attention=attention,
-                ),
-            )
-
+        run = TextSearch(self, engine, search, begin, probabilities, attention)
         if self.protector is None:
-            found = translate(lines, {})
+            found = run.run(lines, {})
         else:
             most = 0 if begin else search.beam_size
-            found = self.protector.translate(lines, translate, search.n_best, most)
+            found = search_protected(lines, self.protector, run, search.n_best, most)
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
         found = add_links(texts, found, self.aligner) if links else found
         if begin or self.confidence_model is None:
@@ -257,11 +244,11 @@ class Translator:
         """
         search = self._configure()
         sampling = sampling or SamplingConfig()
-        return self._translate(
+        return self.search_texts(
             lines,
             prefixes,
             lambda requests: self.full.sample(
-                requests, sampling, search, batch_tokens=self._fit_batch(sampling.samples)
+                requests, sampling, search, batch_tokens=self.fit_batch(sampling.samples)
             ),
         )
 
@@ -321,7 +308,7 @@ class Translator:
         """Warnings that were given already."""
         return set()
 
-    def _fit_batch(self, hypotheses: int) -> int:
+    def fit_batch(self, hypotheses: int) -> int:
         """Return the source tokens of a batch with a number of hypotheses per sentence."""
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
@@ -342,12 +329,13 @@ class Translator:
         """Tell whether the model has attention."""
         return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
 
-    def _translate(
+    def search_texts(
         self,
         lines: Sequence[str | Tokenized],
         prefixes: Sequence[str] | None,
         find: Callable[[Sequence[Request]], list[list[Hypothesis]]],
     ) -> list[list[Translation]]:
+        """Return translations of lines as they are, by what finds hypotheses of requests."""
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         texts = [self.source.tokenize(line) for line in lines]

@@ -13,7 +13,7 @@ def check_judgeable(promotion: PromotionParams, languages: tuple[str, str]) -> N
         ConfigError: if the glossary cannot be read, or a line of it is wrong.
         GateError: if a slice cannot be told of a test set in these languages.
     """
-    terms = Glossary.load(promotion.glossary, languages).kinds if promotion.glossary else ()
+    terms = Glossary.load(promotion.glossary, languages).finders if promotion.glossary else ()
     text = SlicedText([], [], languages, terms=terms)
     for name in promotion.slices:
         find_judged_slice(name, text)

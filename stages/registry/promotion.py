@@ -119,7 +119,7 @@ def run_contest(
     check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
-    terms = Glossary.load(promotion.glossary, codes).kinds if promotion.glossary else ()
+    terms = Glossary.load(promotion.glossary, codes).finders if promotion.glossary else ()
     text = SlicedText(*challenger.held_out, codes, terms=terms)
     for name in gate.slices:
         find_judged_slice(name, text)  # before minutes are spent on translations

@@ -18,9 +18,7 @@ from nmt_core.base.seal import digest_bundle
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.fetch.access import parse
 from nmt_core.fetch.address import redact_url
-from nmt_core.literals.added_numbers import find_added_numbers
 from nmt_core.literals.checking import check_literals
-from nmt_core.literals.lost_numbers import find_lost_numbers
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -247,9 +245,7 @@ def judge(line: str, translation: str, languages: Languages) -> str:
     """Return what is wrong with a translation; nothing where nothing is."""
     for flaw in find_flaws(line, translation, tokens=0, limit=1):
         return flaw.problem
-    codes = languages.codes
-    finders = (check_literals, find_lost_numbers, find_added_numbers)
-    return "literals" if any(find(line, translation, codes) for find in finders) else ""
+    return "literals" if check_literals(line, translation, languages.codes) else ""
 
 
 def find_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:

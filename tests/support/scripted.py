@@ -24,6 +24,7 @@ class ScriptedEngine(PlainEngine):
     side: Side
     scripts: tuple = (lambda text: text,)
     asked: list = field(default_factory=list)
+    scores: tuple = ()
     name = "scripted"
     sees_attention = False
 
@@ -31,9 +32,9 @@ class ScriptedEngine(PlainEngine):
         self.asked.append([self.side.text(one.source[:-1]) for one in requests])
         return [
             [
-                Hypothesis(tuple(self.side.ids(script(text))), 0.0, 0.0, ())
-                for script in self.scripts[: search.n_best]
-            ]
+                Hypothesis(tuple(self.side.ids(script(text))), score, score, ())
+                for script, score in zip(self.scripts, self.scores or [0.0] * 9, strict=False)
+            ][: search.n_best]
             for text in self.asked[-1]
         ]
 

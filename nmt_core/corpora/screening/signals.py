@@ -250,12 +250,9 @@ def count_differing_literals(
 ) -> Array:
     """Return how many literals of each pair have no counterpart on the other side."""
     differing = np.zeros(len(source))
-    backward = languages[1], languages[0]
     for row, (one, other) in enumerate(zip(source, target, strict=True)):
         if _HAS_LITERAL.search(one) or _HAS_LITERAL.search(other):
-            differing[row] = len(check_literals(one, other, languages)) + len(
-                check_literals(other, one, backward)
-            )
+            differing[row] = len(check_literals(one, other, languages))
     return differing
 
 

@@ -32,7 +32,7 @@ from nmt_core.evaluation.statistics.conditions import Condition, compare_literal
 from nmt_core.evaluation.statistics.holm import correct_holm
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
-from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.literal import LiteralFinder
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def judge(
     config: GateConfig,
     *,
     languages: tuple[str, str],
-    terms: Sequence[LiteralKind] = (),
+    terms: Sequence[LiteralFinder] = (),
 ) -> Verdict:
     """Decide on the challenger.
 

@@ -91,7 +91,7 @@ def test_a_model_is_given_placeholders_that_it_knows():
     echo = Echo(lambda line: f"of {line.partition(' ')[0]}")
 
     assert echo.translate(read_json_strings(b'["%1 a", ":by c"]', None)) == b'["of %1", "of :by"]'
-    assert echo.calls == [(["[[%1]] a", "[[:by]] c"], False)]
+    assert echo.calls == [(["%1 a", ":by c"], False)]
 
 
 def test_metadata_stay_and_the_locale_is_that_of_the_translation():

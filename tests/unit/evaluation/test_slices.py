@@ -26,7 +26,7 @@ KINDS = {
 PLAIN = ("Das Haus steht seit langem hier am alten See.", "The house has long stood by the lake.")
 TEXT = [pair for pair in (*KINDS.values(), PLAIN) for _ in range(6)]
 OWN = {name: slice(6 * place, 6 * place + 6) for place, name in enumerate(KINDS)}
-TERMS = Glossary.parse(["Ausschuss\tcommittee"], CODES).kinds
+TERMS = Glossary.parse(["Ausschuss\tcommittee"], CODES).finders
 COMMON = [source for source, _ in TEXT if "Quastenflosser" not in source]
 
 

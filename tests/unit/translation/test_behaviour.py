@@ -73,9 +73,9 @@ def test_one_that_says_another_thing_where_a_number_is_another_is_seen():
 
 def test_one_that_forgets_case_is_seen():
     found = behave(lambda text: text if "Haus" in text else "anders")
-    assert found["lower"].same == found["lower"].kept
+    assert found["lower"].kept.passed < found["lower"].kept.total
     lost = behave(lambda text: "anders" if "{" in text or "\ue010" in text else text)
-    assert lost["an address"].kept.passed == 3  # put in, where the model left it out
+    assert lost["an address"].kept.passed == 1  # put in; the others lose numbers, too
     assert lost["an address"].same.passed == 0
 
 

@@ -5,16 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from nmt_core.literals.checking import Breach
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.masking import mask, restore
-from nmt_core.translation.term_replacement import (
-    choose_terms,
-    find_repeated_terms,
-    match_case,
-    replace_terms,
-)
+from nmt_core.translation.term_replacement import match_case, replace_terms
 
 LANGUAGES = ("de", "en")
 
@@ -35,29 +28,10 @@ LANGUAGES = ("de", "en")
     ],
 )
 def test_a_term_replaces_the_words_it_is_linked_with(source, translation, links, expected):
-    kinds = Glossary({"Rat": ("Board",), "Hof": ("High Tribunal",)}, LANGUAGES).kinds
-    terms = choose_terms(find_literals(source, "de", kinds), LANGUAGES)
+    finders = Glossary({"Rat": ("Board",), "Hof": ("High Tribunal",)}, LANGUAGES).finders
+    terms = find_literals(source, "de", finders)
     aligner = SimpleNamespace(trace=lambda _: [links])
     assert replace_terms(source, translation, terms, aligner) == expected
-
-
-@pytest.mark.parametrize(
-    ("written", "is_repeated"),
-    [
-        ("the {0} meets", False),
-        ("the {0} and the {0}", True),
-        ("the High Tribunal and the {0}", False),
-        ("the high tribunal High Tribunal", True),
-    ],
-)
-def test_a_repeated_term_is_a_breach(written, is_repeated):
-    kinds = Glossary({"Hof": ("High Tribunal",)}, LANGUAGES).kinds
-    literals = find_literals("der Hof", "de", kinds)
-    masked = mask("der Hof", literals)
-    text = written.format(*masked.literals)
-    terms = choose_terms(literals, LANGUAGES)
-    found = find_repeated_terms(terms, text, masked, restore(text, masked, LANGUAGES))
-    assert found == [Breach("term", "Hof", "High Tribunal", "repeated")] * is_repeated
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_what_seems_lost_is_held_where_it_is_not_proved():
 
 
 def test_a_glossary_is_a_slice_where_there_is_one():
-    terms = Glossary.parse(["nicht mehr\tno longer"], ("de", "en")).kinds
+    terms = Glossary.parse(["nicht mehr\tno longer"], ("de", "en")).finders
     lost = decide({*OTHERS[:150]}, {*sorted(NEGATED)[:60]}, terms, glossary=1.0)
 
     assert lost.refused_by == ("slice_glossary",)

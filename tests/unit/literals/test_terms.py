@@ -1,0 +1,64 @@
+"""Terms of a glossary, and the words that they are found by."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.literals.finding import find_literals
+from nmt_core.literals.stems import find_stem, split_words, stem_words
+from nmt_core.literals.terms import KeptTerms, OwnPattern, has_fitting_case
+
+
+def test_longer_terms_come_first_and_words_are_whole():
+    terms = KeptTerms(["New", "New York", "C++", ""])
+    line = "In New York heißt Neues C++ so, Newton nicht, new auch nicht"
+    assert [one.text for one in find_literals(line, "de", [terms])] == ["New York", "C++"]
+    assert find_literals("New York", "de", [KeptTerms([])]) == []
+
+
+def test_own_patterns_come_before_the_rule():
+    found = find_literals("T-12 und 13", "de", [OwnPattern(r"-1|\d*")])
+    assert [one.text for one in found] == ["-1", "2", "13"]
+    with pytest.raises(ValueError, match="regular expression"):
+        OwnPattern("(")
+
+
+@given(st.text("aB ,.東京ü_5\u0301", max_size=15))
+def test_words_hold_all_that_is_no_space_and_lie_in_order(line):
+    words = stem_words(line, "en")
+    assert [word.text for word in words] == split_words(line)
+    assert "".join(word.text for word in words) == "".join(line.split())
+    assert all(line[word.start : word.end] == word.text for word in words)
+    assert all(word.stem == find_stem(word.text, "en") for word in words)
+
+
+@pytest.mark.parametrize(
+    ("word", "language", "stem"),
+    [
+        ("Committees", "en", "committe"),
+        ("Committees", "en-GB", "committe"),
+        ("Committees", "xx", "committees"),
+        ("5s", "en", "5s"),
+        ("Häuser", "de", "haus"),
+        ("ab" * 98 + "dogs", "en", "ab" * 98 + "dog"),
+        ("aba" * 66 + "dogs"[1:], "en", "aba" * 66 + "ogs"),
+    ],
+)
+def test_a_stem_is_of_a_language_and_a_word(word, language, stem):
+    assert find_stem(word, language) == stem
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "others"),
+    [
+        ("gut", ["gut", "Gut", "GUT", "gUt"], []),
+        ("Gut", ["Gut", "GUT", "Gute"], ["gut", "gUT"]),
+        ("EU", ["EU"], ["eu", "Eu", "EUs"]),
+        ("iPhone", ["iPhone", "IPHONE"], ["iphone", "Iphone", "IPhone"]),
+        ("x", ["x", "X"], []),
+        ("X", ["X"], ["x"]),
+    ],
+)
+def test_a_word_may_have_more_capitals_than_its_term_but_no_fewer(wanted, words, others):
+    assert all(has_fitting_case(word, wanted) for word in words)
+    assert not any(has_fitting_case(word, wanted) for word in others)
