@@ -201,9 +201,9 @@ promote: $(READY) ## Make a version the champion [VERSION= REASON=]
 rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
 	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
 
-serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE SHADOW=DIR]
+serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE]
 	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
-	  $(if $(MEMORY),--memory $(MEMORY)) $(if $(SHADOW),--shadow $(SHADOW))
+	  $(if $(MEMORY),--memory $(MEMORY))
 
 ##@ Room on the disk
 

@@ -82,13 +82,6 @@ def serve(
         float,
         typer.Option(metavar="S", min=0.01, max=1, help="Similarity from which it offers units."),
     ] = 0.75,
-    shadow: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="A challenger that translates some lines, too, unseen."),
-    ] = None,
-    shadow_share: Annotated[
-        float, typer.Option(metavar="P", min=0.001, max=1, help="The share of lines that it does.")
-    ] = 0.1,
     queue_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens that may wait; more get 429.")
     ] = 200_000,
@@ -140,10 +133,6 @@ def serve(
     With `--suggestions`, what users suggest is kept in a journal, on the disk when they are told
     so: what is to be learnt is decided by `nmt corrections`. Nobody else ever sees it.
 
-    With `--shadow`, a challenger translates a share of the lines after the model has, one batch at
-    a time; nobody sees it. `/metrics` counts how often the two differ, and lengths, lost literals
-    and confidence of both.
-
     Whatever is sent, it takes some 1.5 GB of memory at most, beside the model: 200 MB for requests
     and answers, and 512 MiB for each of two processes that read documents (bounded on Linux).
 
@@ -163,8 +152,6 @@ def serve(
         "corrections": corrections,
         "memory": memory,
         "memory_threshold": memory_threshold,
-        "shadow": shadow,
-        "shadow_share": shadow_share,
         "queue_tokens": queue_tokens,
         "review_below": review_below,
         "batch_tokens": batch_tokens,

@@ -29,7 +29,6 @@ def build_app(
     models: Models,
     config: ServerConfig,
     keys: Keys | None = None,
-    challengers: Models | None = None,
 ) -> FastAPI:
     """Return the application.
 
@@ -37,7 +36,6 @@ def build_app(
         models: what it serves.
         config: its bounds.
         keys: API keys; None where everybody may use it.
-        challengers: models in the shadow; None for none.
     """
     app = FastAPI(
         title="nmt",
@@ -47,7 +45,7 @@ def build_app(
         redirect_slashes=False,
         lifespan=run_service,
     )
-    app.state.service = service = Service(config, models, keys, challengers)
+    app.state.service = service = Service(config, models, keys)
     app.include_router(router)
     page = files("nmt_core.server") / "page"
     # not mounted, or it would answer what a route has but for another method

@@ -19,7 +19,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.logs import set_up_logs
-from nmt_core.server.models import FolderSource, Load, Models, Watched
+from nmt_core.server.models import Load, Models, Watched
 from nmt_core.server.proxies import TrustedProxies
 from nmt_core.server.settings import ServerConfig
 
@@ -168,10 +168,7 @@ def serve_models(
     """
     known = read_keys(keys) if keys else None
     with listen(config) as listening:
-        challengers = None
-        if config.shadow:
-            challengers = Models([Watched(FolderSource(config.shadow))], load)
-        app = build_app(Models(watched, load), config, known, challengers)
+        app = build_app(Models(watched, load), config, known)
         set_up_logs()
         host, port = listening.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

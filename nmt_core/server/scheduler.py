@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -60,10 +60,6 @@ class SearchRequest(NamedTuple):
         return id(self.model), *self[1:-1], id(self.glossary)
 
 
-Follow = Callable[[SearchRequest, Sequence[str], Sequence[Sequence[Translation]]], None]
-"""Takes the lines of a batch and their translations."""
-
-
 @dataclass(eq=False)
 class _Job:
     """A request that waits or is partly under way."""
@@ -101,7 +97,6 @@ class Scheduler:
         config: sizes and bounds.
         metrics: counts batches and waiting requests.
         workers: batches that are translated at the same time.
-        follow: takes each batch that was translated, and returns at once; None for nobody.
     """
 
     def __init__(
@@ -109,10 +104,8 @@ class Scheduler:
         config: ServerConfig,
         metrics: Metrics,
         workers: int = 1,
-        follow: Follow | None = None,
     ) -> None:
         self._count = workers
-        self._follow = follow
         self._config = config
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
@@ -312,8 +305,6 @@ class Scheduler:
         for job, taken in batch:
             hand_over(job, taken, [next(answers) for _ in taken])
         self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
-        if self._follow:
-            self._follow(search, lines, translations)
 
     async def _run(self, search: SearchRequest, lines: list[str]) -> list[list[Translation]]:
         loop = asyncio.get_running_loop()

@@ -30,7 +30,6 @@ from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.shadow import Shadow
 from nmt_core.server.suggestions import SuggestionBox
 from nmt_core.server.texts import (
     CutSettings,
@@ -68,7 +67,6 @@ class Service:
         config: bounds.
         models: the served models.
         keys: API keys; None if anybody may use the server.
-        challengers: models in the shadow; None for none.
     """
 
     def __init__(
@@ -76,7 +74,6 @@ class Service:
         config: ServerConfig,
         models: Models,
         keys: Keys | None = None,
-        challengers: Models | None = None,
     ) -> None:
         self.config = config
         self.models = models
@@ -88,11 +85,7 @@ class Service:
         self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
         workers = 1 if on_torch else config.workers or count_cores()
-        self.shadow: Shadow | None = None
-        if challengers:
-            self.shadow = Shadow(challengers, config.shadow_share, self.metrics.registry)
-        follow = self.shadow.follow if self.shadow else None
-        self.scheduler = Scheduler(config, self.metrics, workers, follow)
+        self.scheduler = Scheduler(config, self.metrics, workers)
         bounds = Bounds(config.document_bytes, config.document_seconds)
         self.processes = Processes(config.document_processes, bounds)
         self._moments: Turns
@@ -106,8 +99,6 @@ class Service:
     async def stop(self) -> None:
         """Stop the workers."""
         await self.scheduler.stop()
-        if self.shadow:
-            await asyncio.to_thread(self.shadow.stop)
         self.processes.stop()
 
     def admit(self, key: str | None, address: str) -> User:

@@ -91,12 +91,6 @@ class ServerConfig(Config):
     memory_threshold: float = Field(0.75, gt=0, le=1)
     """Similarity from which what a memory holds is offered beside a translation."""
 
-    shadow: Path | None = None
-    """A model that translates a share of the lines, too, unseen; None for none."""
-
-    shadow_share: float = Field(0.1, gt=0, le=1)
-    """That share."""
-
     queue_tokens: int = Field(200_000, ge=1)
     """Source tokens that may wait; a request that would make them more is answered 429, unless its
     user has less waiting than an equal share."""

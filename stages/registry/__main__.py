@@ -96,7 +96,6 @@ def serve(
     suggestions: Annotated[str, typer.Option(help="See nmt serve --help.")] = "off",
     corrections: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
     memory: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
-    shadow: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
     mlflow: Annotated[
         bool, typer.Option("--mlflow", help="By MLflow's own server, which follows no alias.")
     ] = False,
@@ -122,7 +121,6 @@ def serve(
             "suggestions": suggestions,
             "corrections": corrections,
             "memory": memory,
-            "shadow": shadow,
         },
         at="serve",
     )

@@ -63,7 +63,6 @@ BOUNDS = {
 }
 SHARES = {
     "memory_threshold": (False, 1),
-    "shadow_share": (False, 1),
     "review_below": (True, 1),
     "wait_seconds": (True, 1),
     "work_seconds": (False, None),
@@ -105,8 +104,7 @@ def test_what_is_set_by_default_keeps_the_server_to_its_machine():
     config = ServerConfig()
     assert (config.host, config.port, config.suggestions) == ("127.0.0.1", 5001, "off")
     assert (config.hosts, config.origins, config.trusted_proxies) == ((), (), ())
-    given_none = (config.rate_limit, config.corrections, config.memory, config.shadow)
-    assert given_none == (None,) * 4
+    assert (config.rate_limit, config.corrections, config.memory) == (None,) * 3
 
 
 @pytest.mark.parametrize(("file", "held"), [(1, 10**6), (250_000, 10**6), (250_001, 1_000_004)])

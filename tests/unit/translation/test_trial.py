@@ -199,7 +199,7 @@ def test_whoever_serves_has_models_tried(served, tmp_path):
 
 def test_whoever_serves_takes_files_of_the_operator(served, tmp_path):
     """A path is no JSON: ``nmt serve --memory`` must not be refused for being given one."""
-    files = {name: tmp_path / name for name in ("memory", "corrections", "shadow")}
+    files = {name: tmp_path / name for name in ("memory", "corrections")}
     options = [f"--{name}={path}" for name, path in files.items()]
 
     for app, arguments in (
@@ -213,9 +213,9 @@ def test_whoever_serves_takes_files_of_the_operator(served, tmp_path):
 
 
 def test_every_option_of_serve_reaches_the_server(served, tmp_path):
-    given = {name: tmp_path / name for name in ("memory", "corrections", "shadow")}
+    given = {name: tmp_path / name for name in ("memory", "corrections")}
     given |= {"host": "127.0.0.2", "suggestions": "keys", "memory_threshold": 0.5}
-    given |= {"shadow_share": 0.25, "work_seconds": 30.0, "review_below": 0.125}
+    given |= {"work_seconds": 30.0, "review_below": 0.125}
     counts = ("port", "rate_limit", "max_characters", "max_file_bytes", "queue_tokens")
     counts = (*counts, "max_tokens", "batch_tokens", "threads")
     given |= {name: number for number, name in enumerate(counts, start=11)}
