@@ -15,13 +15,15 @@ from stages.registry.__main__ import app as registry
 from tests.support.projects import PROJECT
 
 DOCKERFILE = (PROJECT / "infra/docker/Dockerfile.translate").read_text().replace("\\\n", " ")
-SERVICES = yaml.safe_load((PROJECT / "infra/compose.yaml").read_text())["services"]
+COMPOSE = yaml.safe_load((PROJECT / "infra/compose.yaml").read_text())
+SERVICES = COMPOSE["services"]
 SERVER, FOLLOWER = SERVICES["translate"], SERVICES["champion"]
 FOLDER = PROJECT / "infra/kubernetes/translate"
 MANIFESTS = {path.stem: yaml.safe_load(path.read_text()) for path in FOLDER.glob("*.yaml")}
 POD = MANIFESTS["deployment"]["spec"]["template"]
 (CONTAINER,) = POD["spec"]["containers"]
-(SIDECAR,) = POD["spec"]["initContainers"]
+CHAMPION = MANIFESTS["champion"]["spec"]["template"]
+(KEEPER,) = CHAMPION["spec"]["containers"]
 LOCKED = (PROJECT / "requirements/serve.txt").read_text()
 PORT = ServerConfig().port
 
@@ -65,7 +67,7 @@ FOLLOWING = ["python", "-m", "stages.registry"]
         (app, SERVER["command"]),
         (app, CONTAINER["args"]),
         (registry, FOLLOWER["command"][3:]),
-        (registry, SIDECAR["args"][3:]),
+        (registry, KEEPER["args"][3:]),
     ],
     ids=["image", "compose", "kubernetes", "compose champion", "kubernetes champion"],
 )
@@ -81,13 +83,16 @@ def test_programs_take_what_they_are_given(program, words):
 
 
 def test_what_follows_the_champion_fills_the_folder_that_is_served():
-    for container in (FOLLOWER["command"], SIDECAR["args"]):
+    for container in (FOLLOWER["command"], KEEPER["args"]):
         assert [*FOLLOWING, "follow", "/models/champion"] == container
     assert "/models/champion/manifest.json" == FOLLOWER["healthcheck"]["test"][-1]
-    assert "/models/champion/manifest.json" == SIDECAR["startupProbe"]["exec"]["command"][-1]
-    assert "Always" == SIDECAR["restartPolicy"]  # a sidecar, whose first probe the server awaits
+    (waiting,) = POD["spec"]["initContainers"]
+    assert "test -f /models/champion/manifest.json" in waiting["command"][-1]
+    volumes = [pod["spec"]["volumes"][0]["persistentVolumeClaim"] for pod in (CHAMPION, POD)]
+    assert ["models"] * 2 == [volume["claimName"] for volume in volumes]
+    assert MANIFESTS["volume"]["metadata"]["name"] == "models"
     assert {"models:/models"} < {*FOLLOWER["volumes"]}
-    mounted = {one["name"]: PurePosixPath(one["mountPath"]) for one in SIDECAR["volumeMounts"]}
+    mounted = {one["name"]: PurePosixPath(one["mountPath"]) for one in KEEPER["volumeMounts"]}
     assert PurePosixPath("/models") == mounted["models"]
     assert "service_healthy" == SERVER["depends_on"]["champion"]["condition"]
 
@@ -117,12 +122,13 @@ def test_who_asks_for_health_asks_where_it_is_told():
     assert [{"port": port["name"]}] == MANIFESTS["network"]["spec"]["ingress"][0]["ports"]
 
 
-@pytest.mark.parametrize("container", [CONTAINER, SIDECAR], ids=lambda one: one["name"])
-def test_a_container_may_do_little(container):
+@pytest.mark.parametrize("pod", [POD, CHAMPION], ids=["translate", "champion"])
+def test_a_container_may_do_little(pod):
+    (container,) = pod["spec"]["containers"]
     security = container["securityContext"]
 
-    assert POD["spec"]["securityContext"]["runAsNonRoot"]
-    assert not POD["spec"]["automountServiceAccountToken"]
+    assert pod["spec"]["securityContext"]["runAsNonRoot"]
+    assert not pod["spec"]["automountServiceAccountToken"]
     assert security["readOnlyRootFilesystem"]
     assert not security["allowPrivilegeEscalation"]
     assert ["ALL"] == security["capabilities"]["drop"]
@@ -133,6 +139,12 @@ def test_a_container_may_do_little(container):
 def test_the_server_is_given_no_secret_and_reaches_no_other_service():
     assert "environment" not in SERVER
     assert not {"env", "envFrom"} & set(CONTAINER)
+    assert "envFrom" not in str(POD)
+    assert ["Ingress", "Egress"] == MANIFESTS["network"]["spec"]["policyTypes"]
+    assert "egress" not in MANIFESTS["network"]["spec"]
+    assert {"mem_limit", "pids_limit"} <= set(SERVER)
+    options = COMPOSE["networks"]["translate"]["driver_opts"]
+    assert options == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
     assert ["translate"] == SERVER["networks"]
     assert not [name for name in str(FOLLOWER["environment"]) if "PASSWORD" in name]
 
