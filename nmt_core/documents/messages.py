@@ -19,7 +19,7 @@ from nmt_core.documents.pieces import (
 from nmt_core.documents.plain_text import parse_plain_text
 from nmt_core.literals.references import resolve_references
 
-TAG = re.compile(r"</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
+TAG = re.compile(r"(?<!%)</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
 QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
 """What messages have in common with HTML: tags, and characters by their names or numbers."""
 

@@ -18,7 +18,7 @@ _MACHINE_SIGNS = r"#%&*@\\_§¶†‡‰‱′″{}"
 _MARK = rf"(?![{_MACHINE_SIGNS}])\p{{P}}"
 """The marks of sentences: quotation marks, brackets, dashes and all that ends a clause."""
 _ORDINARY = regex.compile(
-    rf"(?:[\p{{L}}\p{{M}}\p{{Cf}}\p{{Cc}}\s]|(?![.:/\-]){_MARK}|[.:/](?![\w/.:])|\.\.+|-(?!-\w))*+"
+    rf"(?:[\p{{L}}\p{{M}}\p{{Cf}}\p{{Cc}}\s,;!?]++|(?![.:/\-]){_MARK}|[.:/](?![\w/.:])|\.\.+|-(?!-\w))*+"
 )
 """Lines of letters and the marks of sentences, as most are: they hold no literal."""
 

@@ -133,8 +133,11 @@ class MeasuredLine:
         meant = {value.scaleb(literal.scale)}
         if not literal.scale or literal.scale in self.scales:
             meant |= {value, _shorten_decade(value)}
-        return value in {ONE, *self._inner_numbers} or any(
-            spells(self.text, each, self.language) for each in meant
+        is_article = value == ONE and not literal.unit
+        return (
+            is_article
+            or value in self._inner_numbers
+            or any(spells(self.text, each, self.language) for each in meant)
         )
 
     def _says_day(self, day: int, month: int) -> bool:
