@@ -10,17 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.records import (
-    RESTORED,
-    UNKNOWN,
-    describe_doubt,
-    format_breaches,
-    format_unknown_words,
-    is_doubtful,
-    name_first,
-)
 from nmt_core.cli.translate_options import Beginnings, Search
-from nmt_core.translation.confidence import is_unlike_training, name_level
+from nmt_core.documents.review import list_doubts
+from nmt_core.translation.confidence import name_level
 from nmt_core.translation.translation import Translation
 
 with suppress(ImportError):  # gives the prompt a history where there is one
@@ -48,16 +40,7 @@ def translate_interactively(search: Search, beginnings: Beginnings, flag_below: 
         milliseconds = (time.perf_counter() - began) * 1000
         for translation in translations:
             console.print(render_translation(translation))
-        if lost := translations[0].breaches:
-            console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
-        if restored := translations[0].restored_words:
-            words = name_first(restored, ", ")
-            console.print(f"{RESTORED[0].upper()}{RESTORED[1:]}: {words}.", style="yellow")
-        if is_unlike_training(translations[0]):
-            words = format_unknown_words(translations[0])
-            console.print(f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}: {words}.", style="yellow")
-        if is_doubtful(translations[0], flag_below):
-            doubt = describe_doubt(flag_below)
+        for doubt in list_doubts(translations[0], flag_below):
             console.print(f"{doubt[0].upper()}{doubt[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 

@@ -39,6 +39,7 @@ from nmt_core.cli.translate_options import (
     wants_documents,
 )
 from nmt_core.documents.formats import FORMATS, REVIEW_BELOW
+from nmt_core.documents.review import write_review
 from nmt_core.translation.translator import Translator
 
 
@@ -168,6 +169,10 @@ def translate(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a translation that is there.")
     ] = False,
+    review: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what is known of each segment to this XLIFF."),
+    ] = None,
     review_below: ReviewBelow = REVIEW_BELOW,
     fuse: Annotated[
         Path | None,
@@ -331,11 +336,14 @@ def translate(
         fuse_weight,
     )
     translator = use_memory(translator, memory)
+    if review:
+        resolve_name("nmt_core.cli.documents:refuse_review")(review, translator, force=force)
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        write = partial(translate_documents, beam_size=beam_size)
-        how = DocumentOptions(kind, output, encoding, force)
-        write(translator, given, options=how, review_below=review_below)
+        how = DocumentOptions(kind, output, encoding, force, review)
+        translate_documents(
+            translator, given, options=how, beam_size=beam_size, review_below=review_below
+        )
         return
     search = options.search(translator, probabilities=scores or interactive)
     search([], [])  # refuses what is out of range before any line comes
@@ -355,7 +363,9 @@ def translate(
             converse(search, beginnings, below)
         else:
             portions = iter([given]) if lines is not None else await_lines()
-            translate_lines(portions, search, beginnings, write, below, keep)
+            segments = translate_lines(portions, search, beginnings, write, below, keep)
+            if review and translator.languages:
+                write_review(review, {"lines": segments}, translator.languages.codes, below)
 
 
 def _keep_links(

@@ -41,6 +41,8 @@ class DocumentOptions(NamedTuple):
     """That of the documents; None if they say so themselves, or are in UTF-8."""
     force: bool = False
     """Whether to overwrite a translation that is there."""
+    review: Path | None = None
+    """Where what is known of each segment is written as XLIFF; None for nowhere."""
 
 
 Keep = Callable[[str, Sequence[Translation]], object]

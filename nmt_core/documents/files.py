@@ -1,6 +1,7 @@
 """Translate files of documents, and name the translations."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.encodings import recode
 from nmt_core.documents.formats import FORMATS, find_format
+from nmt_core.documents.review import TranslatedSegment
 from nmt_core.documents.translator import DocumentTranslator
 from nmt_core.documents.untranslated import Untranslated, count_untranslated
 
@@ -33,6 +35,8 @@ class TranslatedDocument(NamedTuple):
     data: bytes
     untranslated: Untranslated
     """Texts that stay as they are."""
+    segments: Sequence[TranslatedSegment] = ()
+    """Its sentences with their translations."""
 
 
 def translate_data(
@@ -59,7 +63,10 @@ def translate_data(
     if encoding and not format_.takes_encoding:
         raise DocumentError(f"--encoding is not for {kind}, which names its encoding; leave it out")
     document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
-    return TranslatedDocument(None, translator.translate(document), count_untranslated(document))
+    plan, translations = translator.translate_passages(document.passages)
+    written = plan.write(document, translations, translator.review_below)
+    segments = [*map(TranslatedSegment, plan.lines, translations)]
+    return TranslatedDocument(None, written, count_untranslated(document), segments)
 
 
 def write_document(path: Path, data: bytes, *, force: bool = False) -> None:

@@ -16,6 +16,7 @@ from nmt_core.documents.passage import (
     flatten,
     place_marks,
 )
+from nmt_core.documents.review import list_doubts
 from nmt_core.text.alignment import Translated
 from nmt_core.text.sentences import split_sentences
 from nmt_core.text.span import Span
@@ -186,15 +187,14 @@ class Plan:
     def find_doubtful(self, translated: Sequence[Translated], review_below: float) -> set[int]:
         """Return the numbers of the passages whose translation a person must look at.
 
-        Those are passages with a sentence that lost a literal, or of whose translation the
-        confidence is below a bound; where none is known, it is taken for 0.
+        Those are passages with a sentence whose translation has doubts, or no confidence.
         """
         each = iter(translated)
         return {
             number
             for number, spans in enumerate(self.spans)
             for translation in [next(each) for _ in spans]
-            if translation.breaches or (translation.confidence or 0.0) < review_below
+            if translation.confidence is None or list_doubts(translation, review_below)
         }
 
     def write(

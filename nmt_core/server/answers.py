@@ -48,6 +48,8 @@ class TranslatedFile(NamedTuple):
     """Sentences that the memory translated; None without a memory."""
     left: int
     """Messages that stay as they are, for the choices in them are not read."""
+    review: str = ""
+    """What a person should look at; empty for nothing."""
 
 
 def gather_answer(

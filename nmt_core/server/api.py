@@ -172,7 +172,12 @@ async def post_file(request: Request) -> Response:
     done = await unless_gone(request, service.translate_file(user, asked, file.name, file.content))
     address = str(request.url_for("download", key=done.key))
     return render_json(
-        FileAnswer(translatedFileUrl=address, memory=done.memory, left=done.left or None)
+        FileAnswer(
+            translatedFileUrl=address,
+            memory=done.memory,
+            left=done.left or None,
+            review=done.review or None,
+        )
     )
 
 

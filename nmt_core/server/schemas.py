@@ -88,6 +88,8 @@ class FileAnswer(Body):
     left: int | Absent = None
     """How many of its messages stay as they are, for a plural or select stands amid their text, or
     beside quoted syntax; absent if none does."""
+    review: str | Absent = None
+    """Which of its segments need review, in the words of `nmt translate`; absent if none does."""
 
 
 class DetectRequest(Body):

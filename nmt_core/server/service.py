@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.review import summarize_doubts
 from nmt_core.server.answers import (
     AUTO,
     TranslatedFile,
@@ -240,7 +241,9 @@ class Service:
         translation_name = name_translation(Path(Path(name).name), asked.target).name
         key = self.downloads.keep(translation_name, mime_type, translated)
         remembered = sum(best.origin == "memory" for best, *_ in translations)
-        return TranslatedFile(key, remembered if self.memory.is_there else None, sent.left)
+        best = dict(enumerate((best for best, *_ in translations), start=1))
+        review = summarize_doubts(best, self.config.review_below)
+        return TranslatedFile(key, remembered if self.memory.is_there else None, sent.left, review)
 
     async def suggest(self, user: User, asked: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns.

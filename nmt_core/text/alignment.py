@@ -24,6 +24,18 @@ UNALIGNED = -1
 """The link of a word that translates none of the source."""
 
 
+class NamedBreach(Protocol):
+    """What is wrong with a translation."""
+
+    @property
+    def text(self) -> str:
+        """A part of the source or of the translation."""
+
+    @property
+    def problem(self) -> str:
+        """What happened to it."""
+
+
 class Translated(Protocol):
     """The translation of a sentence, with its links if they are known."""
 
@@ -40,8 +52,20 @@ class Translated(Protocol):
         """The probability that it is good, if that is known."""
 
     @property
-    def breaches(self) -> Sequence[object]:
+    def breaches(self) -> Sequence[NamedBreach]:
         """Literals of the source that did not come through."""
+
+    @property
+    def restored_words(self) -> Sequence[str]:
+        """Words that the model read in another case or with accents, as it read them."""
+
+    @property
+    def unknown_words(self) -> Sequence[str]:
+        """Words of the source that the training text never had."""
+
+    @property
+    def origin(self) -> str:
+        """Who translated it: ``model`` or ``memory``."""
 
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:

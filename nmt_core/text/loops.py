@@ -1,5 +1,6 @@
 """Lines that go in circles: the same words again and again."""
 
+import re
 from collections.abc import Sequence
 
 LOOP_WORDS = 4
@@ -7,6 +8,19 @@ LOOP_WORDS = 4
 
 LOOP_TIMES = 3
 """Repetitions in a row that count."""
+
+LOOP_LETTERS = 8
+"""Letters that repetitions within a word have at least, more than "nenene" of German
+"Sonnenenergie"."""
+
+_REPEATED = re.compile(r"([^\W\d_]{1,8}?)\1{2,}")
+"""Letters that stand three times in a row."""
+
+
+def find_letter_loop(text: str) -> str:
+    """Return the first repetition of letters within a word, as in "Nineineine"; "" if none is."""
+    found = (match[0] for match in _REPEATED.finditer(text.casefold()))
+    return next((letters for letters in found if len(letters) >= LOOP_LETTERS), "")
 
 
 def find_loop(words: Sequence[str]) -> Sequence[str]:

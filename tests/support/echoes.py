@@ -7,6 +7,7 @@ from typing import NamedTuple
 from nmt_core.documents.passage import Kind
 from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.literals.checking import Breach
 
 
 class Answer(NamedTuple):
@@ -15,10 +16,18 @@ class Answer(NamedTuple):
     text: str
     links: Sequence[int] | None = None
     confidence: float | None = 1.0
-    breaches: Sequence[object] = ()
+    breaches: Sequence[Breach] = ()
+    restored_words: Sequence[str] = ()
+    unknown_words: Sequence[str] = ()
+    origin: str = "model"
 
 
-DOUBTFUL = [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))]
+DOUBTFUL = [
+    Answer("x", confidence=0.49),
+    Answer("x", confidence=None),
+    Answer("x", breaches=(Breach("number", "1", "1", "missing"),)),
+    Answer("x", restored_words=("Haus",)),
+]
 """Translations that a person must look at."""
 
 

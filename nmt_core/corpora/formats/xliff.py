@@ -72,9 +72,20 @@ def _find_codes(unit: Element, languages: Languages) -> tuple[str, str]:
 
 
 def _find_sides(unit: Element) -> list[tuple[str, str]]:
-    """Return source and target of each segment of a unit."""
+    """Return source and target of each segment of a unit.
+
+    A machine translation that nobody changed or approved is none.
+    """
     target = unit.find("{*}target")
-    if target is None or (target.get("state") or unit.get("state")) in UNTRANSLATED:
+    machine = unit.find("{*}alt-trans[@origin='nmt']/{*}target")
+    is_unread = (
+        machine is not None
+        and target is not None
+        and unit.get("approved") != "yes"
+        and join_text(machine, KEPT) == join_text(target, KEPT)
+    )
+    state = None if target is None else target.get("state") or unit.get("state")
+    if target is None or is_unread or state in UNTRANSLATED:
         return [(join_text(unit.find("{*}source"), KEPT), "")]
     cut = unit.find("{*}seg-source")
     if cut is not None:

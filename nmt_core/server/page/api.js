@@ -131,8 +131,8 @@ export async function suggest({ text, suggestion, before, source, target, key })
 }
 
 /**
- * Return {address, memory, left} of a file's translation: its address on this server, how many
- * sentences the memory translated, and how many messages stay as they are.
+ * Return {address, memory, left, review} of a file's translation: its address on this server, how many
+ * sentences the memory translated, and how many messages stay as they are, and what needs review.
  */
 export async function translateFile({ file, source, target, key }) {
   const form = new FormData();
@@ -140,8 +140,8 @@ export async function translateFile({ file, source, target, key }) {
   form.append("source", source);
   form.append("target", target);
   if (key) form.append("api_key", key);
-  const { translatedFileUrl, memory, left } = await ask("translate_file", { body: form });
+  const { translatedFileUrl, memory, left, review } = await ask("translate_file", { body: form });
   // a proxy may know the server by another name and prefix than it does itself
   const address = translatedFileUrl.slice(translatedFileUrl.lastIndexOf("download_file/"));
-  return { address, memory: memory ?? 0, left: left ?? 0 };
+  return { address, memory: memory ?? 0, left: left ?? 0, review: review ?? "" };
 }

@@ -92,7 +92,7 @@ class Row {
     this.#tell("Translating", "busy");
   }
 
-  finish({ address, memory, left }, target) {
+  finish({ address, memory, left, review }, target) {
     const link = make("a", "", "Download");
     link.href = address;
     link.download = this.name.replace(/(\.[^.]+)?$/, `.${target}$1`);
@@ -102,6 +102,7 @@ class Row {
     state.append(link);
     if (memory) state.append(make("span", "", `${count(memory, "sentence")} from the memory`));
     if (left) state.append(make("span", "", `${count(left, "text")} left as in the file`));
+    if (review) state.append(make("span", "", review));
     link.click();
   }
 

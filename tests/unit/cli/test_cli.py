@@ -13,9 +13,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
-from nmt_core.cli.records import RESTORED, UNKNOWN, translate_lines, warn_of_lines
+from nmt_core.cli.records import translate_lines
 from nmt_core.cli.translate_options import Beginnings
 from nmt_core.decoding.settings import SamplingConfig
+from nmt_core.documents.review import RESTORED, UNKNOWN, summarize_doubts
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.restoration import Restorer
 from nmt_core.translation.translation import EMPTY_TRANSLATION
@@ -69,9 +70,15 @@ def test_lines_that_are_hardly_good_are_named(doubting):
     some = run("translate", "--model", bundle, good, doubtful, "", doubtful)
     many = run("translate", "--model", bundle, *[doubtful] * 12)
 
-    assert some.stderr.startswith("lines 2, 4: the translation is good with")
-    assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the")
-    assert run("translate", "--model", bundle, doubtful).stderr.startswith("line 1: the trans")
+    assert (
+        some.stderr
+        == "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"
+    )
+    assert many.stderr.startswith("12 of 12 lines need review: line 1: confidence 0.00; line 2: ")
+    assert many.stderr.endswith("line 10: confidence 0.00 and 2 more\n")
+    assert run("translate", "--model", bundle, doubtful).stderr.startswith(
+        "1 of 1 line need review"
+    )
     assert run("translate", "--model", bundle, good, "").stderr == ""
 
 
@@ -96,7 +103,7 @@ def test_who_flags_decides_from_where_on(doubting, below, named):
     bundle, doubtful, good = doubting
     told = run("translate", "--model", bundle, "--flag-below", below, doubtful, good).stderr
 
-    assert told.startswith("line 1: ") is named
+    assert ("need review: line 1: confidence 0.00" in told) is named
     assert run("translate", "--model", bundle, "--flag-below", 1, good).stderr == ""
 
 
@@ -145,7 +152,7 @@ def test_restored_words_are_reported(tmp_path):
     told = run("translate", "--model", bundle, *lines)
     asked = run("translate", "--model", bundle, "-i", lines="".join(f"{one}\n" for one in lines))
 
-    assert f"{RESTORED}: line 1: Wo, ist, das, Haus\n" in told.stderr
+    assert f"line 1: empty, {RESTORED}: Wo, ist, das, Haus; line 2" in told.stderr
     assert asked.stdout.count(f"{RESTORED[1:]}: Wo, ist, das, Haus.") == 1
 
 
@@ -171,7 +178,7 @@ def test_words_that_leave_a_translation_without_confidence_are_told(doubting, tm
         for name in ("0", "200")
     )
 
-    assert f"{UNKNOWN}: line 2: Eule; line 3: Eule\n" in told[0]
+    assert f"line 2: empty, {UNKNOWN}: Eule; line 3: empty, {UNKNOWN}: Eule\n" in told[0]
     assert UNKNOWN not in told[1]
     assert f"{UNKNOWN[1:]}: Eule." in spoken
     assert "Confidence" not in spoken
@@ -182,9 +189,9 @@ def test_words_that_leave_a_translation_without_confidence_are_told(doubting, tm
 def test_of_many_unknown_words_the_first_are_named():
     found = EMPTY_TRANSLATION._replace(unknown_words=tuple("abcdefghijkl"))
 
-    assert [f"{UNKNOWN}: line 3: a, b, c, d, e, f, g, h, i, j and 2 more"] == [
-        *warn_of_lines({3: found}, flag_below=0)
-    ]
+    assert summarize_doubts({3: found}, 0, "line") == (
+        f"1 of 1 line need review: line 3: {UNKNOWN}: a, b, c, d, e, f, g, h, i, j and 2 more"
+    )
 
 
 def test_a_conversation_tells_doubts(doubting):
@@ -195,7 +202,7 @@ def test_a_conversation_tells_doubts(doubting):
     ]
 
     assert [text.count("look at this") for text in told] == [1, 0]
-    assert [text.count("probability of less than") for text in told] == [1, 0]
+    assert [text.count("Confidence 0.00.") for text in told] == [1, 0]
     assert "Confidence: 1.00, likely good" in told[1]
 
 

@@ -82,6 +82,22 @@ def test_messages_that_stay_as_they_are_are_told_at_the_end(bundle, tmp_path):
     assert run(bundle, "--format", "json", data=b"[]").stderr == ""
 
 
+def test_doubts_about_files_are_reported(bundle, tmp_path):
+    (tmp_path / "a.txt").write_text("Der Hund hat 94 Brote.\nEin Haus!\n")
+    translated = run(bundle, tmp_path / "a.txt", "--review", tmp_path / "review.xlf")
+    piped = run(bundle, "--paragraphs", data=b"Der Hund hat 94 Brote.")
+    lines = run(bundle, "Der Hund hat 94 Brote.", "--review", tmp_path / "lines.xlf")
+
+    assert f"{tmp_path / 'a.txt'}: 2 of 2 segments need review: segment 1: " in translated.stderr
+    assert "standard input: 1 of 1 segment need review: segment 1: " in piped.stderr
+    assert "1 of 1 line need review: line 1: " in lines.stderr
+    assert "missing 94" in translated.stderr
+    assert (tmp_path / "review.xlf").read_text().count("<trans-unit ") == 2
+    assert (tmp_path / "lines.xlf").read_text().count("missing 94</note>") == 1
+    again = refuse(bundle, "Ein Haus!", "--review", tmp_path / "lines.xlf")
+    assert "is there already" in again
+
+
 def test_an_output_may_be_named(bundle, tmp_path):
     (tmp_path / "a.txt").write_text("Der Hund.\n")
 

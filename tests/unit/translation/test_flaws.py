@@ -11,7 +11,9 @@ LINE = "der kleine Hund sieht heute keine anderen Hunde im Park"
 def flaws(source, translation, *, tokens=5, limit=20):
     return [
         (flaw.problem, flaw.text)
-        for flaw in find_flaws(source, translation, tokens=tokens, limit=limit)
+        for flaw in find_flaws(
+            source, translation, tokens=tokens, limit=limit, literals=["{x}", "5"]
+        )
     ]
 
 
@@ -28,6 +30,13 @@ def flaws(source, translation, *, tokens=5, limit=20):
         ("x", "and so on ....... - - - -", []),
         (LINE, LINE, [("copied", "")]),
         ("New York Times", "New York Times", []),
+        ("nein", "Nineineineine.", [("looping", "ineineineine")]),
+        ("Sonne", "Sonnenenergie, Urururgroßvater, hahaha", []),
+        ("hahahahaha", "hahahahaha", []),
+        ("{x} Gesetze", "{x}", [("empty", "")]),
+        ("{x}", "{x}", []),
+        ("5 Gesetze", "5", [("empty", "")]),
+        ("東京に5人", "5 人", []),
     ],
 )
 def test_what_is_no_translation_is_told(source, translation, found):

@@ -1,0 +1,143 @@
+"""What a person should look at in translations, reported alike in every interface."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from nmt_core.base import files
+from nmt_core.documents.placeholders import unshield
+from nmt_core.text.alignment import Translated
+
+MOST_NAMED = 10
+"""Segments or words that one message names."""
+
+RESTORED = "read in another case or with accents"
+UNKNOWN = "never read in training"
+
+_FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML may hold."""
+
+
+class TranslatedSegment(NamedTuple):
+    """A sentence of a document with its translation."""
+
+    source: str
+    translated: Translated
+
+
+def list_doubts(translated: Translated, review_below: float) -> list[str]:
+    """Return in words what a person should look at in a translation; nothing if it looks good.
+
+    Args:
+        translated: the translation.
+        review_below: the confidence below which it is to be looked at.
+    """
+    breaches = (f"{breach.problem} {breach.text}".rstrip() for breach in translated.breaches)
+    doubts = [*dict.fromkeys(breaches)]
+    if translated.restored_words:
+        doubts.append(f"{RESTORED}: {name_first(translated.restored_words, ', ')}")
+    if translated.confidence is None:
+        if translated.unknown_words:
+            doubts.append(f"{UNKNOWN}: {name_first(translated.unknown_words, ', ')}")
+    elif translated.confidence < review_below:
+        doubts.append(f"confidence {translated.confidence:.2f}")
+    return doubts
+
+
+def summarize_doubts(
+    translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
+) -> str:
+    """Return a line that names the translations to look at; an empty one if there are none.
+
+    Args:
+        translations: by number, from 1.
+        review_below: the confidence below which one is to be looked at.
+        noun: what has these numbers.
+    """
+    doubts = [
+        f"{noun} {number}: {', '.join(found)}"
+        for number, translated in translations.items()
+        if (found := list_doubts(translated, review_below))
+    ]
+    if not doubts:
+        return ""
+    total = _count(len(translations), noun)
+    return f"{len(doubts):,} of {total} need review: {name_first(doubts, '; ')}"
+
+
+def report_doubts(
+    translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
+) -> Iterator[str]:
+    """Yield a line on doubts, if there are any, and one on translations from the memory."""
+    if summary := summarize_doubts(translations, review_below, noun):
+        yield summary
+    if remembered := sum(one.origin == "memory" for one in translations.values()):
+        yield f"{remembered:,} of {_count(len(translations), noun)} from the memory"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def name_first(things: Sequence[str], between: str) -> str:
+    """Join the first of some things, and tell how many more there are."""
+    more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
+    return f"{between.join(things[:MOST_NAMED])}{more}"
+
+
+def write_review(
+    path: Path,
+    segments: Mapping[str, Sequence[TranslatedSegment]],
+    codes: tuple[str, str],
+    review_below: float,
+) -> None:
+    """Write translations with what is known of each as XLIFF 1.2, whole or not at all.
+
+    A person corrects it, and ``nmt corrections import`` takes what was corrected.
+
+    Args:
+        path: the file.
+        segments: of each document, by its name.
+        codes: of source and target.
+        review_below: the confidence below which one is to be looked at.
+    """
+    source, target = map(quoteattr, codes)
+    with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
+        file.write(
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
+        )
+        for name, own in segments.items():
+            file.write(
+                f"<file original={quoteattr(_FORBIDDEN.sub(' ', name))} source-language={source} "
+                f'target-language={target} datatype="plaintext"><body>\n'
+            )
+            for number, segment in enumerate(own, start=1):
+                file.write(_format_unit(number, segment, review_below))
+            file.write("</body></file>\n")
+        file.write("</xliff>\n")
+
+
+def _format_unit(number: int, segment: TranslatedSegment, review_below: float) -> str:
+    """Return a segment as a unit whose machine translation stands beside what is corrected."""
+    translated = segment.translated
+    doubts = list_doubts(translated, review_below)
+    source, target = (
+        escape(_FORBIDDEN.sub(" ", unshield(text))) for text in (segment.source, translated.text)
+    )
+    known = {"origin": [translated.origin], "review": doubts}
+    if translated.confidence is not None:
+        known["confidence"] = [f"{translated.confidence:.2f}"]
+    notes = "".join(
+        f'<note from="{name}">{escape(_FORBIDDEN.sub(" ", note))}</note>\n'
+        for name, values in known.items()
+        for note in values
+    )
+    return (
+        f'<trans-unit id="{number}">\n<source>{source}</source>\n'
+        f'<target state="{"needs-review-translation" if doubts else "translated"}">{target}'
+        f"</target>\n{notes}"
+        f'<alt-trans origin="nmt"><target>{target}</target></alt-trans>\n</trans-unit>\n'
+    )
