@@ -7,7 +7,6 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from nmt_core.base import files
-from nmt_core.documents.placeholders import unshield
 from nmt_core.text.alignment import Translated
 
 MOST_NAMED = 10
@@ -125,7 +124,7 @@ def _format_unit(number: int, segment: TranslatedSegment, review_below: float) -
     translated = segment.translated
     doubts = list_doubts(translated, review_below)
     source, target = (
-        escape(_FORBIDDEN.sub(" ", unshield(text))) for text in (segment.source, translated.text)
+        escape(_FORBIDDEN.sub(" ", text)) for text in (segment.source, translated.text)
     )
     known = {"origin": [translated.origin], "review": doubts}
     if translated.confidence is not None:

@@ -148,7 +148,13 @@ class Protector:
             )
         read = len(self.source.find_tag(given.text)) + len(given.text.tokens) + 1
         limit = self.search.limit_length(read)
-        flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
+        flaws = find_flaws(
+            given.line,
+            written,
+            tokens=len(translation.ids) + 1,
+            limit=limit,
+            literals=[literal.text for literal in given.literals],
+        )
         return translation._replace(
             text=text,
             tokens=tokens,

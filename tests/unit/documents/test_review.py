@@ -52,7 +52,7 @@ def test_a_summary_names_what_needs_review():
 def test_corrected_segments_alone_are_imported(tmp_path):
     path = tmp_path / "review.xlf"
     segments = [
-        TranslatedSegment("Der <Rat> \x01& [[%1]]", Answer("The <Council> & %1", confidence=0.2)),
+        TranslatedSegment("Der <Rat> \x01& %1", Answer("The <Council> & %1", confidence=0.2)),
         TranslatedSegment("Das Haus.", Answer("The house.", breaches=(LOST,))),
         TranslatedSegment("Ja.", Answer("Yes.", origin="memory")),
     ]
@@ -75,7 +75,7 @@ def test_corrected_segments_alone_are_imported(tmp_path):
 
 def test_first_unit_keeps_its_text(tmp_path):
     path = tmp_path / "review.xlf"
-    source, target = "Der <Rat> & [[%1]]", "The <Council> & %1"
+    source, target = "Der <Rat> & %1", "The <Council> & %1"
     write_review(path, {"a": [TranslatedSegment(source, Answer(target))]}, DE_EN.codes, 0.5)
     path.write_text(path.read_text().replace("<trans-unit ", '<trans-unit approved="yes" '))
     assert [*read_pair_file(path, DE_EN)] == [("Der <Rat> & %1", target)]
