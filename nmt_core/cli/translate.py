@@ -265,8 +265,9 @@ def translate(
     a column for each token of the line, dark where attention is high.
 
     Numbers with their units, dates, placeholders, addresses, files and emoji come through,
-    numbers in the form of the target language; where some did not, their lines are named on
-    standard error.
+    numbers in the form of the target language. Lines, and segments of documents, that need review
+    are named on standard error: what was lost, a low confidence, words read in another case or with
+    accents. `--review` writes all of it as XLIFF; correct that and `nmt corrections import` it.
 
     A `--glossary` has a term, its translation and further forms that count on each line, with tabs
     between them. Inflected forms of a term are met, too, and those of its translation count. A term
