@@ -10,10 +10,10 @@ from copy import copy
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.encodings import decode_declared
 from nmt_core.documents.passage import Item, Passage
 from nmt_core.documents.pieces import TextDocument
 from nmt_core.documents.untranslated import Untranslated
-from nmt_core.documents.xml_pieces import decode_xml
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""
@@ -118,7 +118,7 @@ class ArchivedDocument:
             DocumentError: naming the one that cannot be read.
         """
         self._data = data
-        self._texts = {name: decode_xml(file) for name, file in files.items()}
+        self._texts = {name: decode_declared(file) for name, file in files.items()}
         self._documents = {}
         for name, text in self._texts.items():
             try:

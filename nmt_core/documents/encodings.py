@@ -15,12 +15,12 @@ DECLARED = re.compile(
     re.IGNORECASE,
 )
 DECLARED_WITHIN = 4096
-"""Characters at the beginning of a page that may declare its encoding."""
+"""Characters at the beginning of a file that may declare its encoding."""
 
-REMEDY = "name its encoding, as in --encoding windows-1252, or convert it to UTF-8"
+REMEDY = "convert it to UTF-8, or name the encoding of text, as in --encoding windows-1252"
 
 WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
-"""What browsers read pages in that declare other encodings."""
+"""What browsers read pages in whose ``meta`` names other encodings."""
 
 NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
 """Codecs of Python that no text file is in."""
@@ -55,32 +55,37 @@ def decode_text(data: bytes) -> Encoded:
     return Encoded(text.removeprefix(mark), encoding, mark)
 
 
-def decode_page(data: bytes) -> Encoded:
-    """Decode a page of HTML or XHTML.
+def decode_declared(data: bytes) -> Encoded:
+    """Decode a file of HTML or XML.
 
-    A byte order mark comes first, then UTF-8, then what the page declares. If it declares something
+    A byte order mark comes first, then UTF-8, then what the file declares. If it declares something
     else than it is in, the text declares that instead.
 
     Raises:
         DocumentError: if it is in no such encoding.
     """
     try:
-        page = decode_text(data)
+        file = decode_text(data)
     except DocumentError:
-        found = DECLARED.search(data[:DECLARED_WITHIN].decode("latin-1"))
-        if found is None or find_codec(found["encoding"]) == "utf-8":
+        codec = _find_declared(data[:DECLARED_WITHIN].decode("latin-1"))
+        if codec == "utf-8":
             raise
-        codec = _widen(found["encoding"])
         return Encoded(_decode(data, codec), codec)
-    found = DECLARED.search(page.text[:DECLARED_WITHIN])
-    if found is None:
-        return page
-    if page.text.isascii() and not page.mark:
-        return page._replace(encoding=_widen(found["encoding"]))
-    name = page.encoding.removesuffix("-le").removesuffix("-be")
-    if find_codec(found["encoding"]) in {name, page.encoding}:
-        return page
-    return page._replace(text=DECLARED.sub(rf"\g<before>{name}", page.text, count=1))
+    codec = _find_declared(file.text[:DECLARED_WITHIN])
+    if file.text.isascii() and not file.mark:
+        return file._replace(encoding=codec)
+    name = file.encoding.removesuffix("-le").removesuffix("-be")
+    if codec in {name, file.encoding}:
+        return file
+    return file._replace(text=DECLARED.sub(rf"\g<before>{name}", file.text, count=1))
+
+
+def _find_declared(text: str) -> str:
+    """Return the codec of what a text declares; UTF-8 if it declares nothing."""
+    found = DECLARED.search(text)
+    codec = find_codec(found["encoding"]) if found else "utf-8"
+    is_page = found and found["before"].lower().startswith("<meta")
+    return WINDOWS.get(codec, codec) if is_page else codec
 
 
 def recode(data: bytes, encoding: str) -> bytes:
@@ -112,11 +117,6 @@ def find_codec(encoding: str) -> str:
             f"{encoding[:20]!r} is not an encoding of text; one is windows-1252"
         ) from None
     return name
-
-
-def _widen(encoding: str) -> str:
-    name = find_codec(encoding)
-    return WINDOWS.get(name, name)
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -106,88 +106,37 @@ def read_text_file(data: bytes, read: "Callable[[str], TextDocument]") -> TextFi
     return TextFile(read(encoded.text), encoded)
 
 
+def _describe(suffixes: str, mime_type: str, reader: str, **flags: bool) -> Format:
+    """Return a format that a module of this package reads."""
+    return Format((*suffixes.split(),), mime_type, f"nmt_core.documents.{reader}", **flags)
+
+
+TEXT, CODED, BINARY = ({name: True} for name in ("takes_encoding", "names_languages", "binary"))
+XLIFF = ".xlf .xliff .sdlxliff .mqxliff .mxliff"
+OFFICE = "application/vnd.openxmlformats-officedocument."
+
 FORMATS = Registry(
     "a format",
     "nmt.formats",
     {
-        "text": Format(
-            (".txt",),
-            "text/plain",
-            "nmt_core.documents.plain_text:read_plain_text",
-            takes_encoding=True,
+        "text": _describe(".txt", "text/plain", "plain_text:read_plain_text", **TEXT),
+        "html": _describe(".html .htm .xhtml", "text/html", "html:read_html_file", **TEXT, **CODED),
+        "markdown": _describe(".md .markdown", "text/markdown", "markdown:read_markdown", **TEXT),
+        "subtitles": _describe(".srt .vtt", "text/plain", "subtitles:read_subtitles", **TEXT),
+        "po": _describe(".po", "text/x-gettext-translation", "gettext:read_po_file", **CODED),
+        "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file", **CODED),
+        "json": _describe(".json", "application/json", "json_strings:read_json_strings", **CODED),
+        "arb": _describe(".arb", "application/json", "json_strings:read_arb", **CODED),
+        "xlsx": _describe(".xlsx", f"{OFFICE}spreadsheetml.sheet", "xlsx:read_workbook", **BINARY),
+        "pptx": _describe(
+            ".pptx", f"{OFFICE}presentationml.presentation", "pptx:read_presentation", **BINARY
         ),
-        "html": Format(
-            (".html", ".htm", ".xhtml"),
-            "text/html",
-            "nmt_core.documents.html:read_html_file",
-            takes_encoding=True,
-            names_languages=True,
+        "odt": _describe(
+            ".odt", "application/vnd.oasis.opendocument.text", "odt:read_open_document", **BINARY
         ),
-        "markdown": Format(
-            (".md", ".markdown"),
-            "text/markdown",
-            "nmt_core.documents.markdown:read_markdown",
-            takes_encoding=True,
-        ),
-        "subtitles": Format(
-            (".srt", ".vtt"),
-            "text/plain",
-            "nmt_core.documents.subtitles:read_subtitles",
-            takes_encoding=True,
-        ),
-        "po": Format(
-            (".po",),
-            "text/x-gettext-translation",
-            "nmt_core.documents.gettext:read_po_file",
-            names_languages=True,
-        ),
-        "xliff": Format(
-            (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff"),
-            "application/xliff+xml",
-            "nmt_core.documents.xliff:read_xliff_file",
-            names_languages=True,
-        ),
-        "json": Format(
-            (".json",),
-            "application/json",
-            "nmt_core.documents.json_strings:read_json_strings",
-            names_languages=True,
-        ),
-        "arb": Format(
-            (".arb",),
-            "application/json",
-            "nmt_core.documents.json_strings:read_arb",
-            names_languages=True,
-        ),
-        "xlsx": Format(
-            (".xlsx",),
-            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-            "nmt_core.documents.xlsx:read_workbook",
-            binary=True,
-        ),
-        "pptx": Format(
-            (".pptx",),
-            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-            "nmt_core.documents.pptx:read_presentation",
-            binary=True,
-        ),
-        "odt": Format(
-            (".odt",),
-            "application/vnd.oasis.opendocument.text",
-            "nmt_core.documents.odt:read_open_document",
-            binary=True,
-        ),
-        "epub": Format(
-            (".epub",),
-            "application/epub+zip",
-            "nmt_core.documents.epub:read_book",
-            names_languages=True,
-        ),
-        "docx": Format(
-            (".docx",),
-            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            "nmt_core.documents.docx:WordDocument",
-            names_languages=True,
+        "epub": _describe(".epub", "application/epub+zip", "epub:read_book", **CODED),
+        "docx": _describe(
+            ".docx", f"{OFFICE}wordprocessingml.document", "docx:WordDocument", **CODED
         ),
     },
 )

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.encodings import decode_page
+from nmt_core.documents.encodings import decode_declared
 from nmt_core.documents.formats import TextFile
 from nmt_core.documents.html_elements import (
     CHANGED,
@@ -72,7 +72,7 @@ def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
         DocumentError: if it is not in the encoding that it declares, or has more tags and texts
             than :data:`MOST_TAGS`.
     """
-    page = decode_page(data)
+    page = decode_declared(data)
     return TextFile(read_html(page.text, codes), page)
 
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.embedded import read_embedded
+from nmt_core.documents.encodings import decode_declared
 from nmt_core.documents.messages import LeftMessage, check_length
 from nmt_core.documents.pieces import Piece, TextDocument, Type, join_raw
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
 from nmt_core.documents.xml_pieces import (
     COMMENT,
     XmlPiece,
-    decode_xml,
     find_children,
     find_end,
     scan_xml,
@@ -91,7 +91,7 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     Raises:
         DocumentError: if it is no such file, is of other languages, or has too long a unit.
     """
-    file = decode_xml(data)
+    file = decode_declared(data)
     pieces = scan_xml(file.text)
     root = next(piece for piece in pieces if piece.name not in ("", COMMENT))
     version = VERSIONS.get(root.attributes.get("version", "")[:1])

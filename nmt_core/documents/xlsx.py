@@ -7,12 +7,12 @@ from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.compared_texts import ComparedTexts
+from nmt_core.documents.encodings import decode_declared
 from nmt_core.documents.pieces import Part, TextDocument, Type, join_raw
 from nmt_core.documents.runs import RunStyle, read_runs
 from nmt_core.documents.untranslated import Reason, Untranslated
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    decode_xml,
     find_children,
     read_elements,
     scan_xml,
@@ -54,7 +54,7 @@ def read_workbook(data: bytes) -> ArchivedDocument:
         if not STRINGS.fullmatch(file)
         for name in COLUMN.findall(content)
     }
-    compared = ComparedTexts(decode_xml(content).text for content in files.values())
+    compared = ComparedTexts(decode_declared(content).text for content in files.values())
     read = {name: content for name, content in files.items() if STRINGS.fullmatch(name)}
     if compared.has_formulas:
         read[BOOK] = files[BOOK]

@@ -8,16 +8,12 @@ import html
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import BYTE_ORDER_MARK
-from nmt_core.documents.encodings import UTF16
 from nmt_core.documents.html import MOST_TAGS, escape_value, read_value
 from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw, make_parts
 
-ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
 COMMENT = "!--"
@@ -32,33 +28,6 @@ class XmlPiece(Piece):
     """By their names as they are written."""
     prefix: str = ""
     """Of the name, with its colon."""
-
-
-class XmlText(NamedTuple):
-    """The text of a file, and how it is encoded."""
-
-    text: str
-    encoding: str
-
-    def encode(self, text: str) -> bytes:
-        """Return another text as a file; what the encoding lacks is written by its number."""
-        return text.encode(self.encoding, "xmlcharrefreplace")
-
-
-def decode_xml(data: bytes) -> XmlText:
-    """Return the text of a file by its declaration.
-
-    Raises:
-        DocumentError: if it is in another encoding than it says.
-    """
-    found = ENCODING.match(data.removeprefix(b"\xef\xbb\xbf"))
-    encoding = UTF16.get(data[:2]) or (found[1].decode() if found else "utf-8")
-    try:
-        return XmlText(data.decode(encoding), encoding)
-    except (UnicodeError, LookupError):
-        raise DocumentError(
-            f"this document is not in {encoding[:20]}, as it says; save it anew as UTF-8"
-        ) from None
 
 
 def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
@@ -147,11 +116,10 @@ def scan_xml(text: str) -> list[XmlPiece]:
         DocumentError: if it is not well-formed, has a document type, or more pieces than
             :data:`MOST_TAGS`.
     """
-    mark = text[: text.startswith(BYTE_ORDER_MARK)]
-    data = text.removeprefix(mark).encode()
+    data = text.encode()
     noted = _Scanner(data).pieces
     ends = [*(start for start, _ in noted[1:]), len(data)]
-    pieces = [XmlPiece(Type.WALL, mark)] if mark else []
+    pieces: list[XmlPiece] = []
     for (start, piece), end in zip(noted, ends, strict=True):
         piece.raw = data[start:end].decode()
         if not piece.raw:  # the end of an empty element

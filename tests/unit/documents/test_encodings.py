@@ -63,7 +63,7 @@ def test_text_with_a_mark_of_utf16_is_read():
 @pytest.mark.parametrize(
     ("kind", "data", "encoding", "told"),
     [
-        ("subtitles", b"\xe4", None, "not UTF-8 .* as in --encoding windows-1252"),
+        ("subtitles", b"\xe4", None, "not UTF-8 .* --encoding windows-1252"),
         ("html", b"<meta charset=cp1252>\x81", None, "not in cp1252"),
         ("html", b"<meta charset=x-old>\xe4", None, "'x-old' is not an encoding of text"),
         ("text", b"a", "rot13", "'rot13' is not an encoding of text"),

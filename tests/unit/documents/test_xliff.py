@@ -228,8 +228,11 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         (b"<a/>", "no XLIFF 1 or 2"),
         (b'<xliff version="3.0"/>', "no XLIFF 1 or 2"),
         (BOMB.encode(), "document type"),
-        (b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>', "not in rot13"),
-        (b"<xliff>\xff</xliff>", "not in utf-8"),
+        (
+            b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>',
+            "'rot13' is not an encoding",
+        ),
+        (b"<xliff>\xff</xliff>", "is not UTF-8"),
         ((OLD % (' target-language="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
         ((OLD % ("", "")).replace('"en"', '"it"').encode(), "is in 'it', and not 'en'"),
         ((NEW % (' trgLang="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
