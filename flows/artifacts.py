@@ -17,7 +17,7 @@ from stages import paths
 from stages.reporting.markdown import render_pipe_table
 from stages.reporting.verdict import RunVerdict, read_verdict
 
-SCORES = paths.METRICS / "evaluate.json"
+SCORES = paths.REPORTS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
 PICTURE = paths.REPORTS / "learning_curve.png"
 EXAMPLES = paths.REPORTS / "examples.json"

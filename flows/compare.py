@@ -50,7 +50,8 @@ from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import describe_checkout, short_commit
 from stages.runtime.params_file import read
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
+from stages.tracking.run_metadata import COMPARISON_VARIABLE
+from stages.tracking.tracker import TrackingError, open_tracker, send
 
 LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
@@ -223,10 +224,9 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
         tracker.metrics({f"test_{metric}/{name}": mean for name, mean in means.items()}, step=0)
     tracker.artifact(report.FOLDER)
     for run in result.runs:
-        journal = Journal(run.fingerprint)
-        with suppress(TrackingError):
-            if journal.path.exists():
-                send(journal)
+        for path in paths.RUNS.glob(f"{run.fingerprint}*/journal.jsonl"):  # and its evaluations
+            with suppress(TrackingError):
+                send(Journal(path.parent.name))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.ne
         data/corpus/test.target.{2,3,...}, data/corpus/corpus.json, data/monolingual/,
         data/weights.json, data/tags.json,
         data/vectors/{source,target}.vec, data/vectors/source.bin, data/vectors/vectors.json,
-        data/initial_model/, metrics/download.json, reports/data.html; and fetched files and what
+        data/initial_model/, reports/download.json, reports/data.html; and fetched files and what
         was read of them: downloads/
 """
 
@@ -173,7 +173,7 @@ def main() -> None:
     files.write_json(paths.WEIGHTS, weights)
     files.write_json(paths.TAGS, [corpus["tag"] for corpus in metrics["corpora"].values()])
     metrics["initial_model"] = initial_model
-    files.write_json(paths.METRICS / "download.json", metrics)
+    files.write_json(paths.REPORTS / "download.json", metrics)
     _write_page(metrics, params.languages)
     console = Console()
     console.print(tabulate_pairs(metrics))

@@ -3,7 +3,7 @@
 Usage: python -m stages.embeddings
 Reads:  data/vocabulary/, and data/tokenized/train.* or data/vectors/, as embeddings.vectors says
 Writes: data/embeddings/embeddings.json, data/embeddings/{source,target}.safetensors,
-        metrics/embeddings.json
+        reports/embeddings.json
 """
 
 from pathlib import Path
@@ -90,7 +90,7 @@ def main() -> None:
         vectors=paths.VECTORS,
         embeddings=paths.EMBEDDINGS,
     )
-    files.write_json(paths.METRICS / "embeddings.json", metrics)
+    files.write_json(paths.REPORTS / "embeddings.json", metrics)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """Translate the test set, and score the translations with confidence intervals.
 
 Usage: python -m stages.evaluate
-Reads:  models/trained/, data/corpus/, data/tags.json, data/tokenizer/, data/vocabulary/,
-        metrics/download.json
-Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
-        reports/attention/*.png, reports/learning_curve.png, reports/index.html
+Reads:  models/trained/, models/training.jsonl, data/corpus/, data/tags.json, data/tokenizer/,
+        data/vocabulary/, reports/download.json
+Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
+        reports/examples.json, reports/attention/*.png, reports/learning_curve.png,
+        reports/scores/*.csv, reports/index.html
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,6 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.reporting.confidence import read_confidence
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.reporting.run_page import render_run_page
 from stages.reporting.run_report import (
@@ -49,6 +50,8 @@ from stages.reporting.scores import (
     score_novel,
     score_translations,
     score_untagged,
+    summarize_scores,
+    write_plots,
 )
 from stages.reporting.verdict import judge_run
 from stages.runtime.drawn_lines import choose
@@ -64,13 +67,13 @@ from stages.runtime.trained import (
     tag_lines,
 )
 from stages.tracking import run_metadata
-from stages.tracking.tracker import open_tracker
+from stages.tracking.evaluation import list_numbers, open_evaluation, show_scores
 
 PICTURE_TOKENS = 30
 """Longer sentences make unreadable pictures."""
 
-LENGTH_PENALTY_SENTENCES = 500
-"""Validation sentences by which the length penalty is chosen."""
+SEARCH_SENTENCES = 500
+"""Validation sentences by which the length penalty is chosen, and beam sizes are compared."""
 
 ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
 """Source sentences, their references and their tags."""
@@ -155,6 +158,7 @@ def run(
         "confidence": confidence,
         "length_penalty": translator.config.beam.length_penalty,
         "length_penalty_trials": [trial.model_dump() for trial in trials],
+        "beam_sizes": score_beam_sizes(params, translator, validation, language=language),
         "slices": dump_slices(measure_slices(params, text, scored, hypotheses, corpora)),
     }
     sentences = judge_sentences(sources, scored, hypotheses, language=language)
@@ -174,6 +178,11 @@ def run(
     )
     files.write_text(reports / "index.html", page)
     return measured
+
+
+def take_first(text: ValidationText, most: int) -> ValidationText:
+    """Return the first sentences of a text, at most so many."""
+    return text[0][:most], text[1][:most], text[2][:most]
 
 
 def choose_length_penalty(
@@ -197,8 +206,7 @@ def choose_length_penalty(
         return translator, []
     metric = load_metric(params.metrics[0], language)
     sign = 1 if metric.higher_is_better else -1
-    most = LENGTH_PENALTY_SENTENCES
-    sources, references, tags = validation[0][:most], validation[1][:most], validation[2][:most]
+    sources, references, tags = take_first(validation, SEARCH_SENTENCES)
     read = tag_lines(translator.source, sources, tags) if any(tags) else sources
     trials = try_length_penalties(
         translator,
@@ -208,6 +216,28 @@ def choose_length_penalty(
     )
     best = max(trials, key=lambda trial: trial.score)
     return set_length_penalty(translator, best.length_penalty), trials
+
+
+def score_beam_sizes(
+    params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
+) -> dict[str, float]:
+    """Return the first score of validation text by beam size: 1, 2, 4 ... and the configured one.
+
+    Args:
+        params: the metric.
+        translator: translates validation text.
+        validation: source sentences, their references and their tags.
+        language: code of the target language.
+    """
+    metric = load_metric(params.metrics[0], language)
+    sources, references, tags = take_first(validation, SEARCH_SENTENCES)
+    read = tag_lines(translator.source, sources, tags)
+    configured = translator.config.beam.beam_size
+    sizes = [*takewhile(lambda size: size < configured, (2**n for n in count())), configured]
+    texts = {size: translator.translate_sentences(read, beam_size=size) for size in sizes if read}
+    return {
+        str(size): metric.score(lines, references, sources).value for size, lines in texts.items()
+    }
 
 
 def measure_behaviour(
@@ -281,32 +311,28 @@ def read_download(path: Path) -> dict[str, Any]:
 def main() -> None:
     """Run the stage on the project's own paths."""
     check_trained()
-    record = files.read_json(paths.TRAINED / "training.json")
-    with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
+    training = files.read_json(paths.TRAINED / "training.json")
+    with open_evaluation(training["fingerprint"]) as tracker:
         tracker.dataset(run_metadata.describe_dataset("test"))
-        tracker.params(run_metadata.read_public_settings("evaluate"))
         measured = run(
             load(EvaluateParams, "evaluate"),
             TrainedInputs(tags=tuple(files.read_json(paths.TAGS))),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
-            download=read_download(paths.METRICS / "download.json"),
+            download=read_download(paths.REPORTS / "download.json"),
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
-        numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
-        numbers |= {f"test_novel_{n}": v for n, v in measured["novel"].items()}
-        numbers |= {f"test_untagged_{n}": v for n, v in measured["untagged"].items() if n != "tags"}
-        judged = read_confidence(measured)
-        if judged and (reliability := judged.reliability):
-            numbers["test_confidence_area"] = reliability.area
-            numbers["test_confidence_error"] = reliability.error
-        tracker.metrics(numbers | {"model_parameters": record["parameters"]}, step=0)
+        numbers = list_numbers(measured) | {"model_parameters": training["parameters"]}
+        tracker.metrics(numbers, step=0)
         tracker.params({f"test_{n}": v for n, v in measured.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")
         tracker.artifact(paths.REPORTS / "index.html")
-    files.write_json(paths.METRICS / "evaluate.json", measured)
+    show_scores(training["fingerprint"], numbers)
+    files.write_json(paths.REPORTS / "evaluate.json", measured)
+    write_plots(paths.REPORTS / "scores", measured)
+    files.write_json(paths.METRICS / "evaluate.json", summarize_scores(measured))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Seal the trained model into one folder that translates raw text on its own.
 
 Usage: python -m stages.export
-Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/, metrics/, and the user's
-        glossary, if there is one
-Writes: models/export/, metrics/export.json
+Reads:  models/trained/, models/training.jsonl, data/tokenizer/, data/vocabulary/, data/corpus/,
+        reports/, and the user's glossary, if there is one
+Writes: models/export/, reports/export.json
 """
 
 import tempfile
@@ -48,8 +48,13 @@ from stages.runtime.trained import (
     load_trained,
     read_validation,
 )
+from stages.tracking.evaluation import (
+    is_experiment,
+    list_numbers,
+    open_evaluation,
+    open_training,
+)
 from stages.tracking.run_metadata import read_public_params
-from stages.tracking.tracker import open_tracker
 
 
 def run(
@@ -212,7 +217,7 @@ def main() -> None:
     check_trained()
     record = files.read_json(paths.TRAINED / "training.json")
     measured = {
-        stage: files.read_json(paths.METRICS / f"{stage}.json")
+        stage: files.read_json(paths.REPORTS / f"{stage}.json")
         for stage in ("download", "shard", "evaluate")
     }
     download = load(DownloadParams, "download")
@@ -232,8 +237,8 @@ def main() -> None:
         )
         return Papers(card, bill, list_texts())
 
-    with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
-        metrics = run(
+    with open_evaluation(record["fingerprint"]) as tracker:
+        exported = run(
             params,
             take_length_penalty(load(EvaluateParams, "evaluate"), measured["evaluate"]),
             TrainedInputs(),
@@ -242,9 +247,13 @@ def main() -> None:
             confidence=read_confidence(measured["evaluate"]),
             export=paths.EXPORT,
         )
-        exported = read_exported(download)
-        tracker.model(exported.folder, name=exported.name, tags=exported.tags)
-    files.write_json(paths.METRICS / "export.json", metrics)
+        numbers = {f"export_{n}": v for n, v in exported.items() if isinstance(v, int | float)}
+        tracker.metrics(list_numbers(measured["evaluate"]) | numbers, step=0)
+    files.write_json(paths.REPORTS / "export.json", exported)
+    with open_training(record["fingerprint"]) as tracker:
+        if not is_experiment():
+            sealed = read_exported(download)
+            tracker.model(sealed.folder, name=sealed.name, tags=sealed.tags)
 
 
 if __name__ == "__main__":

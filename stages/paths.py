@@ -34,12 +34,15 @@ EMBEDDINGS = Path("data/embeddings")
 SHARDS = Path("data/shards")
 
 TRAINED = Path("models/trained")
+TRAINING_JOURNAL = Path("models/training.jsonl")
+"""The journal of the training as it ended, for machines that pull it."""
 EXPORT = Path("models/export")
 
 CHECKPOINTS = HOME / "checkpoints"
 """Checkpoints by fingerprint; no output of DVC, which would delete them."""
 
 METRICS = Path("metrics")
+"""The few numbers that experiments are compared by; reports hold all measurements."""
 REPORTS = Path("reports")
 CORRECTIONS = HOME / "corrections.jsonl"
 """The journal of what users corrected; no output of DVC, for nothing makes it anew."""

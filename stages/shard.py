@@ -3,7 +3,7 @@
 Usage: python -m stages.shard
 Reads:  data/tokenized/{train,validation}.{source,target}, data/vocabulary/,
         data/corpus/corpus.json
-Writes: data/shards/{train,validation}/, metrics/shard.json
+Writes: data/shards/{train,validation}/, reports/shard.json
 """
 
 from collections import Counter
@@ -112,7 +112,7 @@ def main() -> None:
         corpora=read_corpora(paths.CORPUS),
         workers=load(WorkersConfig, "workers"),
     )
-    files.write_json(paths.METRICS / "shard.json", metrics)
+    files.write_json(paths.REPORTS / "shard.json", metrics)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Usage: python -m stages.tokenize
 Reads:  data/corpus/{train,validation,test}.{source,target}, data/monolingual/,
         data/initial_model/tokenizer/
 Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.{source,target},
-        metrics/tokenize.json
+        reports/tokenize.json
 """
 
 from collections.abc import Iterator
@@ -175,7 +175,7 @@ def main() -> None:
         tokenized=paths.TOKENIZED,
         workers=load(WorkersConfig, "workers"),
     )
-    files.write_json(paths.METRICS / "tokenize.json", metrics)
+    files.write_json(paths.REPORTS / "tokenize.json", metrics)
 
 
 if __name__ == "__main__":

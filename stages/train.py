@@ -281,18 +281,15 @@ def format_learning_curve(history: list[Point]) -> str:
     return text.getvalue()
 
 
-def summarize_training(progress: Progress, average: ChosenAverage | None) -> dict[str, float]:
-    """Return the numbers of the best validation, and of the average with the initial model."""
-    chosen = average.model_dump() if average else {}
+def summarize_training(progress: Progress) -> dict[str, float]:
+    """Return the numbers of the best validation, under the names that those of the test have."""
     best = next(point for point in progress.history if point.step == progress.best_step)
-    return {
-        "steps": progress.step,
-        "epochs": progress.position.epoch,
-        "target_tokens": progress.target_tokens,
-        "best_step": best.step,
-        **{name: value for name, value in best.row().items() if name.startswith("validation_")},
-        **{f"average_{name}": value for name, value in chosen.items()},
+    scores = {
+        name.removeprefix("validation_"): value
+        for name, value in best.row().items()
+        if name.startswith("validation_")
     }
+    return {"steps": progress.step, **scores}
 
 
 @contextmanager
@@ -377,11 +374,12 @@ def run_rank(params: TrainParams, world: World) -> None:
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
     if world.is_main:
+        files.write_text(paths.TRAINING_JOURNAL, journal.path.read_text(encoding="utf-8"))
         write_model(paths.TRAINED, model, params, progress, key, average=average)
         files.write_text(
             paths.REPORTS / "learning_curve.csv", format_learning_curve(progress.history)
         )
-        files.write_json(paths.METRICS / "train.json", summarize_training(progress, average))
+        files.write_json(paths.METRICS / "train.json", summarize_training(progress))
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 Usage: python -m stages.vocabulary
 Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/, data/tags.json,
         data/initial_model/vocabulary/
-Writes: data/vocabulary/{source,target}.txt and digests.json, metrics/vocabulary.json
+Writes: data/vocabulary/{source,target}.txt and digests.json, reports/vocabulary.json
 """
 
 from collections import Counter
@@ -111,7 +111,7 @@ def main() -> None:
         workers=load(WorkersConfig, "workers"),
         tags=list_known_tags(paths.TAGS, paths.INITIAL_MODEL),
     )
-    files.write_json(paths.METRICS / "vocabulary.json", metrics)
+    files.write_json(paths.REPORTS / "vocabulary.json", metrics)
 
 
 if __name__ == "__main__":

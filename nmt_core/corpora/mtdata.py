@@ -69,7 +69,7 @@ class MtdataCorpus(Corpus):
     ``make corpora`` lists them."""
 
     sha256: Checksum = ""
-    """Checksum of its text, as metrics/download.json has it: nothing else is ever taken. Empty
+    """Checksum of its text, as reports/download.json has it: nothing else is ever taken. Empty
     takes what mtdata gives."""
 
     on_bad_line: OnBadLine = "drop"

@@ -24,6 +24,7 @@ from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.runtime.params_file import ParamsLoader
+from stages.tracking.evaluation import name_evaluation
 from stages.tracking.journal import Journal
 
 NORMAL_95 = NormalDist().inv_cdf(0.975)
@@ -137,7 +138,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
     try:
         scores, record = (
             json.loads(repository.read_text(str(path)))
-            for path in (paths.METRICS / "evaluate.json", paths.TRAINED / "training.json")
+            for path in (paths.REPORTS / "evaluate.json", paths.TRAINED / "training.json")
         )
         table = repository.read_text(str(paths.REPORTS / "translations.tsv"))
         settings = ParamsLoader(repository.read_text(str(paths.PARAMS))).get_single_data()
@@ -148,6 +149,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
         ) from None
     text = read_translations(table)
     journal = Journal(record["fingerprint"])
+    evaluation = Journal(name_evaluation(record["fingerprint"], settings))
     params = record["params"]
     run = Run(
         system=system,
@@ -159,7 +161,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
         **{name: record[name] for name in ("parameters", "steps", "epochs", "target_tokens")},
         threads=params["compute"]["threads"],
         train_seconds=journal.last("train/seconds"),
-        sentences_per_second=journal.last("test_sentences_per_second"),
+        sentences_per_second=evaluation.last("test_sentences_per_second"),
     )
     return Outcome(
         run,

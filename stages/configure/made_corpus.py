@@ -44,12 +44,12 @@ def read_temperature(values: Mapping[str, Any]) -> float:
     return float(values["train"].get("mixture", {}).get("temperature", 1.0))
 
 
-def count_weighted_pairs(temperature: float = 1.0, *, metrics: Path = paths.METRICS) -> float:
+def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPORTS) -> float:
     """Return how many training pairs were downloaded, those of each corpus times its weight.
 
     At a temperature T each of these numbers is its T-th root, as in a mixture.
     """
-    corpora = files.read_json(metrics / "download.json")["corpora"].values()
+    corpora = files.read_json(reports / "download.json")["corpora"].values()
     sizes = (corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora)
     return float(sum(size ** (1 / temperature) for size in sizes))
 

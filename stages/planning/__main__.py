@@ -1,7 +1,7 @@
 """Predict time and memory of a run from a short calibration, or compare them with the run.
 
 Usage: python -m stages.planning [compare | pin]
-Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, metrics/download.json;
+Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, reports/download.json;
         and observed usage: runs/usage/
 Writes: runs/plan.json; pin writes params.yaml and runs/pinned.json
 

@@ -169,7 +169,7 @@ def measure_training(
     updating = seconds - seconds_before
     validating = max(0.0, ended - began - updating)
     outside = sample.usage.seconds - seconds
-    read = files.read_json(scratch.folder / paths.METRICS / "shard.json")
+    read = files.read_json(scratch.folder / paths.REPORTS / "shard.json")
     return sample, Training(
         start_seconds=max(0.0, outside - validating * (len(points) - 1)),
         validation_seconds=validating * wanted / sentences,

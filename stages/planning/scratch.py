@@ -126,8 +126,8 @@ class Scratch:
     ) -> "Scratch":
         """Make the folder, with the code and a sample of some splits of the corpus."""
         write_sample(paths.CORPUS, folder / paths.CORPUS, counts)
-        (folder / paths.METRICS).mkdir()
-        for path in (*LINKED, paths.METRICS / "download.json"):
+        (folder / paths.REPORTS).mkdir()
+        for path in (*LINKED, paths.REPORTS / "download.json"):
             if path.exists():
                 (folder / path).symlink_to(path.absolute())
         if paths.MLFLOW.exists():  # or a run has to make one, too
@@ -171,7 +171,8 @@ class Scratch:
 
     def read_journal(self) -> list[Entry]:
         """Return the journal of the only training here."""
-        [journal] = self.folder.glob("runs/*/journal.jsonl")
+        journals = self.folder.glob("runs/*/journal.jsonl")
+        journal = min(journals, key=lambda path: len(path.parent.name))  # others add their own
         return [json.loads(line) for line in files.read_lines(journal)]
 
     def count_kept_bytes(self, stage: str) -> int:

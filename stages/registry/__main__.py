@@ -21,7 +21,7 @@ from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
 from stages.params import DownloadParams, load
 from stages.registry.champion import ChampionSource
-from stages.registry.exported import model_name
+from stages.registry.exported import model_name, read_exported
 from stages.registry.following import follow_champion
 from stages.registry.overview import list_doubts, render_versions
 from stages.registry.registry import CHAMPION, Registry
@@ -57,6 +57,14 @@ def open_registry(name: str | None) -> Registry:
 def show(name: Name = None) -> None:
     """Show all versions, with the champion, its date and the reason."""
     Console().print(render_versions(open_registry(name)))
+
+
+@app.command()
+def register() -> None:
+    """Register the export of this checkout, as an experiment of DVC does not."""
+    exported = read_exported(load(DownloadParams, "download"))
+    number = Registry(exported.name).version_holding(exported).number
+    typer.echo(f"version {number} of {exported.name} holds {exported.folder}")
 
 
 @app.command()

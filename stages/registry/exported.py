@@ -69,16 +69,16 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
 
 
-def read_described(metrics: Path = paths.METRICS) -> dict[str, str]:
+def read_described(reports: Path = paths.REPORTS) -> dict[str, str]:
     """Return what the download stage says of the text: its kind, and how the test set is held out.
 
     Raises:
         BundleError: if an earlier version wrote it, which says nothing.
     """
-    described: dict[str, str] | None = files.read_json(metrics / "download.json").get("corpus")
+    described: dict[str, str] | None = files.read_json(reports / "download.json").get("corpus")
     if described is None:
         raise BundleError(
-            f"{metrics / 'download.json'} was written by an earlier version and does not "
+            f"{reports / 'download.json'} was written by an earlier version and does not "
             f"describe the corpus; run: make repro"
         )
     return described
@@ -108,7 +108,7 @@ def read_exported(
     folder: Path = paths.EXPORT,
     trained: Path = paths.TRAINED,
     corpus: Path = paths.CORPUS,
-    metrics: Path = paths.METRICS,
+    reports: Path = paths.REPORTS,
 ) -> Exported:
     """Return the export with the tags of its version.
 
@@ -119,8 +119,8 @@ def read_exported(
         record = files.read_json(trained / "training.json")
         held_out = read_held_out(corpus)
         language = download.languages.target
-        scores = files.read_json(metrics / "evaluate.json")
-        described = read_described(metrics)
+        scores = files.read_json(reports / "evaluate.json")
+        described = read_described(reports)
         names = find_metric_names(scores)
         chosen = record.get("average")
         return Exported(

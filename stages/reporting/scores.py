@@ -2,17 +2,23 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.metric import Reference
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registered import find_metric_names, load_metric
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
+from stages.reporting.confidence import read_confidence
+
+MOST_SCORES = 11
+"""Of a metrics file, which holds at most 15 numbers."""
 
 
 def score_translations(
@@ -135,3 +141,32 @@ def measure_translations(
         "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
         "failures": quality.count_failures(lines[0], hypotheses, lines[1], cut=cut).model_dump(),
     }
+
+
+def summarize_scores(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Return the few numbers of an evaluation that ``dvc metrics`` compares."""
+    return {
+        **{name: measured[name] for name in find_metric_names(measured)[:MOST_SCORES]},
+        "loss": measured["cross_entropy"],
+        "perplexity": measured["perplexity"],
+        "length_ratio": measured["length_ratio"],
+        "failures": sum(measured["failures"].values()),
+    }
+
+
+def write_plots(folder: Path, measured: Mapping[str, Any]) -> None:
+    """Write what ``dvc plots`` shows: the first score by beam size and slice, and confidence."""
+    [first, *_] = find_metric_names(measured)
+    judged = read_confidence(measured)
+    curve = judged.reliability.curve if judged and judged.reliability else ()
+    slices = measured["slices"].items()
+    tables: dict[str, tuple[str, Iterable[tuple[object, float]]]] = {
+        "beam_sizes": ("beam_size", measured["beam_sizes"].items()),
+        "slices": ("slice", ((n, one["scores"][first][0]) for n, one in slices if one["scores"])),
+        "confidence": ("confidence", ((one.confidence, one.good) for one in curve)),
+    }
+    for name, (column, rows) in tables.items():
+        value = "good" if name == "confidence" else "score"
+        files.write_lines(
+            folder / f"{name}.csv", [f"{column},{value}", *(f"{key},{n:.4f}" for key, n in rows)]
+        )

@@ -1,7 +1,7 @@
 """Show the pipeline's results: scores, some translations, the model's path and next commands.
 
 Usage: python -m stages.reporting.summary
-Reads:  dvc.lock, metrics/, reports/, models/trained/, models/export/, runs/
+Reads:  dvc.lock, reports/, models/trained/, models/export/
 """
 
 import shlex
@@ -22,11 +22,7 @@ from stages import paths
 from stages.reporting.card import describe_epochs, describe_novel
 from stages.reporting.verdict import RunVerdict, read_verdict
 from stages.runtime.entry import run_stage
-from stages.tracking.journal import Journal
 from stages.tracking.tracker import tracking_uri
-
-AGAIN = ".venv/bin/dvc repro --force --single-item evaluate"
-"""Runs the evaluation, whatever DVC has kept."""
 
 
 def score_table(scores: dict[str, Any]) -> Table:
@@ -69,22 +65,6 @@ def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     if failed:
         lines.append(f"unusable translations: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
-
-
-def render_tracked(scores: dict[str, Any], training: dict[str, Any]) -> Text:
-    """Say that MLflow may show another evaluation, where DVC has brought an earlier one back.
-
-    No stage has run then that could have told MLflow.
-    """
-    journal = Journal(training.get("fingerprint", ""))
-    said = {name: journal.last(f"test_{name}") for name in find_metric_names(scores)}
-    if all(score in (None, scores[name]) for name, score in said.items()):
-        return Text()
-    return Text(
-        f"the last evaluation of this model that ran here was another, which MLflow shows unless "
-        f"it was told of this one elsewhere; to have this one shown: {AGAIN}",
-        style="yellow",
-    )
 
 
 def render_verdict_lines(verdict: RunVerdict | None) -> Text:
@@ -130,8 +110,7 @@ def render_next_steps(corpus: str, example: str) -> Table:
 def main() -> None:
     """Print the summary of the newest run."""
     try:
-        scores = files.read_json(paths.METRICS / "evaluate.json")
-        training = files.read_json(paths.METRICS / "train.json")
+        scores = files.read_json(paths.REPORTS / "evaluate.json")
         record = files.read_json(paths.TRAINED / "training.json")
         made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
         examples = files.read_json(paths.REPORTS / "examples.json")
@@ -147,8 +126,7 @@ def main() -> None:
             Group(
                 score_table(scores),
                 Text(),
-                render_facts(scores, training),
-                render_tracked(scores, record),
+                render_facts(scores, record),
                 render_examples(examples),
                 Text(),
                 Text.assemble(

@@ -18,8 +18,8 @@ Entry = dict[str, Any]
 OF_TRAINING = ("train/", "validation/")
 """Prefixes of metrics that are measured by steps of a training."""
 
-COMPARISON = "nmt.comparison"
-"""The tag with the fingerprint of the comparison that a run is part of, and shown below."""
+PARENT = "nmt.parent"
+"""The tag with the fingerprint of the run below which MLflow shows another."""
 
 BUNDLE_DIGEST = "bundle_sha256"
 """The tag with the digest of a registered version's exported model."""

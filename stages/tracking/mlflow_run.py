@@ -33,8 +33,8 @@ from nmt_core.text.subwords import read_kind
 from nmt_core.translation.loading import list_engines
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
-    COMPARISON,
     DESCRIPTION_CHARACTERS,
+    PARENT,
     Entry,
     Journal,
     pack_tags,
@@ -117,7 +117,7 @@ class MlflowRun:
         return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
 
     def _send_tags(self, entries: list[Entry]) -> None:
-        """Send tags, and nest the runs of a comparison below its own.
+        """Send tags, and nest runs below their parents, of which either may come first.
 
         Each stage that opens the run adds its tags, so that all of them together describe the run;
         of one name, the last value counts.
@@ -128,31 +128,24 @@ class MlflowRun:
         tags = {name: value for entry in opened for name, value in entry["tags"].items()}
         for name, value in tags.items():
             self._tag(name, value)
-        if comparison := tags.get(COMPARISON):
-            for parent in self._found(FINGERPRINT, comparison):
+        if above := tags.get(PARENT):
+            for parent in self._found(FINGERPRINT, above):
                 self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
-        for child in self._found(COMPARISON, self._journal.fingerprint):
+        for child in self._found(PARENT, self._journal.fingerprint):
             if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
                 self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
     def _send_params(self, entries: list[Entry]) -> None:
-        """Send the first value of settings; one that has changed since becomes a tag as well.
-
-        An evaluation may come again with other settings, and MLflow's parameters cannot change.
-        """
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
+        """Send the first value of settings: MLflow's parameters cannot change."""
+        fresh: dict[str, str] = {}
         for entry in _of("params", entries):
             for name, value in entry["values"].items():
-                last[name] = value if isinstance(value, str) else json.dumps(value)
-                first.setdefault(name, last[name])
-        fresh = [Param(name, text) for name, text in first.items() if name not in self._params]
-        for start in range(0, len(fresh), PARAMS_A_REQUEST):
-            self._client.log_batch(self._id, params=fresh[start : start + PARAMS_A_REQUEST])
-        self._params = first | self._params
-        for name, text in last.items():
-            if text != self._tags.get(name, self._params[name]):
-                self._tag(name, text)
+                if name not in self._params:
+                    fresh.setdefault(name, value if isinstance(value, str) else json.dumps(value))
+        params = [Param(*setting) for setting in fresh.items()]
+        for start in range(0, len(params), PARAMS_A_REQUEST):
+            self._client.log_batch(self._id, params=params[start : start + PARAMS_A_REQUEST])
+        self._params |= fresh
 
     def _send_metrics(self, entries: list[Entry]) -> int:
         """Send points, but none that a resumed run has measured before, to the same value.

@@ -16,6 +16,13 @@ from stages import paths
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.runtime.params_file import read
 from stages.tracking import provenance
+from stages.tracking.journal import PARENT
+
+DVC_EXPERIMENT = "DVC_EXP_NAME"
+"""In the environment of a stage that ``dvc exp run`` runs: the name of the experiment."""
+
+COMPARISON_VARIABLE = "NMT_COMPARISON"
+"""In the environment of a comparison's experiments: its fingerprint."""
 
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
 """Sections of params.yaml that decide a trained model."""
@@ -51,10 +58,12 @@ def describe_run(params: TrainParams) -> dict[str, str]:
         f"seed {params.seed}",
         made_from.get(provenance.COMMIT, "")[:7],
     ]
+    comparison = os.environ.get(COMPARISON_VARIABLE)
     return {
         "languages": pair,
         "mlflow.note.content": _note(made_from),
-        "mlflow.runName": ", ".join(filter(None, what)),
+        "mlflow.runName": os.environ.get(DVC_EXPERIMENT) or ", ".join(filter(None, what)),
+        **({PARENT: comparison} if comparison else {}),
         "mlflow.source.name": "stages.train",
         "mlflow.source.type": "LOCAL",
     }
@@ -73,7 +82,7 @@ def _note(made_from: Mapping[str, str]) -> str:
     ]
     if made_from.get(provenance.DIRTY) == "true":
         lines.append("# and change the code as it was changed: not all had been committed")
-    if experiment := os.environ.get("DVC_EXP_NAME"):
+    if experiment := os.environ.get(DVC_EXPERIMENT):
         lines = [f"dvc exp apply {experiment}"]
     commands = "\n".join(f"    {line}" for line in [*lines, "dvc repro"])
     return f"To get this run again:\n\n{commands}\n"

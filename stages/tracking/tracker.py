@@ -38,7 +38,7 @@ from nmt_core.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.servers import find_servers
 from stages.tracking import provenance
-from stages.tracking.journal import COMPARISON, Journal
+from stages.tracking.journal import Journal
 
 if TYPE_CHECKING:
     from stages.tracking.mlflow_run import MlflowRun
@@ -68,13 +68,6 @@ ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 """Unless the user has set them; MLflow's own defaults wait four minutes for a dead server."""
-
-
-COMPARISON_VARIABLE = "NMT_COMPARISON"
-"""In the environment of a comparison's experiments: its fingerprint."""
-
-EXPERIMENT_TAGS = {"mlflow.runName": "DVC_EXP_NAME", COMPARISON: COMPARISON_VARIABLE}
-"""MLflow's name and parent run of an experiment, from the environment."""
 
 
 class TrackingError(NmtError):
@@ -168,14 +161,12 @@ def open_tracker(
         fingerprint: identifies the run, here and in MLflow; names a folder.
         experiment: name under which MLflow shows it, made if need be.
         enabled: whether to forward to MLflow; the journal is always kept.
-        tags: further tags of the run, beside its provenance and the name of an experiment of DVC.
+        tags: of the run, beside its provenance; None leaves both as they are.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
-    said = {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
-    tags = {**(tags or {}), **provenance.collect_provenance(), **said}
-    tracker.begin(experiment, tags)
+    tracker.begin(experiment, {**provenance.collect_provenance(), **tags} if tags else {})
     if follower is not None:
         follower.start()
     status = "KILLED"

@@ -50,7 +50,7 @@ def project(tmp_path_factory):
 
 
 def measured(copy):
-    corpora = json.loads((copy.folder / "metrics/download.json").read_text())["corpora"]
+    corpora = json.loads((copy.folder / "reports/download.json").read_text())["corpora"]
     return {name: corpus["pairs"]["train"] for name, corpus in corpora.items()}
 
 

@@ -131,7 +131,7 @@ def test_a_student_learns_what_a_teacher_wrote(finished, tmp_path):
     text = "--text data/corpus/train.source"
     copy.run(f"python -m flows.synthesize taught.en {text} --student {small}")
 
-    pairs = json.loads((copy.folder / "metrics/download.json").read_text())["corpora"]
+    pairs = json.loads((copy.folder / "reports/download.json").read_text())["corpora"]
     model = json.loads((copy.folder / "models/export/model.json").read_text())
     made = copy.folder / "downloads/synthetic/distilled/pairs"
     kept = json.loads((made / "synthesis.json").read_text())["kept"]

@@ -143,7 +143,7 @@ def test_a_source_is_one_file_and_one_line(project, run):
 
 
 def measured(project):
-    return json.loads((project / "metrics/download.json").read_text())
+    return json.loads((project / "reports/download.json").read_text())
 
 
 def digest(project):

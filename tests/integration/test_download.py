@@ -396,6 +396,6 @@ def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
     done = project({"corpora": {"text": corpus}, "languages": LANGUAGES, "split": THIRDS})
 
     assert (done.returncode, done.stderr) == (0, "")
-    metrics = json.loads((tmp_path / "metrics" / "download.json").read_text())
+    metrics = json.loads((tmp_path / "reports" / "download.json").read_text())
     assert sum(metrics["pairs"].values()) == len(GERMAN)
     assert "removed: empty_side" in done.stdout

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from mlflow import MlflowClient
 from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
@@ -20,11 +21,13 @@ from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 
+from nmt_core.base import files
 from stages import paths
 from stages.tracking import __main__, mlflow_experiment, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
-from stages.tracking.journal import COMPARISON, Journal
+from stages.tracking.evaluation import open_evaluation, show_scores
+from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker, send
 from tests.support.processes import wait_for
@@ -276,30 +279,61 @@ def test_who_sends_to_a_run_that_another_machine_has_removed_finds_the_one_that_
     assert journaled("train/loss") == points(database, "train/loss")
 
 
-def test_a_later_stage_may_measure_anew(database):
-    """An evaluation with another beam: both scores are kept, and what the beam is now."""
-    for beam, bleu in ((1, 20.0), (5, 21.5)):
+def test_a_score_that_returns_is_shown_again(database):
+    """Whoever sends all of it again sends no point twice."""
+    for bleu in (20.0, 21.5, 20.0, 20.0):
         with open_tracker("f", experiment="e") as tracker:
-            tracker.params({"evaluate.beam": beam})
             tracker.metrics({"test_bleu": bleu}, step=100)
 
-    assert points(database, "test_bleu") == [(100, 20.0), (100, 21.5)]
-    run = only_run(database)
-    assert run.data.metrics["test_bleu"] == 21.5
-    assert (run.data.params["evaluate.beam"], run.data.tags["evaluate.beam"]) == ("1", "5")
-
-
-def test_who_goes_back_to_an_earlier_setting_sees_its_score_again(database):
-    """Beside what the beam is now; whoever sends all of it again sends no point twice."""
-    for beam, bleu in ((1, 20.0), (5, 21.5), (1, 20.0), (1, 20.0)):
-        with open_tracker("f", experiment="e") as tracker:
-            tracker.params({"evaluate.beam": beam})
-            tracker.metrics({"test_bleu": bleu}, step=100)
-    run = only_run(database)
-    assert run.data.metrics["test_bleu"] == 20.0
-    assert run.data.tags["evaluate.beam"] == "1"
+    assert only_run(database).data.metrics["test_bleu"] == 20.0
     assert points(database, "test_bleu") == [(100, 20.0), (100, 21.5), (100, 20.0)]
     assert send(Journal("f")) == 0
+
+
+def evaluate(beam_size: int, bleu: float) -> None:
+    """Track an evaluation as the stage does."""
+    settings = {"evaluate": {"beam_size": beam_size}, "export": {}}
+    paths.PARAMS.write_text(yaml.safe_dump(settings))
+    with open_evaluation("f") as tracker:
+        tracker.metrics({"test_bleu": bleu}, step=0)
+    show_scores("f", {"test_bleu": bleu})
+
+
+def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
+    """The training shows the score of the last one that was not an experiment."""
+    tags = {"mlflow.runName": "rnn"}
+    with open_tracker("f", experiment=paths.EXPERIMENT, tags=tags) as tracker:
+        tracker.params({"train.seed": 1})
+    evaluate(5, 20.0)
+    with monkeypatch.context() as experiment:
+        experiment.setenv("DVC_EXP_NAME", "greedy")
+        evaluate(1, 19.0)
+    evaluate(4, 21.0)
+    found = runs(database, paths.EXPERIMENT)
+    [training] = (run for run in found if "train.seed" in run.data.params)
+    shown = {
+        run.data.params["evaluate.beam_size"]: (run.data.metrics["test_bleu"], run.info.run_name)
+        for run in found
+        if run.data.tags.get(MLFLOW_PARENT_RUN_ID) == training.info.run_id
+    }
+
+    assert {size: score for size, (score, _) in shown.items()} == {"5": 20.0, "1": 19.0, "4": 21.0}
+    assert shown["1"][1] == "greedy"
+    assert training.info.run_name == "rnn"
+    assert training.data.params == {"train.seed": "1"}
+    history = database.get_metric_history(training.info.run_id, "test_bleu")
+    assert [point.value for point in history] == [20.0, 21.0]
+
+
+def test_a_pulled_training_brings_its_journal(database):
+    with open_tracker("f", experiment=paths.EXPERIMENT, enabled=False) as tracker:
+        tracker.metrics({"train/loss": 2.5}, step=10)
+    files.write_text(paths.TRAINING_JOURNAL, Journal("f").path.read_text())
+    shutil.rmtree(paths.RUNS)
+    evaluate(5, 20.0)
+    [training] = (r for r in runs(database, paths.EXPERIMENT) if "train/loss" in r.data.metrics)
+
+    assert training.data.metrics == {"train/loss": 2.5, "test_bleu": 20.0}
 
 
 def test_a_run_that_failed_is_marked(database):
@@ -378,15 +412,14 @@ def test_what_is_shown_beside_the_numbers(database):
 
 def pipeline() -> None:
     """Say what the stages say, each of which opens the run of the training again."""
-    named = {"mlflow.runName": "de-en rnn", "mlflow.note.content": "To get it", COMPARISON: "p"}
+    named = {"mlflow.runName": "de-en rnn", "mlflow.note.content": "To get it", PARENT: "p"}
     with open_tracker("p", experiment="e", tags={"mlflow.runName": "compare rnn"}):
         pass
     with open_tracker("f", experiment="e", tags=named | {"languages": "de-en"}) as tracker:
-        tracker.params({"train.seed": 1, "evaluate.beam": 1})
+        tracker.params({"train.seed": 1})
         tracker.metrics({"train/loss": 0.5}, step=1)
         tracker.dataset(Dataset("demo", "0a", "training", "http", {"url": "u"}, ("de", "en"), 60))
     with open_tracker("f", experiment="e") as tracker:
-        tracker.params({"evaluate.beam": 5})
         tracker.metrics({"test_bleu": 20.0}, step=1)
     with open_tracker("f", experiment="e", tags={"gate_outcome": "hold"}):
         pass
@@ -430,7 +463,7 @@ def test_a_run_that_is_sent_later_says_all_that_it_had_said_at_once(
 def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, order):
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
-    for run, tags in (("parent", {}), ("child", {COMPARISON: "parent"}), ("other", {})):
+    for run, tags in (("parent", {}), ("child", {PARENT: "parent"}), ("other", {})):
         with open_tracker(run, experiment="e", tags=tags):
             pass
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)

@@ -7,8 +7,8 @@ from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
 
-def runs(client: MlflowClient) -> list[Run]:
-    experiment = client.get_experiment_by_name("e")
+def runs(client: MlflowClient, name: str = "e") -> list[Run]:
+    experiment = client.get_experiment_by_name(name)
     return client.search_runs([experiment.experiment_id]) if experiment else []
 
 

@@ -218,7 +218,7 @@ def test_the_test_set_of_this_clone_is_looked_at(project, monkeypatch, test_set,
     shutil.copy(PROJECT / paths.PARAMS, paths.PARAMS)
     for side in paths.SIDES:
         files.write_lines(paths.CORPUS / f"test.{side}", ["Ein Haus."])
-    files.write_json(paths.METRICS / "download.json", {"corpus": {"held_out": "by the grammar"}})
+    files.write_json(paths.REPORTS / "download.json", {"corpus": {"held_out": "by the grammar"}})
     tags = {"test_set": "older", "held_out": "by hash", "signature": ""}
     registries = {"nmt-de-en": SimpleNamespace(champion=lambda: Version(number=3, tags=tags))}
     monkeypatch.setattr(retrain, "Registry", registries.__getitem__)

@@ -3,7 +3,6 @@
 import csv
 import re
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,6 @@ from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.data.batch import Position
-from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -28,95 +26,12 @@ from stages.configure.sections import build_all
 from stages.params import EmbeddingsParams, EvaluateParams, VocabularyParams
 from stages.runtime.digests import check_digests
 from tests.support.projects import PROJECT
-from tests.support.run_pages import TRAINING
 from tests.support.tiny import tiny_translator
 
 DE_EN = Languages(source="de", target="en")
 
 
-class Tracker:
-    """Notes all that it is told, in order."""
-
-    def __init__(self):
-        self.told = []
-
-    def __getattr__(self, name):
-        return lambda *given, **named: self.told.append((name, *given, *named.values()))
-
-    def list_told(self, name):
-        return [given for what, *given in self.told if what == name]
-
-
-@pytest.fixture
-def tracker(monkeypatch):
-    own = Tracker()
-
-    @contextmanager
-    def open_tracker(fingerprint, **_):
-        own.told.append(("open", fingerprint))
-        yield own
-
-    for module in (evaluate, export):
-        monkeypatch.setattr(module, "open_tracker", open_tracker)
-        monkeypatch.setattr(module, "check_trained", lambda: own.told.append(("checked",)))
-    return own
-
-
 # evaluate
-
-
-@pytest.mark.parametrize("judged", [None, 0.9])
-def test_all_numbers_of_an_evaluation_go_to_the_tracker_and_all_of_it_to_its_file(
-    project, tracker, monkeypatch, judged
-):
-    found = {"sentences": 5, "bleu": 3.5, "name": "x", "bleu_signature": "s", "flag": [1]}
-    measured = found | {"novel": {"bleu": 1.5}, "untagged": {"tags": {"a": 1}, "bleu": 2.5}}
-    given_ones = {}
-
-    def run(params, inputs, *, timed, **named):
-        given_ones.update(named, params=params, tags=inputs.tags)
-        timed(7.5)
-        return measured
-
-    reliability = SimpleNamespace(area=judged, error=0.25) if judged else None
-    monkeypatch.setattr(
-        evaluate, "read_confidence", lambda _: SimpleNamespace(reliability=reliability)
-    )
-    monkeypatch.setattr(evaluate, "run", run)
-    loaded = SimpleNamespace(languages=DE_EN)
-    monkeypatch.setattr(evaluate, "load", lambda *_: loaded)
-    monkeypatch.setattr(evaluate.run_metadata, "describe_dataset", lambda split: f"of {split}")
-    monkeypatch.setattr(evaluate.run_metadata, "read_public_settings", lambda name: {name: 1})
-    files.write_json(paths.TRAINED / "training.json", TRAINING)
-    files.write_json(paths.TAGS, ["own", ""])
-    files.write_json(paths.REPORTS / "examples.json", [1])
-    files.write_json(paths.METRICS / "download.json", {"a": 1})
-    evaluate.main()
-
-    assert files.read_json(paths.METRICS / "evaluate.json") == measured
-    assert tracker.told[:2] == [("checked",), ("open", TRAINING["fingerprint"])]
-    assert tracker.list_told("dataset") == [["of test"]]
-    assert tracker.list_told("params") == [[{"evaluate": 1}], [{"test_bleu_signature": "s"}]]
-    numbers = {
-        "test_sentences": 5,
-        "test_bleu": 3.5,
-        "test_novel_bleu": 1.5,
-        "test_untagged_bleu": 2.5,
-        "model_parameters": TRAINING["parameters"],
-    }
-    if judged:
-        numbers |= {"test_confidence_area": 0.9, "test_confidence_error": 0.25}
-    assert tracker.list_told("metrics") == [[{"test_sentences_per_second": 7.5}, 0], [numbers, 0]]
-    assert tracker.list_told("table") == [["examples.json", [1]]]
-    assert tracker.list_told("artifact") == [
-        [paths.REPORTS / "attention", "plots"],
-        [paths.REPORTS / "learning_curve.png", "plots"],
-        [paths.REPORTS / "index.html"],
-    ]
-    assert given_ones["tags"] == ("own", "")
-    assert (given_ones["download"], given_ones["reports"]) == ({"a": 1}, paths.REPORTS)
-    assert (given_ones["params"], given_ones["languages"]) == (loaded, DE_EN)
-    assert evaluate.read_download(Path("none")) == {}
 
 
 @pytest.mark.parametrize(("most", "drawn"), [(0, 0), (2, 2), (9, 3)])
@@ -173,13 +88,9 @@ def progress():
 AVERAGE = ChosenAverage(share=0.5, loss=2.0, initial_loss=2.5)
 
 
-@pytest.mark.parametrize("average", [None, AVERAGE])
-def test_a_training_is_summed_up_by_its_best_validation(average):
-    best = {"validation_loss": 2.8, "validation_perplexity": 9.0, "validation_bleu": 40.0}
-    summed = {"steps": 30, "epochs": 3, "target_tokens": 3000, "best_step": 20, **best}
-    if average:
-        summed |= {"average_share": 0.5, "average_loss": 2.0, "average_initial_loss": 2.5}
-    assert train.summarize_training(progress(), average) == pytest.approx(summed)
+def test_a_training_is_summed_up_by_its_best_validation():
+    summed = {"steps": 30, "loss": 2.8, "perplexity": 9.0, "bleu": 40.0}
+    assert train.summarize_training(progress()) == pytest.approx(summed)
 
 
 def test_a_learning_curve_is_a_line_for_each_validation():
@@ -266,67 +177,6 @@ def test_vectors_are_read_where_there_are_any(tmp_path, frozen):
 
 
 # export
-
-
-def test_the_export_is_sealed_with_its_papers_and_told_to_the_tracker(
-    project, tracker, monkeypatch
-):
-    record = TRAINING | {"params": {"model": {"shape": 1}}}
-    files.write_json(paths.TRAINED / "training.json", record)
-    measured = {
-        "download": {"stage": "download"},
-        "shard": {"stage": "shard"},
-        "evaluate": {"stage": "evaluate", "length_penalty": 2.5},
-    }
-    for stage, told in measured.items():
-        files.write_json(paths.METRICS / f"{stage}.json", told)
-    chosen = BeamConfig(length_penalty=2.5)
-    sections = {
-        "download": SimpleNamespace(languages=DE_EN),
-        "export": "e",
-        "evaluate": EvaluateParams(),
-    }
-    asked = {}
-    monkeypatch.setattr(export, "load", lambda _, name: sections[name])
-    monkeypatch.setattr(export, "list_materials", lambda **named: named)
-    monkeypatch.setattr(export, "list_versions", lambda bill: f"of {bill['version']}")
-    monkeypatch.setattr(export, "read_model_config", lambda shape: shape)
-    monkeypatch.setattr(export, "list_texts", lambda: ["texts"])
-    monkeypatch.setattr(export, "read_confidence", lambda measured: measured["stage"])
-    monkeypatch.setattr(
-        export, "read_exported", lambda _: SimpleNamespace(folder=1, name=2, tags=3)
-    )
-    monkeypatch.setattr(export, "explain_inexpressible", lambda shape: shape == {"shape": 1})
-
-    def render(*given_ones, **named):
-        asked["card"] = (given_ones, named)
-        return "the card"
-
-    def run(*given_ones, **named):
-        asked["run"] = (given_ones, named)
-        return {"files": 3}
-
-    monkeypatch.setattr(export, "render_card", render)
-    monkeypatch.setattr(export, "run", run)
-    export.main()
-
-    assert files.read_json(paths.METRICS / "export.json") == {"files": 3}
-    given_ones, named = asked["run"]
-    papers = named.pop("write_papers")({"engines": {}})
-    described, told = asked["card"]
-    assert described == (sections["download"], record, measured | {"export": {"engines": {}}})
-    unknown = {"commit": "unknown", "date": "unknown"}
-    fingerprint = record["fingerprint"]
-    assert told == unknown | {"packages": f"of {fingerprint}", "extras": "serve,onnx"}
-    assert given_ones == ("e", EvaluateParams(beam=chosen), export.TrainedInputs())
-    bill = {"model": "nmt-de-en", "version": fingerprint}
-    assert papers == export.Papers("the card", bill, ["texts"])
-    assert named == {
-        "languages": DE_EN,
-        "confidence": "evaluate",
-        "export": paths.EXPORT,
-    }
-    assert tracker.told == [("checked",), ("open", fingerprint), ("model", 1, 2, 3)]
 
 
 def test_versions_are_those_of_the_bill():
@@ -474,7 +324,7 @@ def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
     assert files.read_json(paths.WEIGHTS) == [one["weight"] for one in corpora.values()]
     assert files.read_json(paths.TAGS) == [one["tag"] for one in corpora.values()]
     expected = metrics | {"initial_model": {"folder": "x"}}
-    assert files.read_json(paths.METRICS / "download.json") == expected
+    assert files.read_json(paths.REPORTS / "download.json") == expected
     assert given_ones["page"] == (expected, DE_EN)
     assert given_ones["code"] == "code of download"
     assert given_ones["texts"] == [paths.INITIAL_MODEL]

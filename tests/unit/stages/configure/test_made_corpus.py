@@ -18,7 +18,7 @@ def test_a_made_corpus_is_its_share_at_any_temperature(tmp_path, temperature, sh
         for name, weight in weights.items()
     }
     files.write_json(tmp_path / "download.json", {"corpora": told})
-    others = count_weighted_pairs(temperature, metrics=tmp_path)
+    others = count_weighted_pairs(temperature, reports=tmp_path)
     weights["made"] = find_weight(share, pairs=300, others=others, temperature=temperature)
     config = MixtureConfig(temperature=temperature)
     ranges = {name: range(size) for name, size in sizes.items()}

@@ -43,7 +43,7 @@ def test_a_training_is_measured_by_its_last_validation(tmp_path, monkeypatch, va
     changes = {"train.training.validation_sentences": 512}
     params = build_all(change_settings(SETTINGS, changes), source="params.yaml")["train"]
     files.write_json(
-        tmp_path / "metrics/shard.json", {"train_target_tokens": 900, "train_pairs": 100}
+        tmp_path / "reports/shard.json", {"train_target_tokens": 900, "train_pairs": 100}
     )
     journal = [{"kind": "run", "milliseconds": 1_000}]
     for n in range(1, validations + 1):

@@ -152,7 +152,7 @@ def test_a_stage_is_ended_with_whoever_waits_for_it(scratch, monkeypatch, stoppe
 def test_a_scratch_project_has_the_code_and_a_part_of_the_text(project, corpus):
     paths.CORPUS.parent.mkdir()
     corpus.rename(paths.CORPUS)
-    files.write_json(paths.METRICS / "download.json", {"pairs": PAIRS})
+    files.write_json(paths.REPORTS / "download.json", {"pairs": PAIRS})
     files.write_text(Path("stages/tokenize.py"), "code\n")
     files.write_text(paths.MLFLOW, "a database")
     entry = {"outs": ["data/shards", "one.bin"], "metrics": ["metrics/shard.json"]}
@@ -163,7 +163,7 @@ def test_a_scratch_project_has_the_code_and_a_part_of_the_text(project, corpus):
     (made.folder / "data/shards/link").symlink_to(project / "mlflow.db")
     files.write_text(made.folder / "runs/f/journal.jsonl", '{"kind": "run"}\n{"kind": "end"}\n')
 
-    for place in ("stages", "dvc.yaml", "metrics/download.json", "data/corpus/test.source"):
+    for place in ("stages", "dvc.yaml", "reports/download.json", "data/corpus/test.source"):
         assert (made.folder / place).resolve() == (project / place).resolve()
     assert len([*files.read_lines(made.folder / paths.CORPUS / "train.source")]) == 7
     assert not (made.folder / "mlflow.db").is_symlink()

@@ -83,7 +83,7 @@ def project(tmp_path_factory):
 
 
 def read(project, params=None):
-    places = dict.fromkeys(("trained", "corpus", "metrics"), project)
+    places = dict.fromkeys(("trained", "corpus", "reports"), project)
     return read_exported(params or download(), folder=project / "export", **places)
 
 

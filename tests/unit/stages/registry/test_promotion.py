@@ -126,7 +126,7 @@ def test_the_test_set_can_be_refused_before_anything_trains(project, known, refu
     files.write_lines(paths.CORPUS / "test.source", ["Ein Haus."])
     files.write_lines(paths.CORPUS / "test.target", ["A house."])
     described = {"kind": "files", "held_out": HASH}
-    files.write_json(paths.METRICS / "download.json", {"corpus": described})
+    files.write_json(paths.REPORTS / "download.json", {"corpus": described})
 
     def find_champion():
         if isinstance(known, Exception):

@@ -25,7 +25,6 @@ from stages.reporting.data_tables import (
 )
 from stages.reporting.markdown import WIDTH, quote_text, render_pipe_table, replace_part
 from stages.reporting.verdict import RunVerdict
-from stages.tracking.journal import Journal
 from tests.support.run_pages import MEASURED, TRAINING, judge
 
 
@@ -179,9 +178,8 @@ def results(project, monkeypatch):
         {"source": one, "hypothesis": "h", "reference": "r"} for one in ("das ist lang", "kurz")
     ]
     for path, document in (
-        (paths.METRICS / "evaluate.json", scores),
-        (paths.METRICS / "train.json", TRAINING),
-        (paths.TRAINED / "training.json", {"fingerprint": "a1b2"}),
+        (paths.REPORTS / "evaluate.json", scores),
+        (paths.TRAINED / "training.json", TRAINING),
         (paths.REPORTS / "examples.json", examples),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,22 +216,11 @@ def test_the_summary_holds_all_of_a_run(results, monkeypatch, capsys):
     assert "29.5 – 32.5" in capsys.readouterr().out
 
 
-def test_an_evaluation_that_dvc_brought_back_is_not_what_the_tracker_shows(results, capsys):
-    journal, told = Journal("a1b2"), "last evaluation of this model that ran here was another"
-    for scores, is_told in (({}, False), (MEASURED, False), (MEASURED | {"chrf": 1.0}, True)):
-        said = {f"test_{name}": value for name, value in scores.items() if name in ("bleu", "chrf")}
-        journal.append("metrics", values=said, step=0)
-        summary.main()
-        shown = " ".join(capsys.readouterr().out.replace("│", "").split())
-        assert (told in shown) is is_told
-
-
 @pytest.mark.parametrize(
     "path",
     [
         paths.LOCK,
-        paths.METRICS / "evaluate.json",
-        paths.METRICS / "train.json",
+        paths.REPORTS / "evaluate.json",
         paths.TRAINED / "training.json",
         paths.REPORTS / "examples.json",
     ],

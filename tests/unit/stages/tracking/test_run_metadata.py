@@ -144,5 +144,6 @@ def test_an_experiment_is_had_again_from_dvc(monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
     found = run_metadata.describe_run(load(TrainParams, "train"))
 
+    assert found["mlflow.runName"] == "rnn-seed1-0123456789"
     assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
     assert "git checkout" not in found["mlflow.note.content"]

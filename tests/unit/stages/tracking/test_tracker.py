@@ -150,14 +150,6 @@ def test_without_a_repository_a_run_names_no_commit(project):
     assert {} == provenance.collect_provenance()
 
 
-def test_what_an_experiment_is_called_comes_before_other_names(monkeypatch):
-    monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1")
-    with open_tracker("f", experiment="e", enabled=False, tags={"mlflow.runName": "rnn de-en"}):
-        pass
-
-    assert "rnn-seed1" == written("f")[0]["tags"]["mlflow.runName"]
-
-
 def test_a_file_is_kept_as_it_was(project):
     """Another training may write another one to the same place before MLflow is back."""
     (project / "plots").mkdir()

@@ -1,0 +1,77 @@
+"""The run of an evaluation: settings of search and export with their scores, below a training."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nmt_core.base import files
+from stages import paths
+from stages.reporting.confidence import read_confidence
+from stages.runtime.fingerprint import hash_json
+from stages.runtime.params_file import read
+from stages.tracking.journal import PARENT, Journal
+from stages.tracking.run_metadata import DVC_EXPERIMENT, read_public_settings
+from stages.tracking.tracker import MlflowTracker, open_tracker
+
+SECTIONS = ("evaluate", "export")
+"""Sections of params.yaml that distinguish evaluations of one training."""
+
+
+def name_evaluation(training: str, settings: Mapping[str, Any]) -> str:
+    """Return the fingerprint of an evaluation.
+
+    Args:
+        training: fingerprint of the training.
+        settings: content of params.yaml.
+    """
+    return f"{training}-{hash_json([settings[name] for name in SECTIONS])[:8]}"
+
+
+def is_experiment() -> bool:
+    """Tell whether ``dvc exp run`` runs this stage."""
+    return DVC_EXPERIMENT in os.environ
+
+
+@contextmanager
+def open_evaluation(training: str) -> Iterator[MlflowTracker]:
+    """Open the run of the current evaluation, or continue it; ``training`` is the fingerprint."""
+    fingerprint = name_evaluation(training, read(paths.PARAMS))
+    name = os.environ.get(DVC_EXPERIMENT, f"evaluation {fingerprint[-8:]}")
+    tags = {"mlflow.runName": name, PARENT: training}
+    with open_tracker(fingerprint, experiment=paths.EXPERIMENT, tags=tags) as tracker:
+        tracker.params(read_public_settings(*SECTIONS))
+        yield tracker
+
+
+@contextmanager
+def open_training(training: str) -> Iterator[MlflowTracker]:
+    """Open the run of a training as it was described; a pulled one brings its journal."""
+    journal = Journal(training)
+    if paths.TRAINING_JOURNAL.exists() and not journal.path.exists():
+        files.write_text(journal.path, paths.TRAINING_JOURNAL.read_text(encoding="utf-8"))
+    with open_tracker(training, experiment=paths.EXPERIMENT) as tracker:
+        yield tracker
+
+
+def show_scores(training: str, scores: Mapping[str, float]) -> None:
+    """Show scores of an evaluation in the run of its training, too.
+
+    Those of an experiment are shown if the training has no others.
+    """
+    with open_training(training) as tracker:
+        if not is_experiment() or all(Journal(training).last(name) is None for name in scores):
+            tracker.metrics(scores, step=0)
+
+
+def list_numbers(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of an evaluation under the names by which MLflow shows them."""
+    numbers = {name: value for name, value in measured.items() if isinstance(value, int | float)}
+    numbers |= {f"novel_{name}": value for name, value in measured["novel"].items()}
+    untagged = measured["untagged"].items()
+    numbers |= {f"untagged_{name}": value for name, value in untagged if name != "tags"}
+    judged = read_confidence(measured)
+    if judged and (reliability := judged.reliability):
+        numbers["confidence_area"] = reliability.area
+        numbers["confidence_calibration_error"] = reliability.error
+    return {f"test_{name}": value for name, value in numbers.items()}
