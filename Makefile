@@ -176,7 +176,7 @@ server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [D
 	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST)) \
 	  $(if $(PORT_PREFECT),--port prefect=$(PORT_PREFECT)) $(if $(PORT_MLFLOW),--port mlflow=$(PORT_MLFLOW))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off]
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
 
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]

@@ -35,6 +35,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flows.entry import report_errors, require_server
+from flows.notifications import ensure_automation, set_address
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.packages import name_program
 
@@ -104,18 +105,6 @@ def watch_runs() -> AutomationCore:
     )
 
 
-def ensure_watch(client: SyncPrefectClient) -> None:
-    """Install the watch, or update it."""
-    wanted = watch_runs()
-    automations = client.read_automations_by_name(ZOMBIES)
-    for double in automations[1:]:
-        client.delete_automation(double.id)
-    if automations:
-        client.update_automation(automations[0].id, wanted)
-    else:
-        client.create_automation(wanted)
-
-
 def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
     """Make a pool from its template, or update it.
 
@@ -156,7 +145,7 @@ def prepare_server(pools: dict[str, str]) -> None:
         for name, kind in pools.items():
             ensure_pool(client, name, kind)
         ensure_limit(client, PROMOTION, 1)
-        ensure_watch(client)
+        ensure_automation(client, watch_runs())
 
 
 def deploy(address: str) -> None:
@@ -234,6 +223,15 @@ def main(
         bool | None,
         typer.Option(help="Nightly learning from users: on or off; unchanged by default."),
     ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|off",
+            envvar="NOTIFY",
+            help="Who is told when a scheduled run fails: a webhook, or mailtos://; unchanged by "
+            "default.",
+        ),
+    ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with report_errors():
@@ -242,6 +240,8 @@ def main(
         with temporary_settings({PREFECT_API_URL: address}):
             prepare_server(chosen)
             with get_client(sync_client=True) as client:
+                if notify:
+                    set_address(client, notify)
                 switches = {**read_switches(client), **choose_switches(schedule, learning=learning)}
                 try:
                     deploy(address)

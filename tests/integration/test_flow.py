@@ -38,12 +38,12 @@ if "fail" in Path(source).read_text():
     sys.exit(3)
 Path(target).write_text(Path(source).read_text() + stage)
 if stage == "export":
-    Path("metrics").mkdir()
+    Path("reports").mkdir()
     scores = {"bleu": 12.5, "chrf": 30.25}
     scores |= {f"{name}_{end}": 31.0 for name in scores for end in ("low", "high")}
     scores |= {"bleu_signature": "b", "chrf_signature": "c", "sentences": 2, "perplexity": 1.125}
     scores["failures"] = {"empty": 1, "too_long": 0}
-    Path("metrics/evaluate.json").write_text(json.dumps(scores))
+    Path("reports/evaluate.json").write_text(json.dumps(scores))
 """
 
 PARAMS = """\

@@ -64,8 +64,8 @@ class Fleet:
         self.origin = begin(folder / "origin", self.shared, settings=BRIEFLY)
         self.deploy()
 
-    def deploy(self):
-        environment = self.origin.environment | self.topology.environment
+    def deploy(self, **variables):
+        environment = self.origin.environment | self.topology.environment | variables
         done = subprocess.run(
             [sys.executable, "-m", "flows.deploy"],
             cwd=self.origin.folder,

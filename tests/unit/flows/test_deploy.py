@@ -16,6 +16,7 @@ from prefect.settings import PREFECT_API_URL
 from rich.console import Console
 
 from flows import deploy
+from flows.notifications import make_block
 from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
@@ -138,7 +139,7 @@ class Watches:
 def test_there_is_one_watch(there, then):
     """Also where two programs have installed it at once."""
     watches = Watches(*there)
-    deploy.ensure_watch(watches)
+    deploy.ensure_automation(watches, deploy.watch_runs())
 
     assert then == watches.there
 
@@ -217,11 +218,25 @@ def test_a_server_gets_all_pools_the_limit_and_the_watch(monkeypatch):
     server, watches = Server(), []
     server.create_work_pool = lambda pool: watches.append((pool.name, pool.type))
     monkeypatch.setattr(deploy, "get_client", lambda *, sync_client: nullcontext(server))
-    monkeypatch.setattr(deploy, "ensure_watch", watches.append)
+    monkeypatch.setattr(deploy, "ensure_automation", lambda _, one: watches.append(one.name))
     deploy.prepare_server({"cpu": "process", "big": "docker"})
 
-    assert watches == [("cpu", "process"), ("big", "docker"), server]
+    assert watches == [("cpu", "process"), ("big", "docker"), deploy.ZOMBIES]
     assert server.limits == {deploy.PROMOTION: 1}
+
+
+@pytest.mark.parametrize("address", ["", "me@example.org", "ftp://example.org", "https://"])
+def test_unusable_address_is_refused(address):
+    with pytest.raises(ConfigError, match="NOTIFY must be a webhook"):
+        make_block(address)
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr':DeprecationWarning")
+def test_mail_is_sent_by_its_server():
+    block = make_block("mailtos://me:password@example.org?to=you@example.org")
+
+    assert len(block._apprise_client) == 1
+    assert "password" not in str(block)
 
 
 def test_schedules_are_switched_back_and_new_ones_left_alone():
