@@ -15,6 +15,7 @@ from nmt_core.documents.encodings import decode_declared
 from nmt_core.documents.messages import LeftMessage, check_length
 from nmt_core.documents.pieces import Piece, TextDocument, Type, join_raw
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.untranslated import LanguageMarks
 from nmt_core.documents.xml_pieces import (
     COMMENT,
     XmlPiece,
@@ -97,10 +98,14 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     version = VERSIONS.get(root.attributes.get("version", "")[:1])
     if root.name != "xliff" or version is None:
         raise DocumentError("this document is no XLIFF 1 or 2; export it anew as .xlf")
+    marks = LanguageMarks(codes)
     for piece in pieces:
         if piece.name == version.languages and piece.type is not Type.CLOSE and codes:
             _check_languages(piece, version, codes)
-    return UnitFile([*_read_units(pieces, version)], file.encode)
+        if piece.name in version.pairs and marks.is_other(piece.attributes.get("xml:lang", "")):
+            piece.attributes = {**piece.attributes, "translate": "no"}
+            marks.count()
+    return UnitFile([*_read_units(pieces, version)], file.encode, marks.untranslated)
 
 
 def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> None:

@@ -3,7 +3,7 @@
 All of this may run in a worker process: see ``processes.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,9 +16,6 @@ from nmt_core.documents.untranslated import count_untranslated
 from nmt_core.server.errors import RequestError
 from nmt_core.text.alignment import Translated
 from nmt_core.text.side import Side
-
-READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
-"""Readers of texts, by format."""
 
 SAMPLE_CHARACTERS = 2000
 """Characters of a document that are enough to detect its language."""
@@ -44,7 +41,8 @@ class Manuscript(NamedTuple):
             DocumentError: if it cannot be read, or is of other languages.
         """
         if isinstance(self.content, str):
-            return READERS[self.kind](self.content)
+            is_html = self.kind == "html"
+            return read_html(self.content, codes) if is_html else read_plain_text(self.content)
         return FORMATS.load(self.kind).read(self.content, codes)
 
 

@@ -330,3 +330,11 @@ def test_a_size_restriction_is_of_all_segments_together():
         unit = f'<x:unit slr:sizeRestriction="{limit}">{2 * segment}</x:unit>'
         written = shout(read_xliff_file((NEW % ("", unit)).encode(), CODES)).decode()
         assert re.findall(' state="([^"]*)"', written) == states
+
+
+def test_text_in_another_language_stays():
+    source = 'a <g id="1" xml:lang="fr">b</g> <g id="2" xml:lang="en-GB">c</g>'
+    document = read_xliff_file(compose_old(source), CODES)
+
+    assert show_passages(document) == ["a *<c>"]
+    assert document.untranslated.total() == 1

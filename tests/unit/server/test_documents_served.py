@@ -103,6 +103,13 @@ async def test_the_language_of_html_is_that_of_its_text():
 
 
 @in_a_loop
+async def test_html_in_another_language_stays():
+    answer = await translate("<p lang=de>das <i lang=fr>une</i></p>", format="html")
+
+    assert answer["translatedText"] == '<p lang="en">DAS <i lang=fr>une</i></p>'
+
+
+@in_a_loop
 async def test_a_long_sentence_keeps_its_end():
     words = [f"wort{number}" for number in range(600)]
     answer = await translate(" ".join(words))
