@@ -15,7 +15,7 @@ from nmt_core.text.vocabulary import Vocabulary
 
 MODEL_FILE = "model.bin"
 VERSION = 6
-SPECIFICATION = b"TransformerSpec\0"
+SPECIFICATION = "TransformerSpec"
 ITEM_BYTES = (4, 1, 2, 4, 2, 2)
 """Bytes of a number by its type: float32, int8, int16, int32, float16, bfloat16."""
 
@@ -117,9 +117,9 @@ def _read_variables(file: BinaryIO) -> dict[str, Variable]:
         content = b"" if rank else file.read(size)
         file.seek(size if rank else 0, 1)
         value = int.from_bytes(content, "little") if content and kind in INTEGERS else -1
-        variables[name.rstrip(b"\0").decode("ascii")] = Variable(shape, value)
+        variables[name] = Variable(shape, value)
     for _ in range(_read(file, "I")):
-        alias, original = (_read_name(file).rstrip(b"\0").decode("ascii") for _ in range(2))
+        alias, original = _read_name(file), _read_name(file)
         variables[alias] = variables[original]
     if file.tell() != file.seek(0, 2):
         raise ValueError("it does not end where its variables do")
@@ -131,5 +131,5 @@ def _read(file: BinaryIO, kind: str) -> int:
     return int(number)
 
 
-def _read_name(file: BinaryIO) -> bytes:
-    return file.read(_read(file, "H"))
+def _read_name(file: BinaryIO) -> str:
+    return file.read(_read(file, "H")).removesuffix(b"\0").decode("ascii")

@@ -2,14 +2,14 @@
 
 import os
 import secrets
-from pathlib import Path
-from tempfile import mkdtemp
+import shutil
 from typing import Annotated
 
 import typer
 
 from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact_url
+from stages import paths
 from stages.runtime.servers import check_port, find_server_python
 from stages.tracking.journal import Journal
 from stages.tracking.mlflow_login import (
@@ -51,7 +51,9 @@ def ui(
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
-    folder, password = Path(mkdtemp(prefix="nmt-mlflow-")), secrets.token_urlsafe(12)
+    folder, password = paths.RUNS.resolve() / f"login-{port}", secrets.token_urlsafe(12)
+    shutil.rmtree(folder, ignore_errors=True)  # with the password of the last time
+    folder.mkdir(mode=0o700, parents=True)
     typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
     typer.echo(f"user {USER}, password {password}")
     write_login_settings(folder)

@@ -133,7 +133,7 @@ PROMOTER = """
 import sys, time
 from stages.registry.registry import Registry
 from stages.registry.versions import ChampionMovedError, Promotion
-number = sys.argv[1]
+number, expected = sys.argv[1], int(sys.argv[2])
 registry = Registry("nmt-de-en")
 registry.champion()
 tag = registry._tag
@@ -141,7 +141,11 @@ registry._tag = lambda *arguments: (time.sleep(1), tag(*arguments))
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    registry.promote(int(number), expected=1, promotion=Promotion(id=number, by="", reason=""))
+    if number == "back":
+        registry.rollback(by="", reason="", expected=expected)
+    else:
+        told = Promotion(id=number, by="", reason="")
+        registry.promote(int(number), expected=expected, promotion=told)
     print(number)
 except ChampionMovedError:
     print("refused")
@@ -149,15 +153,28 @@ except ChampionMovedError:
 """Takes a second between looking at the champion and replacing it."""
 
 
-@pytest.mark.slow
-def test_of_two_who_promote_at_once_one_is_refused(three):
-    promoters = [start(PROMOTER, version) for version in ("2", "3")]
-    for one in promoters:
+def move_at_once(*, expected, moves):
+    """Return what processes say that move the champion at the same time."""
+    movers = [start(PROMOTER, move, str(expected)) for move in moves]
+    for one in movers:
         assert one.stdout.readline() == "ready\n"
-    for one in promoters:
+    for one in movers:
         one.stdin.write("\n")
         one.stdin.flush()
-    said = {one.communicate()[0].strip() for one in promoters}
+    return {one.communicate()[0].strip() for one in movers}
+
+
+@pytest.mark.slow
+def test_promotion_and_rollback_at_once_move_champion_once(three):
+    promote(three, 2, 1, "second")
+    said = move_at_once(expected=2, moves=("3", "back"))
+
+    assert said == {"refused", {3: "3", 1: "back"}[number(three)]}
+
+
+@pytest.mark.slow
+def test_of_two_who_promote_at_once_one_is_refused(three):
+    said = move_at_once(expected=1, moves=("2", "3"))
 
     assert said == {"refused", str(number(three))}
     assert three.champion().tags["previous_champion"] == "1"

@@ -116,6 +116,17 @@ def test_whoever_is_stopped_goes_on_and_makes_the_same(make, dies_at):
     assert [*stopped.asked, *again.asked] == LINES
 
 
+def test_chunk_appears_whole_or_not_at_all(make):
+    class Unwritable(Counting):
+        def translate(self, line):
+            taught = super().translate(line)
+            return taught._replace(text=object()) if line == LINES[15] else taught
+
+    with pytest.raises(TypeError):
+        make("stopped", Unwritable())
+    assert make("stopped", Counting()) == make("whole", Counting())
+
+
 def test_parts_on_several_machines_make_the_same_together(make):
     whole = make("whole", Counting())
     machines = [Counting() for _ in range(3)]
