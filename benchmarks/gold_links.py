@@ -1,14 +1,8 @@
-"""What attention says of which word translates which, against given word alignments.
-
-Letters as in ``models/seq2seq.py``: T target tokens, S source tokens.
-"""
+"""Links between words, against those of people."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
-
-import numpy as np
-from jaxtyping import Float
 
 from nmt_core.alignment.links import Links
 from nmt_core.base.errors import CorpusError
@@ -37,49 +31,6 @@ def read_gold(line: str) -> Gold:
             )
         links[found[2]].add((int(found[1]) - 1, int(found[3]) - 1))
     return Gold(frozenset(links["-"]), frozenset(links["-"] | links["p"]))
-
-
-def map_tokens_to_words(tokens: Iterable[str], words: Sequence[str]) -> list[int] | None:
-    """Return for each token the number of the word that holds its first character.
-
-    Both must spell the same text once spaces, and SentencePiece's marks for them, are left out.
-
-    Args:
-        tokens: as a tokenizer cuts a text.
-        words: the same text cut into words in another way.
-
-    Returns:
-        A number per token, or None if the two do not spell the same.
-    """
-    owners = [number for number, word in enumerate(words) for _ in word]
-    spelt, numbers = "", []
-    for token in tokens:
-        numbers.append(owners[min(len(spelt), len(owners) - 1)] if owners else 0)
-        spelt += token.replace("\N{LOWER ONE EIGHTH BLOCK}", "").replace(" ", "")
-    return numbers if spelt == "".join(words) else None
-
-
-def extract_links(
-    weights: Float[np.ndarray, "T S"], source_words: Sequence[int], target_words: Sequence[int]
-) -> Links:
-    """Link every target word to the source word it looks at most.
-
-    A word looks as its tokens do on average, and is looked at by the sum over its tokens.
-
-    Args:
-        weights: how much each target token looks at each source token; rows and columns beyond
-            the tokens given, such as those of the ends of sentence, are left out.
-        source_words: the word of each source token.
-        target_words: the word of each target token.
-    """
-    if not source_words or not target_words:
-        return frozenset()
-    inner = weights[: len(target_words), : len(source_words)]
-    by_source = np.zeros((len(inner), max(source_words) + 1))
-    np.add.at(by_source.T, np.asarray(source_words), inner.T)
-    looks = np.zeros((max(target_words) + 1, by_source.shape[1]))
-    np.add.at(looks, np.asarray(target_words), by_source)
-    return frozenset((int(looks[word].argmax()), word) for word in sorted(set(target_words)))
 
 
 def link_diagonally(source_words: int, target_words: int) -> Links:

@@ -4,8 +4,9 @@ Usage: python -m benchmarks.terms --model DIR --source FILE --terms FILE
 
 Each line of the terms has a source word, its usual translation by the model (``|`` between several)
 and the translation that a glossary wants, separated by tabs. A sentence counts for a word if the
-word occurs in it once, and one usual translation in its plain translation once. Then markup around
-the word must enclose that translation alone, and the glossary must exchange it and nothing else.
+word occurs in it once, and one usual translation in its plain translation once, in any case. Then
+markup around the word must enclose that translation alone (or with ``'s``), and the glossary must
+exchange it and nothing else.
 """
 
 import re
@@ -22,6 +23,7 @@ from nmt_core.base import files
 from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
 from nmt_core.literals.glossary import Glossary
+from nmt_core.translation.texts import open_documents, translate_texts
 from nmt_core.translation.translator import Translator
 
 
@@ -33,15 +35,13 @@ class Case(NamedTuple):
     usual: str
 
     def expect(self, form: str) -> str:
-        """Return the plain translation with another form in the place of the usual one."""
-        at = self.plain.index(self.usual)
-        form = form[0].upper() + form[1:] if at == 0 else form
-        return find_word(self.usual).sub(lambda _: form, self.plain)
+        """Return the plain translation with another form in the place of the usual one, folded."""
+        return find_word(self.usual).sub(lambda _: form, self.plain).casefold()
 
 
 def find_word(word: str) -> re.Pattern[str]:
-    """Return what finds a word or several."""
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    """Return what finds a word or several, in any case."""
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
 
 
 def choose_cases(
@@ -72,7 +72,7 @@ def main(
     """Print for each word how often its markup and its term come out as expected."""
     translator = Translator.load(model)
     assert translator.languages is not None
-    documents = DocumentTranslator.using(translator, translator.languages.source)
+    documents = open_documents(translator)
     lines = [*files.read_lines(source)]
     plain = translator.translate(lines)
     console = Console(width=120)
@@ -83,10 +83,15 @@ def main(
         word, usual, form = row.split("\t")
         cases = [*choose_cases(word, usual.split("|"), lines, plain)]
         own = translator.add_glossary(Glossary({word: (form,)}, translator.languages.codes))
-        found = [best for [best] in own.search([one.line for one in cases], n_best=1)]
+        found = translate_texts(own, [one.line for one in cases])
         marked = mark(documents, word, cases)
-        exact = [f"<b>{one.usual}</b>" in text for one, text in zip(cases, marked, strict=True)]
-        kept = [best.text == one.expect(form) for one, best in zip(cases, found, strict=True)]
+        exact = [
+            bool(re.search(rf"<b>{re.escape(one.usual)}(['’]s?)?</b>", text, re.IGNORECASE))
+            for one, text in zip(cases, marked, strict=True)
+        ]
+        kept = [
+            best.text.casefold() == one.expect(form) for one, best in zip(cases, found, strict=True)
+        ]
         used = [form.lower() in best.text.lower() for best in found]
         silent = [not sound and not best.breaches for sound, best in zip(kept, found, strict=True)]
         counts = [len(cases), *map(sum, (exact, used, kept, silent))]

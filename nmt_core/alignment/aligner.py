@@ -19,9 +19,6 @@ from nmt_core.text.alignment import UNALIGNED
 
 Array = NDArray[np.float64]
 
-LEAST_TRACED = 0.1
-"""Geometric mean of both directions' probabilities from which a target word is traced back."""
-
 
 @dataclass(frozen=True)
 class Aligner:
@@ -80,7 +77,9 @@ class Aligner:
                 for side in (source, target)
             ]
             shares[are_words[0][:, None] != are_words[1]] = 0
-            best = np.where(shares.max(axis=0) > LEAST_TRACED, shares.argmax(axis=0), UNALIGNED)
+            best = np.where(
+                shares.max(axis=0) > self.config.threshold, shares.argmax(axis=0), UNALIGNED
+            )
             links[row] = fill_gaps(best.tolist())
         return links
 

@@ -24,12 +24,7 @@ from nmt_core.base import files
 from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.corpora.splitting import NearDuplicateConfig
-
-UNSPACED = (
-    "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""Scripts that do not part words: Thai, Lao, Tibetan, Burmese, Khmer, Kana, Chinese characters."""
+from nmt_core.text.alignment import UNSPACED
 
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 

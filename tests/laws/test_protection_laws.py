@@ -384,6 +384,7 @@ def test_a_term_that_is_swapped_leaves_other_losses_to_a_further_search():
     [[best]] = own.search(["das Haus, 94"])
     assert (best.text, best.breaches) == ("das mansion, 94", ())
     assert [len(asked) for asked in own.engine.asked] == [1, 1, 1]
+    assert "Haus" in own.engine.asked[2][0]  # no symbol changes the words around the term
 
 
 CHARACTERS = {

@@ -1,13 +1,11 @@
 """Words as numbers that both sides share, and what can be told of them alone."""
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from nmt_core.alignment.words import REMEMBERED, cut_word, is_sign
-from nmt_core.corpora.near_duplicates import UNSPACED
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, flatten_lines
 
 STEM_LETTERS = 6
@@ -18,9 +16,6 @@ MOST_WORDS = 300_000
 
 LONGEST_UNIT = 8
 """Words of a run that is looked for again right behind it."""
-
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-"""Each such character is taken for a word."""
 
 
 class WordNumbers:
@@ -64,11 +59,9 @@ class WordNumbers:
 @lru_cache(REMEMBERED)
 def cut_stems(word: str) -> tuple[str, ...]:
     """Return the pieces of a word without signs, as stems in lower case."""
-    spaced = _UNSPACED.sub(r" \g<0> ", word)
-    pieces = [piece for part in spaced.split() for piece in cut_word(part)]
     return tuple(
         piece.casefold()[:STEM_LETTERS]
-        for piece in pieces
+        for piece in cut_word(word)
         if not (len(piece) == 1 and is_sign(piece))
     )
 

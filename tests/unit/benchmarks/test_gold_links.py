@@ -1,8 +1,5 @@
-"""Word alignments out of attention, by examples small enough to check by hand."""
+"""Links against those of people, by examples small enough to check by hand."""
 
-from itertools import pairwise
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,15 +8,11 @@ from benchmarks.gold_links import (
     Gold,
     alignment_error_rate,
     compare_links,
-    extract_links,
     link_diagonally,
-    map_tokens_to_words,
     read_gold,
 )
 from nmt_core.alignment.links import read_links
 from nmt_core.base.errors import CorpusError
-
-words = st.lists(st.text("abc.", min_size=1, max_size=4), min_size=1, max_size=6)
 
 
 def test_links_are_read():
@@ -31,39 +24,6 @@ def test_links_are_read():
 def test_what_is_no_link_is_refused(line):
     with pytest.raises(CorpusError, match="written as in '0-0 2-1'"):
         read_links(line)
-
-
-def test_tokens_belong_to_the_words_they_begin_in():
-    tokens = ["▁The", "▁house", "s,", "▁", "a", "."]
-
-    assert [0, 1, 1, 3, 3, 4] == map_tokens_to_words(tokens, ["The", "houses", ",", "a", "."])
-
-
-def test_another_text_belongs_to_no_words():
-    assert map_tokens_to_words(["▁a", "b"], ["a", "c"]) is None
-    assert map_tokens_to_words(["▁a"], ["a", "c"]) is None
-
-
-@given(words, st.data())
-def test_any_cut_of_the_same_text_finds_its_words(words, data):
-    """Character by character or whole, a token begins where its first character stands."""
-    text = "".join(words)
-    places = sorted(data.draw(st.sets(st.integers(1, max(1, len(text) - 1)))))
-    cuts = [0, *(place for place in places if place < len(text)), len(text)]
-    tokens = [text[start:end] for start, end in pairwise(cuts)]
-    owners = [number for number, word in enumerate(words) for _ in word]
-
-    assert [owners[start] for start in cuts[:-1]] == map_tokens_to_words(tokens, words)
-
-
-def test_a_word_is_linked_to_what_its_tokens_look_at_most():
-    """Two source tokens of one word outweigh a single one; the end of sentence is no word."""
-    weights = np.array(
-        [[0.3, 0.3, 0.4, 0.0], [0.1, 0.2, 0.6, 0.1], [0.0, 0.1, 0.2, 0.7], [0, 0, 0, 1]]
-    )
-
-    assert {(0, 0), (1, 1)} == extract_links(weights, [0, 0, 1], [0, 1, 1])
-    assert frozenset() == extract_links(weights, [], [0])
 
 
 def test_the_diagonal_covers_every_target_word():
