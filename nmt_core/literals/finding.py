@@ -35,7 +35,7 @@ _PICTURE = (
     r"|(?!°)(?:\p{So}|(?![\p{L}\p{P}\p{Nd}])\p{Extended_Pictographic})[\p{So}\p{Sk}\p{Mn}\p{Cf}]*"
 )
 """Emoji and other pictures, with what modifies them, and characters for private use."""
-_LONE = r"[*|<>×÷]+"
+_LONE = r"(?!\*\.)[*|<>×÷]+"
 """Signs that join no names: *a*b* is two words with signs."""
 _UNSPACED = r"\p{Han}\p{Hira}\p{Kana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """Letters of scripts in which no space parts a word from a number."""
@@ -47,12 +47,12 @@ _SPACED_TIME = r"(?<![\p{L}\p{Nd}.,])\p{Nd}{1,2} h \p{Nd}{2}(?!\p{Nd})"
 """Times of day as French has them."""
 _GROUP = r"\p{Nd}[\p{Nd}/\-]*+(?![.,:]\p{Nd}|\p{L}| ?[%‰°\p{Sc}])"
 _GROUPS = (
-    rf"(?<![^\s(])(?:(?:\+\p{{Nd}}+ ?)?\(\p{{Nd}}+\) ?{_GROUP}(?: {_GROUP})*"
+    rf"(?<![^\s(])(?:(?:\+\p{{Nd}}+ ?)?\(\+?\p{{Nd}}+\) ?{_GROUP}(?: {_GROUP})*"
     rf"|[+0]{_GROUP}(?: {_GROUP})+|{_GROUP}(?: {_GROUP}){{2,}}"
     r"|\p{Nd}{4} \p{Nd}{4}(?![\p{L}\p{Nd}]))"
 )
 """Groups of digits with single spaces between them, as of a telephone or an account."""
-_BREAK = rf"{REFERENCE.pattern}|{_DELIMITED}|{_PICTURE}|[*|<>×÷{_UNSPACED}]"
+_BREAK = rf"{REFERENCE.pattern}|{_DELIMITED}|{_PICTURE}|(?!\*\.)[*|<>×÷]|[{_UNSPACED}]"
 _RUN = regex.compile(
     rf"(?:{REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
     rf"|(?<run>(?:(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
@@ -61,6 +61,7 @@ _RUN = regex.compile(
 _MARKS_AT_ENDS = regex.compile(rf"(?:{_MARK}|\p{{Cf}})+")
 _KEPT_END = regex.compile(r":[\w+\-]+:|(?=.*\p{L})\S*/\S*/")
 """Runs whose last mark is a part of them: names of emoji and folders."""
+_OPTION = regex.compile(r"--\p{L}")
 _SIGNED = regex.compile(r"[+\-−]\p{Nd}")
 _MACHINE = regex.compile(
     r"(?=.*\p{L})(?:(?:--|-(?=\p{L}$)|\.{0,2}/)[\p{L}\p{Nd}][\w./:\-]*|\p{L}[\w+.\-]*:/{1,2}\S+"
@@ -208,7 +209,7 @@ def _leave_marks(line: str, start: int, end: int) -> tuple[int, int]:
             break
     while start < end and _MARKS_AT_ENDS.match(line[start]):
         signed = _SIGNED.match(line, start, end) and not line[max(0, start - 1) : start].isalnum()
-        if signed or _MACHINE.fullmatch(line, start, end):
+        if signed or _MACHINE.fullmatch(line, start, end) or _OPTION.match(line, start, end):
             break
         start += 1
     return start, end
@@ -227,7 +228,7 @@ def is_around(text: str) -> bool:
 def _leave_words(line: str, start: int, end: int) -> tuple[int, int]:
     """Return the place of a run without words joined to its ends, as in *G20-Gipfel*."""
     parts = [match.span() for match in _PART.finditer(line, start, end)]
-    while parts and _is_word(line[slice(*parts[0])]):
+    while parts and _is_word(line[slice(*parts[0])]) and line[parts[0][1]] != ":":
         parts = parts[1:]
     while parts and _is_word(line[slice(*parts[-1])]):
         parts = parts[:-1]
@@ -236,7 +237,9 @@ def _leave_words(line: str, start: int, end: int) -> tuple[int, int]:
     if not parts:
         return start, end
     first = start if parts[0][0] - start <= 1 else parts[0][0]
-    return first, max(parts[-1][1], end if end - parts[-1][1] <= 1 else 0)
+    last = parts[-1][1]
+    is_open = line.count("(", first, last) > line.count(")", first, last)
+    return first, end if end - last <= 1 else last + is_open
 
 
 def _are_numbers_before_letters(parts: Sequence[str]) -> bool:
