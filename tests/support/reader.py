@@ -250,6 +250,8 @@ def prepare(repository, ports):
     """Make a project in miniature of all that the documents speak of, and commit it."""
     folder = repository.folder
     shutil.copy(PROJECT / "pyproject.toml", folder)
+    for part in ("benchmarks", "requirements"):
+        shutil.copytree(PROJECT / part, folder / part, dirs_exist_ok=True)
     shrink(folder / "conf")
     for name in (
         "infra/servers/__main__.py",
@@ -355,7 +357,7 @@ CHECKS = {
     ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(r"\(\d+, \d+\)$"),
     ".venv/bin/python -c 'from nmt_core import Translator\nfrom": shows("<p>.*</p>"),
     "nmt next": shows(r"\d"),
-    "nmt learn": leaves_files("models/novel"),
+    "nmt learn --text novel.txt": leaves_files("models/novel"),
     "nmt generate": shows(r"\w"),
     "nmt score": shows(r"\d"),
 }
