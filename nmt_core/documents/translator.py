@@ -49,8 +49,8 @@ class DocumentTranslator:
     def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translated]]:
         """Return the sentences of passages, and a translation of each.
 
-        Passages and sentences that the memory has are taken from it. Of the others, all are
-        translated together; those with markup inside go apart, as only they need links.
+        Passages and sentences that the memory has are taken from it. All others are translated
+        together, with links if markup stands inside of some.
         """
         plan = Plan(passages, self.segmenter)
         known: dict[str, Translated] = {}
@@ -59,15 +59,10 @@ class DocumentTranslator:
             found = ((text, self.recall(text)) for text in dict.fromkeys(asked))
             known = {text: translation for text, translation in found if translation}
             plan = plan.keep_whole(known)
-        places = [*enumerate(zip(plan.lines, plan.marked, strict=True))]
-        translated = {n: known[line] for n, (line, mark) in places if line in known and not mark}
-        for links in (False, True):
-            left = {
-                number: line
-                for number, (line, mark) in places
-                if mark is links and number not in translated
-            }
-            if left:
-                translations = self.translate_lines([*left.values()], links=links)
-                translated.update(zip(left, translations, strict=True))
-        return plan, [translated[number] for number in range(len(plan.lines))]
+        recalled = [
+            None if mark else known.get(line)
+            for line, mark in zip(plan.lines, plan.marked, strict=True)
+        ]
+        left = [line for line, one in zip(plan.lines, recalled, strict=True) if one is None]
+        translations = iter(self.translate_lines(left, links=any(plan.marked)) if left else ())
+        return plan, [one or next(translations) for one in recalled]

@@ -155,27 +155,13 @@ class Scheduler:
         Raises:
             RequestError: if too much waits already, or the engine fails.
         """
-        [translations] = await self.search_all(user, [(search, lines, tokens)])
-        return translations
-
-    async def search_all(
-        self, user: str, asked: Sequence[tuple[SearchRequest, Sequence[str], Sequence[int]]]
-    ) -> list[list[list[Translation]]]:
-        """Translate several requests of a user, which are admitted together or not at all.
-
-        Raises:
-            RequestError: if too much waits already, or the engine fails.
-        """
-        self._admit(user, sum(sum(tokens) for _, _, tokens in asked))
-        loop = asyncio.get_running_loop()
-        jobs = [_Job(user, *request, loop.create_future()) for request in asked]
+        self._admit(user, sum(tokens))
+        job = _Job(user, search, lines, tokens, asyncio.get_running_loop().create_future())
         try:
-            for job in jobs:
-                self._enter(job)
-            return [*await asyncio.gather(*(job.answer for job in jobs))]
+            self._enter(job)
+            return await job.answer
         finally:
-            for job in jobs:
-                self._leave(job)
+            self._leave(job)
 
     def _enter(self, job: _Job) -> None:
         """Enqueue a job; one without lines has ended."""

@@ -272,7 +272,7 @@ class Service:
         short = is_short(sheet)
         cut_text = prepare if short else prepare_apart
         sent = await self._do(user, sheet, cut_text, sheet, cut)
-        asked = [*sent.wholes, *pick(sent, marked=False)[0]]
+        asked = [*sent.wholes, *sent.list_plain()]
         known = await self.memory.translate(user, search.model.pair, project, asked)
         if whole := known.keys() & {*sent.wholes}:
             cut = cut._replace(whole=frozenset(whole))
@@ -291,29 +291,13 @@ class Service:
         recalled = [
             line in known and not mark for line, mark in zip(sent.lines, sent.marked, strict=True)
         ]
-        found = iter(await self._search(user, search, sent.leave_out(recalled)))
+        left = sent.leave_out(recalled)
+        search = search._replace(links=search.links or any(left.marked))
+        found = iter(await self.scheduler.search(user.name, search, left.lines, left.tokens))
         return [
             [known[line]] if here else next(found)
             for line, here in zip(sent.lines, recalled, strict=True)
         ]
-
-    async def _search(
-        self, user: User, search: SearchRequest, sent: Sent
-    ) -> list[list[Translation]]:
-        """Translate all lines; those with inner markup with links."""
-        if search.links or not any(sent.marked):
-            return await self.scheduler.search(user.name, search, sent.lines, sent.tokens)
-        plain, marked = map(
-            iter,
-            await self.scheduler.search_all(
-                user.name,
-                [
-                    (search, *pick(sent, marked=False)),
-                    (search._replace(links=True), *pick(sent, marked=True)),
-                ],
-            ),
-        )
-        return [next(marked if mark else plain) for mark in sent.marked]
 
     async def _describe(
         self,
@@ -374,9 +358,3 @@ async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[Res
 def is_short(sheet: Manuscript) -> bool:
     """Tell whether a text is short; a small file may still unpack to a large one."""
     return isinstance(sheet.content, str) and len(sheet.content) <= SHORT_CHARACTERS
-
-
-def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
-    """Return the lines with or without inner markup, and their costs."""
-    chosen = [number for number, mark in enumerate(sent.marked) if mark is marked]
-    return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]

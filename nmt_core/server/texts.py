@@ -80,6 +80,10 @@ class Sent:
     wholes: Sequence[str] = ()
     """Passages of several sentences that a memory may have as a whole."""
 
+    def list_plain(self) -> list[str]:
+        """Return the lines without markup inside."""
+        return [line for line, mark in zip(self.lines, self.marked, strict=True) if not mark]
+
     def leave_out(self, done: Sequence[bool]) -> "Sent":
         """Return the lines that are not done."""
         left = [number for number, each in enumerate(done) if not each]

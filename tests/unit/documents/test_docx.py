@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import archive as module
 from nmt_core.documents.docx import WordDocument
-from tests.support.echoes import Echo, answer, keep, shout, show_passages
+from tests.support.echoes import answer, keep, shout, show_passages
 from tests.support.formats import unzipped, zipped
 
 
@@ -137,15 +137,6 @@ def test_no_file_is_touched_but_those_with_text(letter):
     assert [*before] == [*after]
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"word/document.xml", "word/header1.xml", "word/footer1.xml"}
-
-
-def test_all_sentences_are_translated_together(letter):
-    echo = Echo(str.upper)
-
-    echo.translate(WordDocument(letter))
-
-    assert [links for _, links in echo.calls] == [False, True]
-    assert "See this page for more." in echo.calls[1][0]
 
 
 def make_control(content, kind="text"):

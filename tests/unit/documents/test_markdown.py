@@ -278,7 +278,7 @@ def test_a_sentence_over_lines_is_one():
 
     echo.translate(read_markdown("> one two\n> three *four*\n\nfive\n"))
 
-    assert echo.calls == [(["five"], False), (["one two three four"], True)]
+    assert echo.calls == [(["one two three four", "five"], True)]
 
 
 BOX = """!!! note

@@ -214,20 +214,6 @@ async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
 
 
 @in_a_loop
-async def test_plain_and_marked_lines_of_one_request_come_in_together():
-    """The second part is not refused because the first waits."""
-    async with Running(queue_tokens=8) as running:
-        plain, marked = (SearchRequest(running.model, links=wanted) for wanted in (False, True))
-        found = await running.scheduler.search_all(
-            "me", [(plain, ["a"] * 5, [4] * 5), (marked, ["b"] * 5, [4] * 5), (plain, [], [])]
-        )
-        calls = running.translator.calls
-
-    assert [[best.text for best, *_ in one] for one in found] == [["A"] * 5, ["B"] * 5, []]
-    assert all(len(set(call)) == 1 for call in calls)
-
-
-@in_a_loop
 async def test_a_text_larger_than_the_queue_is_translated_when_none_waits():
     async with Running(queue_tokens=8) as running:
         assert ["LINE"] * 10 == await running.ask(["line"] * 10)
