@@ -132,4 +132,4 @@ function nameFirst(words) {
 export const describeUnknownWords = (words) => `never read in training: ${nameFirst(words)}`;
 
 /** Return in words which words the model read in another case or with accents. */
-export const describeRestoredWords = (words) => `read with other letters: ${nameFirst(words)}`;
+export const describeRestoredWords = (words) => `read in another case or with accents: ${nameFirst(words)}`;

@@ -34,7 +34,12 @@ def underline(element):
     ("text", "translation", "said", "doubtful"),
     [
         ("Zebra\nDer Bericht", "Zebra\nThe report", "1 sentence to look at", 1),
-        ("Der BERICHT ist lang", "The report is long", "read with other letters: “Bericht”", 0),
+        (
+            "Der BERICHT ist lang",
+            "The report is long",
+            "read in another case or with accents: “Bericht”",
+            0,
+        ),
         ("Der Bericht\nEule", "The report\nEule", "never read in training: “Eule”", 1),
         (
             "Eule\nUhu Eule\nEule Kauz Specht",
