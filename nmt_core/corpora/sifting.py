@@ -37,6 +37,7 @@ from nmt_core.corpora.screening.looking import (
     look_at_corpus,
     read_sample,
 )
+from nmt_core.corpora.screening.properties import BY_SCREEN
 from nmt_core.corpora.screening.screen import Screen
 from nmt_core.corpora.screening.settings import RepairName, ScreenConfig
 from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
@@ -294,7 +295,9 @@ def learn_screen_of(
     )
     accepted = look.accepted if look else ()
     looked = look_at_corpus(sample, trusted.pairs, rules.languages, config, accepted)
-    notices = settle_findings(name, looked.findings, accepted)
+    taken = {BY_SCREEN} if looked.screen else {}
+    left = [finding for finding in looked.findings if finding.setting not in taken]
+    notices = settle_findings(name, left, accepted)
     if looked.screen is None:
         return None, notices
     looked.screen.save(folder)

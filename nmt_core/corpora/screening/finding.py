@@ -1,6 +1,7 @@
 """A finding: what is wrong with a corpus or some of its pairs, with examples and what mends it."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple, get_args
 
 from nmt_core.base.errors import CorpusError
@@ -41,9 +42,9 @@ class Finding(NamedTuple):
 def show_finding(
     kind: FindingKind, sentence: str, pairs: Sequence[SampleRow], rows: Sequence[int]
 ) -> Finding:
-    """Return a finding with two of its pairs, from the middle of them."""
-    middle = rows[len(rows) // 2 :][:2]
-    return Finding(kind, sentence, tuple(pairs[row] for row in middle))
+    """Return a finding with two different pairs, from the middle of its rows on."""
+    different = dict.fromkeys(pairs[row] for row in rows[len(rows) // 2 :])
+    return Finding(kind, sentence, tuple(islice(different, 2)))
 
 
 def settle_findings(

@@ -10,7 +10,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import CorpusReading, Pair, PairRows, Problem, read_pairs
 from nmt_core.corpora.screening.finding import Finding, show_finding
 from nmt_core.corpora.screening.findings import inspect_sample
-from nmt_core.corpora.screening.properties import BY_SCREEN, find_properties
+from nmt_core.corpora.screening.properties import find_properties
 from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
 from nmt_core.corpora.screening.settings import (
     FilterName,
@@ -96,7 +96,6 @@ def look_at_corpus(
             f"give other text, or set thresholds under screen"
         )
         findings.append(show_finding("noise", sentence, pairs, rows))
-    findings = [found for found in findings if found.setting != BY_SCREEN]  # which takes them
     return CorpusLook(pairs, findings, screen, taken)
 
 

@@ -20,8 +20,9 @@ SOME = 0.01
 FEW = 10
 """Fewer of them are an accident in any sample."""
 
-REPORTED = 0.001
-"""Share of pairs that is reported. Of sound text, lines in another language stay below it."""
+REPORTED = 0.002
+"""Share of pairs that is reported; of sound text, one in a thousand lines looks like another
+language."""
 
 FEWEST_REPORTED = 3
 
@@ -81,7 +82,7 @@ def find_repeated(pairs: Sequence[SampleRow], languages: LanguageCodes) -> RowNu
     del languages
     keys = [[*enumerate(map(make_comparison_key, pair))] for pair in pairs]
     counts = Counter(key for pair in keys for key in pair)
-    least = max(REPEATED, 2 * REPORTED * len(pairs))
+    least = max(REPEATED, REPORTED * len(pairs))
     return [row for row, pair in enumerate(keys) if any(counts[key] >= least for key in pair)]
 
 

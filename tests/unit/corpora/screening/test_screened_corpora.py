@@ -188,6 +188,7 @@ def test_the_report_shows_filters_and_findings(params, tmp_path):
     console.print(clean_report.show("own", look, corpus.filter))
     shown = console.export_text()
     assert "language" in shown
+    assert "64 pairs (10.0%) have a target that is not en, most often fr" in " ".join(shown.split())
     assert SPOILT in shown
     assert "literals" not in shown  # takes none of them
     assert not [*(tmp_path / "downloads").glob("look-*")]
