@@ -23,7 +23,6 @@ MOST_IDENTIFIED = 1000
 LEAST_BYTES = 16
 """Of a line whose language is told."""
 
-MOST_FREQUENT = 30
 MOST_EXAMPLES = 4
 
 LENGTH_BINS = 20
@@ -67,8 +66,6 @@ class SideStatistics:
     distinct: int
     """Words that differ in more than their case."""
     characters: int
-    frequent: Counts
-    """The most frequent words."""
     languages: Counts
     """Lines in each language; "" is that of lines too short to tell."""
     scripts: Counts
@@ -141,7 +138,6 @@ def _measure_side(
         words=counted.total(),
         distinct=len(counted),
         characters=sum(map(len, lines)),
-        frequent=_rank(counted)[:MOST_FREQUENT],
         languages=_rank(Counter(map(_identify, identified))),
         scripts=_rank(letters),
     )

@@ -47,7 +47,6 @@ class LearningConfig(Config):
     tenth that keeps its loss on its own validation text, and may be too much of it for words that
     it has never read (docs/results.md)."""
 
-    screen: ScreenConfig = ScreenConfig(characters="off", cross_entropy="off")
+    screen: ScreenConfig = ScreenConfig()
     """Filters of what nobody has approved: signals are learnt from the text of before, thresholds
-    take as much of the corrections as can be for the loss of some of validation and test. Those of
-    unusual text are off, since text of another kind is no garbage."""
+    take as much of the corrections as can be for the loss of some of validation and test."""

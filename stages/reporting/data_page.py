@@ -175,10 +175,11 @@ def _show_corpus(
         [
             make("div", _draw_lengths(statistics), _draw_ratios(statistics), class_="two"),
             _tabulate_sides(sides),
-            make("h3", "Most frequent words"),
-            make("div", *(_list_words(side, code) for side, code in sides), class_="two"),
         ]
     )
+    if corpus["notices"]:
+        notices = (make("li", notice) for notice in corpus["notices"])
+        section.extend([make("h3", "Findings"), make("ul", *notices)])
     if any(corpus["removed"].values()):
         section.append(tabulate_removed(corpus["removed"]))
     left_out: list[Row] = [
@@ -254,14 +255,6 @@ def _list_shares(counts: Counts) -> str:
     ]
     others = sum(count for _, count in counts[MOST_SHOWN:])
     return ", ".join([*named, *([f"others {_tell_share(others, total)}"] if others else [])])
-
-
-def _list_words(side: SideStatistics, code: str) -> Element:
-    words = (
-        make("li", make_quote(word, code), make("span", n, class_="number"))
-        for word, n in side.frequent
-    )
-    return make("ol", *words, class_="words", aria_label=f"Most frequent words, {code}")
 
 
 def _tabulate_origins(origins: Sequence[Mapping[str, Any]]) -> Element:

@@ -73,16 +73,6 @@ rect.target { fill: var(--target); }
   border-radius: 2px; background: var(--source); print-color-adjust: exact;
 }
 .key.target::before { background: var(--target); }
-.words {
-  list-style: none; margin: 0; padding: 0;
-  columns: 8rem; column-gap: 1.25rem; font-size: .9375rem;
-}
-.words li {
-  display: flex; justify-content: space-between; gap: .5rem;
-  border-bottom: 1px solid var(--line);
-}
-.words .number { width: auto; }
-.words bdi { overflow-wrap: anywhere; }
 @media print {
   :root { color-scheme: light; --paper: #fff; --card: #fff; }
   body { max-width: none; padding: 0; font-size: 10pt; }

@@ -31,6 +31,7 @@ def describe(name, *, train=3, weight=1.0, licence="own"):
         "pairs": {"test": 1, "validation": 2, "train": train},
         "removed": {"train": REASONS, "validation": {}, "test": {"empty_side": 1}},
         "weight": weight,
+        "notices": [HOSTILE],
         "examples": {"length_ratio": [("Ja.", f"Yes {HOSTILE}")], "duplicate": [PAIRS[2]]},
         "origins": [{"url": f"https://{name}.example/{HOSTILE}", "bytes": 12, "sha256": "0a"}],
     }

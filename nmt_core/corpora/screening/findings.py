@@ -40,20 +40,10 @@ LOWER = 0.01
 
 _STOP = re.compile(r"\w ?[.,](?:\s|$)")
 _APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
-_HEADINGS = frozenset(
-    (
-        "source",
-        "target",
-        "src",
-        "trg",
-        "tgt",
-        "source_text",
-        "target_text",
-        "text",
-        "translation",
-        "sentence",
-    )
-)
+_HEADINGS = frozenset({
+    "source", "target", "src", "trg", "tgt", "source_text", "target_text", "text", "translation",
+    "sentence",
+})  # fmt: skip
 
 
 def inspect_sample(

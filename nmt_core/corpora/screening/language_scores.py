@@ -27,31 +27,9 @@ LEAST_LETTERS = 16
 """Lines of fewer abstain: little can be said of so little."""
 
 FREQUENT = (
-    "ar",
-    "bg",
-    "cs",
-    "da",
-    "de",
-    "el",
-    "en",
-    "es",
-    "fi",
-    "fr",
-    "hu",
-    "id",
-    "it",
-    "ja",
-    "ko",
-    "nl",
-    "pl",
-    "pt",
-    "ro",
-    "ru",
-    "sv",
-    "tr",
-    "uk",
-    "zh",
-)
+    "ar", "bg", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "id", "it", "ja", "ko", "nl",
+    "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh",
+)  # fmt: skip
 """Languages that text is often in, which are looked for besides those that a sample is in."""
 
 

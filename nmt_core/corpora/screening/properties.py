@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,11 @@ from nmt_core.corpora.screening.settings import FindingKind, RepairName
 from nmt_core.corpora.screening.signals import count_differing_literals
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
 
+STOPPING = frozenset({"entities", "mojibake"})
+"""Properties that no text is meant to have, so that a run stops."""
+
 SOME = 0.01
-"""Share of pairs to be repaired that stops a run."""
+"""Share of pairs with such a property that stops a run."""
 
 FEW = 10
 """Fewer of them are an accident in any sample."""
@@ -46,8 +48,6 @@ class Property(NamedTuple):
     """Follows the number of pairs."""
     setting: str = ""
     """Setting of the filter that mends it."""
-    stops: bool = False
-    """Whether a run stops for more than a few of these pairs."""
 
 
 def find_properties(pairs: Sequence[SampleRow], languages: LanguageCodes) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def report_rows(one: Property, pairs: Sequence[SampleRow], rows: RowNumbers) -> 
     sentence = f"{len(rows):,} {unit} ({len(rows) / len(pairs):.1%}) {one.sentence}"
     yield show_finding(one.kind, sentence, pairs, rows)._replace(
         setting=one.setting,
-        stops=one.stops and len(rows) >= max(FEW, SOME * len(pairs)),
+        stops=one.kind in STOPPING and len(rows) >= max(FEW, SOME * len(pairs)),
     )
 
 
@@ -86,31 +86,20 @@ def find_repeated(pairs: Sequence[SampleRow], languages: LanguageCodes) -> RowNu
     return [row for row, pair in enumerate(keys) if any(counts[key] >= least for key in pair)]
 
 
-def find_repairable(
-    name: RepairName, pairs: Sequence[SampleRow], languages: LanguageCodes
-) -> RowNumbers:
-    """Return the pairs that a repair changes."""
-    del languages
-    repair = REPAIRS[name]
-    return [row for row, pair in enumerate(pairs) if any(repair(line) != line for line in pair)]
+def _make_repairable(name: RepairName, sentence: str) -> Property:
+    """Return the property that a repair changes a pair."""
+
+    def find(pairs: Sequence[SampleRow], _: LanguageCodes) -> RowNumbers:
+        repair = REPAIRS[name]
+        return [row for row, pair in enumerate(pairs) if any(repair(line) != line for line in pair)]
+
+    return Property(name, find, sentence, f"repair=[{name}]")
 
 
 PROPERTIES = (
-    Property(
-        "entities",
-        partial(find_repairable, "entities"),
-        "hold entities of HTML",
-        "repair=[entities]",
-        stops=True,
-    ),
-    Property(
-        "mojibake",
-        partial(find_repairable, "mojibake"),
-        "are UTF-8 that was read as Windows-1252, as Ã¤ for ä",
-        "repair=[mojibake]",
-        stops=True,
-    ),
-    Property("tags", partial(find_repairable, "tags"), "hold tags of HTML", "repair=[tags]"),
+    _make_repairable("entities", "hold entities of HTML"),
+    _make_repairable("mojibake", "are UTF-8 that was read as Windows-1252, as Ã¤ for ä"),
+    _make_repairable("tags", "hold tags of HTML"),
     Property("numbers", find_differing_numbers, "have different numbers", BY_SCREEN),
     Property("repeated", find_repeated, "repeat a sentence that many others have, too"),
 )

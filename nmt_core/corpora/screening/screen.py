@@ -11,13 +11,12 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.character_model import CharacterModel
 from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
 from nmt_core.corpora.screening.signals import (
     FILTERS,
+    Gains,
     LengthModel,
     LineList,
-    Means,
     Signals,
     learn_signals,
 )
@@ -54,7 +53,7 @@ class Screen:
             scripts=[*signals.scripts],
             words=signals.words.words,
             lengths=signals.lengths,
-            means=signals.means,
+            gains=signals.gains,
             thresholds={name: value for name, value in self.thresholds.items() if value < np.inf},
             fitted=self.fitted,
         )
@@ -65,10 +64,6 @@ class Screen:
                 keys=signals.words.keys,
                 lifts=signals.words.lifts,
                 known=signals.words.known,
-                source_alphabet=signals.models[0].alphabet,
-                target_alphabet=signals.models[1].alphabet,
-                source_surprisals=signals.models[0].surprisals,
-                target_surprisals=signals.models[1].surprisals,
             )
 
     @classmethod
@@ -86,13 +81,9 @@ class Screen:
                 (known.languages[0], known.languages[1]),
                 known.candidates,
                 (known.scripts[0], known.scripts[1]),
-                (
-                    CharacterModel(arrays["source_alphabet"], arrays["source_surprisals"]),
-                    CharacterModel(arrays["target_alphabet"], arrays["target_surprisals"]),
-                ),
                 WordPairs(known.words, arrays["keys"], arrays["lifts"], arrays["known"]),
                 known.lengths,
-                known.means,
+                known.gains,
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise CorpusError(f"{folder} holds no screen ({error}); learn it again") from None
@@ -109,7 +100,7 @@ class _Known(Config):
     scripts: list[list[str]]
     words: list[str]
     lengths: LengthModel
-    means: Means
+    gains: Gains
     thresholds: dict[FilterName, float]
     fitted: bool
 

@@ -7,34 +7,14 @@ from pydantic import Field
 from nmt_core.base.config import Config
 
 FilterName = Literal[
-    "language",
-    "script",
-    "copied",
-    "repetition",
-    "literals",
-    "characters",
-    "cross_entropy",
-    "truncated",
-    "alignment",
-]
+    "language", "script", "copied", "repetition", "literals", "truncated", "alignment"
+]  # fmt: skip
 """The filters, in the order in which they are asked."""
 
 FindingKind = Literal[
-    "swapped",
-    "wrong_language",
-    "shifted",
-    "unrelated",
-    "noise",
-    "header",
-    "entities",
-    "mojibake",
-    "tags",
-    "tokenized",
-    "lower_case",
-    "numbers",
-    "repeated",
-    "stray_language",
-]
+    "swapped", "wrong_language", "shifted", "unrelated", "noise", "header", "entities", "mojibake",
+    "tags", "tokenized", "lower_case", "numbers", "repeated", "stray_language",
+]  # fmt: skip
 """What may be wrong with a corpus as a whole, or with some of its pairs."""
 
 RepairName = Literal["mojibake", "entities", "tags"]
@@ -75,12 +55,6 @@ class ScreenConfig(Config):
 
     literals: Threshold = None
     """Numbers, addresses and the like that have no counterpart, of both sides."""
-
-    characters: Threshold = None
-    """Surprisal of a character in nats, by a language model of the side's characters."""
-
-    cross_entropy: Threshold = None
-    """Surprisal of a character by the model of its side less that by the model of the other."""
 
     truncated: Threshold = None
     """Surprise in nats of the ratio of lengths, and of a shorter side that lacks the final sign of

@@ -5,14 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self, get_args
+from typing import Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.alignment.words import is_sign
 from nmt_core.corpora.filters import count_letters
-from nmt_core.corpora.screening.character_model import CharacterModel
 from nmt_core.corpora.screening.flat_text import Array, FlatLines
 from nmt_core.corpora.screening.language_scores import (
     FREQUENT,
@@ -35,8 +34,8 @@ PAIRS_AT_ONCE = 1000
 TO_DEVIATION = 1.4826
 """Makes a standard deviation of the median distance from the median, if it is normal."""
 
-SHRINKING = {"words": 6, "characters": 20}
-"""Average words or characters that are added to a line, so that short ones seldom stand out."""
+ADDED_WORDS = 6
+"""Average words that are added to a line, so that short ones seldom stand out."""
 
 READ_FOR_LANGUAGES = 2000
 """Lines of a side in which languages are looked for."""
@@ -45,7 +44,7 @@ MOST_FOUND = 15
 """Languages found there that are told apart, besides frequent ones."""
 
 READ_FOR_MEANS = 3000
-"""Pairs whose averages are taken."""
+"""Pairs whose medians are taken."""
 
 ENOUGH_TRUSTED = 1000
 """Trusted pairs from which lengths and averages are learnt; fewer are no better than a sample."""
@@ -115,12 +114,8 @@ def _find_endless(source: LineList, target: LineList) -> list[NDArray[np.bool_]]
     return [~ended[0] & ended[1], ended[0] & ~ended[1]]
 
 
-class Means(NamedTuple):
-    """Averages of a sample, of either side, to which those of short lines are drawn."""
-
-    gains: tuple[float, float]
-    surprisals: tuple[float, float]
-    differences: tuple[float, float]
+Gains = tuple[float, float]
+"""Nats by which a word of either side is explained, the median of a sample's lines."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +128,10 @@ class Signals:
     """Languages that a line may be in."""
     scripts: tuple[list[str], list[str]]
     """What each side is written in."""
-    models: tuple[CharacterModel, CharacterModel]
     words: WordPairs
     lengths: LengthModel
-    means: Means
+    gains: Gains
+    """To which those of short lines are drawn."""
 
     def measure(self, source: LineList, target: LineList) -> Measured:
         """Measure pairs; no pair's numbers depend on its neighbours."""
@@ -157,32 +152,20 @@ class Signals:
     def _numbers(self) -> WordNumbers:
         return WordNumbers(self.words.words)
 
-    def find_means(self, source: LineList, target: LineList) -> Means:
-        """Return medians over lines of what is shrunk to them."""
-        sides = source[:READ_FOR_MEANS], target[:READ_FOR_MEANS]
-        read = [self._numbers.read(lines) for lines in sides]
-        gains = [side.score / np.maximum(side.words, 1) for side in self.words.explain(*read)]
-        own = [model.measure(lines) for model, lines in zip(self.models, sides, strict=True)]
-        other = [
-            model.measure(lines) for model, lines in zip(self.models[::-1], sides, strict=True)
-        ]
-        return Means(
-            _find_medians(gains),
-            _find_medians([sums / count for sums, count in own]),
-            _find_medians([(a - b) / count for (a, count), (b, _) in zip(own, other, strict=True)]),
+    def find_gains(self, source: LineList, target: LineList) -> Gains:
+        """Return medians over lines of what a word of each side is explained by."""
+        read = [self._numbers.read(lines[:READ_FOR_MEANS]) for lines in (source, target)]
+        one, other = (
+            float(np.median(side.score / np.maximum(side.words, 1)))
+            for side in self.words.explain(read[0], read[1])
         )
-
-    def name_language(self, line: str) -> str:
-        """Return the likeliest language of a line."""
-        scores = self._scorer.score([line])
-        return self._scorer.codes[int(scores[0].argmax())]
+        return one, other
 
     def _measure(self, source: LineList, target: LineList) -> Measured:
         sides = source, target
         self._numbers.forget_many()
         numbers = [self._numbers.read(lines) for lines in sides]
         explained = self.words.explain(numbers[0], numbers[1])
-        surprising, differing = self._measure_characters(sides)
         repeated = [measure_repetition(lines) for lines in numbers]
         return {
             "language": np.maximum(
@@ -200,36 +183,15 @@ class Signals:
             "copied": measure_copied(numbers[0], numbers[1]),
             "repetition": np.abs(repeated[0] - repeated[1]),
             "literals": count_differing_literals(source, target, self.languages),
-            "characters": surprising,
-            "cross_entropy": differing,
             "truncated": self.lengths.measure(source, target),
             "alignment": -np.minimum(*self._measure_gains(explained)),
         }
 
     def _measure_gains(self, explained: Sequence[Explained]) -> list[Array]:
         return [
-            _shrink(side.score, side.words, mean, SHRINKING["words"])
-            for side, mean in zip(explained, self.means.gains, strict=True)
+            (side.score + gain * ADDED_WORDS) / (side.words + ADDED_WORDS)
+            for side, gain in zip(explained, self.gains, strict=True)
         ]
-
-    def _measure_characters(self, sides: tuple[LineList, LineList]) -> tuple[Array, Array]:
-        """Return surprisal, and how much less it is by the other side's model."""
-        surprising, differing = [], []
-        for side, lines in enumerate(sides):
-            own, count = self.models[side].measure(lines)
-            other, _ = self.models[1 - side].measure(lines)
-            shrinking = SHRINKING["characters"]
-            surprising.append(_shrink(own, count, self.means.surprisals[side], shrinking))
-            differing.append(_shrink(own - other, count, self.means.differences[side], shrinking))
-        return np.maximum(*surprising), np.maximum(*differing)
-
-
-def _find_medians(sides: Sequence[Array]) -> tuple[float, float]:
-    return float(np.median(sides[0])), float(np.median(sides[1]))
-
-
-def _shrink(sums: Array, counts: Array, mean: float, more: int) -> Array:
-    return (sums + mean * more) / (counts + more)
 
 
 def measure_copied(source: FlatLines, target: FlatLines) -> Array:
@@ -284,12 +246,11 @@ def learn_signals(
         languages,
         candidates,
         (find_usual_scripts(taught[0]), find_usual_scripts(taught[1])),
-        (CharacterModel.count(source), CharacterModel.count(target)),
         WordPairs.learn([*zip(source, target, strict=True)]),
         LengthModel.fit(*taught),
-        Means((0.0, 0.0), (0.0, 0.0), (0.0, 0.0)),
+        (0.0, 0.0),
     )
-    return replace(learnt, means=learnt.find_means(*taught))
+    return replace(learnt, gains=learnt.find_gains(*taught))
 
 
 def find_sound(

@@ -16,8 +16,6 @@ PLAINLY_WRONG: Mapping[FilterName, float] = {
     "copied": 0.6,
     "repetition": 4.5,
     "literals": 1.0,  # one changed number is missing on one side and added on the other
-    "characters": 3.0,
-    "cross_entropy": 0.0,  # likelier by the other side's model
     "truncated": 8.0,
     "alignment": 0.0,  # explained no better than by chance
 }

@@ -87,7 +87,7 @@ def test_a_person_counts_more_than_the_screen(approved):
     screen = SimpleNamespace(judge=lambda pairs: ["alignment"] * len(pairs))
     some = [
         SelectedCorrection("ein haus", "a house", "1"),
-        SelectedCorrection("x " * 200, "y", "2"),
+        SelectedCorrection("x " * 200, "y " * 200, "2"),
     ]
     lesson = prepare(some, approved=approved, screen=screen, held_out=0.0001)
     assert [one.id for one in lesson.learnt] == [*approved]

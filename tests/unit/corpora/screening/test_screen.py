@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.character_model import CharacterModel
 from nmt_core.corpora.screening.flat_text import flatten_lines
 from nmt_core.corpora.screening.language_scores import LanguageScorer, load_langid
 from nmt_core.corpora.screening.screen import Screen, learn_screen, split_sides
@@ -82,7 +81,7 @@ def test_what_is_planted_is_found(kind):
 
 def test_averages_are_those_of_trusted_pairs():
     trusted = split_sides(text()[1700:3300])
-    assert screen().signals.means == screen().signals.find_means(*trusted)
+    assert screen().signals.gains == screen().signals.find_gains(*trusted)
 
 
 def test_sound_pairs_stay():
@@ -221,16 +220,6 @@ def test_short_lines_and_unknown_languages_abstain():
     assert scorer.measure_doubt([FRENCH[0]], "xx").tolist() == [-np.inf]
     of_region = scorer.measure_doubt(FRENCH, "en-GB")
     assert of_region.tolist() == scorer.measure_doubt(FRENCH, "en").tolist() != [-np.inf]
-
-
-def test_characters_are_a_distribution():
-    model = CharacterModel.count([pair.target for pair in text()[:200]])
-    assert np.exp(-model.surprisals.astype(float)).sum(-1) == pytest.approx(1, abs=1e-4)
-    lines = ["the house", "", "xqzj kvw"]
-    sums, counts = model.measure(lines)
-    assert counts.tolist() == [10, 1, 9]
-    assert sums[0] / counts[0] < sums[2] / counts[2]
-    assert model.measure(lines[::-1])[0] == pytest.approx(sums[::-1])
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=25), max_size=6))

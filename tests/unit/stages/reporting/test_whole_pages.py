@@ -324,7 +324,6 @@ def side(**changes):
         "words": 12345,
         "distinct": 678,
         "characters": 91011,
-        "frequent": (("das", 1200), ("haus", 3)),
         "languages": (("de", 6), ("", 3), ("nl", 1)),
         "scripts": (("LATIN", 90_000), ("GREEK", 900), ("A", 60), ("B", 30), ("C", 15), ("D", 6)),
     }
@@ -392,10 +391,7 @@ def test_a_corpus_has_all_of_its_facts_tables_and_pictures():
         "de",
         "en",
     ] * 2
-    words = [[one.text() for one in each.css("li")] for each in section.css("ol.words")]
-    assert words == [["das1,200", "haus3"]] * 2
-    labels = [one.attributes["aria-label"] for one in section.css("ol.words")]
-    assert labels == ["Most frequent words, de", "Most frequent words, en"]
+    assert "alert('x')" in section.css_first("li").text()
 
 
 def test_histograms_of_a_corpus_have_their_ticks_and_keys():
