@@ -52,6 +52,8 @@ ENOUGH_TRUSTED = 1000
 _HAS_LITERAL = re.compile(r"[0-9@{}<%]|://|www\.")
 """Where there is anything that may differ; the rest of the lines is not read for it."""
 
+_DIGIT = re.compile("[0-9]")
+
 LineList = Sequence[str]
 
 
@@ -210,11 +212,16 @@ def measure_copied(source: FlatLines, target: FlatLines) -> Array:
 def count_differing_literals(
     source: LineList, target: LineList, languages: tuple[str, str]
 ) -> Array:
-    """Return how many literals of each pair have no counterpart on the other side."""
+    """Return how many literals of each pair have no counterpart on the other side.
+
+    One more where both sides have digits: a number is then changed rather than left out.
+    """
     differing = np.zeros(len(source))
     for row, (one, other) in enumerate(zip(source, target, strict=True)):
         if _HAS_LITERAL.search(one) or _HAS_LITERAL.search(other):
-            differing[row] = len(check_literals(one, other, languages))
+            breaches = len(check_literals(one, other, languages))
+            changed = breaches and _DIGIT.search(one) and _DIGIT.search(other)
+            differing[row] = breaches + bool(changed)
     return differing
 
 

@@ -15,7 +15,7 @@ PLAINLY_WRONG: Mapping[FilterName, float] = {
     "script": 0.5,
     "copied": 0.6,
     "repetition": 4.5,
-    "literals": 1.0,  # one changed number is missing on one side and added on the other
+    "literals": 1.0,  # a number that one side alone has counts 1, a changed one more
     "truncated": 8.0,
     "alignment": 0.0,  # explained no better than by chance
 }
