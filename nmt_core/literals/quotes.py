@@ -38,7 +38,7 @@ _READ = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
 """Those that are read, among them what closes ``‚`` and is an apostrophe elsewhere."""
 _MAY_BE_READ = re.compile(f"[{_MARKS}‟‹›‚‘]")
 _PASSAGE = re.compile(rf"[{_MARKS}][^{_MARKS}]*[{_MARKS}]")
-_ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}]*\w[^{_MARKS}]*[{_MARKS}]\s*")
+_ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}\w]*\w[^{_MARKS}]*[{_MARKS}]\s*")
 
 
 def find_odd_quote(source: str, translation: str) -> list[Breach]:
