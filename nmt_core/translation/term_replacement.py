@@ -27,8 +27,11 @@ def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner
         own = {n for n, word in enumerate(words) if word.start < term.end and term.start < word.end}
         linked = [number for number, link in enumerate(links) if link in own]
         if linked and {*links[linked[0] : linked[-1] + 1]} <= own | {UNALIGNED}:
-            span = Span(target_words[linked[0]].start, target_words[linked[-1]].end)
-            replaced.append((span, term.forms[0]))
+            form, first = term.forms[0], linked[0]
+            before = translation[slice(*target_words[first - 1])] if first else ""
+            first -= before.casefold() == form.split()[0].casefold()  # it brings its own article
+            span = Span(target_words[first].start, target_words[linked[-1]].end)
+            replaced.append((span, form))
     for span, form in sorted(replaced, reverse=True):
         old = translation[span.start : span.end]
         ending = ENDING.search(old)

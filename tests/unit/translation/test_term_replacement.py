@@ -10,6 +10,7 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.term_replacement import match_case, replace_terms
 
 LANGUAGES = ("de", "en")
+TERMS = {"Rat": ("Board",), "Hof": ("High Tribunal",), "Amt": ("the Office",)}
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,7 @@ LANGUAGES = ("de", "en")
         ("Rat und Rat", "Council and Council", [0, 1, 2], "Board and Board"),
         ("Der Hof tagt", "The Court of Justice meets", [0, 1, 1, 1, 2], "The High Tribunal meets"),
         ("Des Hofs Rat", "The Court's Council", [0, 1, 2], "The High Tribunal's Board"),
+        ("Im Amt", "In the office", [0, 0, 1], "In the Office"),
         ("Hof!", "Court of Justice!", [0, 0, 0, 1], "High Tribunal!"),
         ("Der Rat", "THE COUNCIL", [0, 1], "THE BOARD"),
         ("Neuer Rat", "It has met", [-1, -1, 0], "It has met"),
@@ -28,7 +30,7 @@ LANGUAGES = ("de", "en")
     ],
 )
 def test_a_term_replaces_the_words_it_is_linked_with(source, translation, links, expected):
-    finders = Glossary({"Rat": ("Board",), "Hof": ("High Tribunal",)}, LANGUAGES).finders
+    finders = Glossary(TERMS, LANGUAGES).finders
     terms = find_literals(source, "de", finders)
     aligner = SimpleNamespace(trace=lambda _: [links])
     assert replace_terms(source, translation, terms, aligner) == expected
