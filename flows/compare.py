@@ -271,9 +271,7 @@ def main(
     ] = False,
 ) -> None:
     """Train several models on equal terms, and test which one is better."""
-    given = arguments or []
-    named = [argument for argument in given if "=" not in argument and argument[0] != "~"]
-    settings = [argument for argument in given if argument not in named]
+    named, settings = split_arguments(arguments or [])
     with report_errors():
         models = named or read(PRESETS)["models"]
         chosen = parse_seeds(seeds)
@@ -286,6 +284,13 @@ def main(
             report.record_results(result)
     Console().print(report.render_report(result))
     Console().print(f"written to {report.FOLDER}", style="dim")
+
+
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the models, which spaces or commas separate, and the settings."""
+    models = [argument for argument in arguments if "=" not in argument and argument[0] != "~"]
+    settings = [argument for argument in arguments if argument not in models]
+    return [name for names in models for name in names.split(",") if name], settings
 
 
 def run_and_report(

@@ -164,7 +164,7 @@ def run(
     sentences = judge_sentences(sources, scored, hypotheses, language=language)
     verdict = judge_run(
         measured,
-        record["history"],
+        record,
         good=sum(one.score >= params.good_chrf for one in sentences),
         good_chrf=params.good_chrf,
         good_share=params.good_share,

@@ -14,8 +14,30 @@ from nmt_core.translation.texts import recall
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
 
+EXPORTED = Path("models/export")
+"""Where ``make repro`` puts its model."""
+
+
+def find_exported() -> Path:
+    """Return the model that lies here, where none is named.
+
+    Raises:
+        ConfigError: if there is none.
+    """
+    if not EXPORTED.is_dir():
+        raise ConfigError(f"--model is missing, and there is no {EXPORTED} here; name a model")
+    return EXPORTED
+
+
 Model = Annotated[
-    Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
+    Path,
+    typer.Option(
+        "--model",
+        metavar="DIR",
+        help=f"Exported model. \\[default: {EXPORTED}]",
+        default_factory=find_exported,
+        show_default=False,
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
 EngineName = Annotated[

@@ -10,7 +10,14 @@ import typer
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.options import Device, EngineName, ReviewBelow, Threads
+from nmt_core.cli.options import (
+    EXPORTED,
+    Device,
+    EngineName,
+    ReviewBelow,
+    Threads,
+    find_exported,
+)
 from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import FolderSource, LanguagePair, Watched
@@ -28,7 +35,10 @@ def serve(
         list[str],
         typer.Option(
             metavar="DIR",
-            help="Exported model; several for several pairs. de-en=DIR names its pair.",
+            help="Exported model; several for several pairs. de-en=DIR names its pair. "
+            f"\\[default: {EXPORTED}]",
+            default_factory=lambda: [str(find_exported())],
+            show_default=False,
         ),
     ],
     glossary: Annotated[

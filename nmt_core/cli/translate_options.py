@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice, repeat
 from pathlib import Path
 from pkgutil import resolve_name
@@ -247,6 +248,9 @@ class Beginnings:
 NO_LINES = (".pdf", ".doc", ".rtf", ".ppt", ".xls", ".csv", ".tsv", ".tmx")
 """Endings of files that are no documents here; a word that ends so is taken for a file's name."""
 
+ALIKE = 0.75
+"""Similarity of an ending to a known one, as of .docs to .docx, from which it is a typing error."""
+
 
 def is_document(argument: str) -> bool:
     """Tell whether an argument is the name of a document: one word with the ending of a format."""
@@ -311,9 +315,12 @@ def wants_documents(
 
 
 def _refuse_missing(arguments: Iterable[str]) -> None:
+    known = [*NO_LINES, *list_suffixes()]
     for argument in arguments:
-        if len(argument.split()) == 1 and argument.lower().endswith(NO_LINES):
+        suffix = Path(argument).suffix.lower()
+        is_word = len(argument.split()) == 1 and not is_document(argument)
+        if is_word and get_close_matches(suffix, known, cutoff=ALIKE):
             raise ConfigError(
-                f"{argument} is not a file; give the name of one that is there, in a format of "
-                f"{' '.join(list_suffixes())}, or a line of several words"
+                f"{argument} does not exist; give a file in a format of "
+                f"{' '.join(list_suffixes())}, or translate the word by standard input"
             )

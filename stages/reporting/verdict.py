@@ -40,10 +40,6 @@ FEWEST_OF_SLICE = 30
 """Sentences of a slice of which anything is said."""
 
 
-NAMED_ANEW = "what is not named again goes back to its default, DATA to the demo"
-"""Of choices of groups, which would take another text otherwise."""
-
-
 class Remark(Config):
     """Something that speaks against a model, and what to do about it."""
 
@@ -73,7 +69,7 @@ def read_verdict(measured: Mapping[str, Any]) -> RunVerdict | None:
 
 def judge_run(
     measured: Mapping[str, Any],
-    history: Sequence[Mapping[str, Any]],
+    training: Mapping[str, Any],
     *,
     good: int,
     good_chrf: float,
@@ -85,18 +81,19 @@ def judge_run(
 
     Args:
         measured: metrics of the evaluate stage.
-        history: validations of the training, in order.
+        training: record of the train stage, with its validations and its budget.
         good: test sentences whose chrF is at least ``good_chrf``.
         good_chrf: chrF from which on a sentence is translated well.
         good_share: share of the test sentences that must be.
         errors: of each corpus, its test sentences and its share of all errors.
         greedy: whether the search keeps one hypothesis, which no length penalty changes.
     """
+    longer = _suggest_budget(training["params"]["budget"])
     found = [
-        *_judge_quality(measured, good, good_chrf, good_share),
+        *_judge_quality(measured, good, good_chrf, good_share, longer=longer),
         *_judge_test_set(measured),
         *_judge_output(measured, greedy=greedy),
-        *_judge_curve(history),
+        *_judge_curve(training["history"], longer=longer),
         *_judge_corpora(errors),
         *_judge_slices(measured),
         *_judge_confidence(measured),
@@ -116,13 +113,24 @@ def judge_run(
     )
 
 
+def _set(setting: str, value: object) -> str:
+    """Return the command that changes a setting and keeps all others."""
+    return f'make repro SET="{setting}={value}"'
+
+
+def _suggest_budget(budget: Mapping[str, float | None]) -> str:
+    """Return the command that trains twice as long."""
+    [(unit, limit), *_] = [(unit, limit) for unit, limit in budget.items() if limit]
+    return _set(f"train.budget.{unit}", f"{2 * limit:.12g}")
+
+
 def _write_share(share: float) -> str:
     """Return a share in per cent, none of which is more than there is."""
     return f"{math.floor(100 * share + 1e-9)}%"
 
 
 def _judge_quality(
-    measured: Mapping[str, Any], good: int, good_chrf: float, good_share: float
+    measured: Mapping[str, Any], good: int, good_chrf: float, good_share: float, *, longer: str
 ) -> Iterator[Remark]:
     share = good / max(1, measured["sentences"])
     if share < good_share:
@@ -132,8 +140,8 @@ def _judge_quality(
                 f"least {good_chrf:g}), fewer than the {good_share:.0%} of evaluate.good_share."
             ),
             advice=(
-                f"Train longer or on more text. For the best model of an hour, add MODEL=auto "
-                f"TRAIN=auto TIME=1h to the make repro of this run; {NAMED_ANEW}."
+                f"Train on more text, or longer: {longer}, or, with DATA and SET as in this run: "
+                f"make repro MODEL=auto TRAIN=auto TIME=1h (omitted ones revert to their defaults)."
             ),
             blocks=True,
         )
@@ -169,7 +177,7 @@ def _judge_test_set(measured: Mapping[str, Any]) -> Iterator[Remark]:
     if _lacks_intervals(first, measured):
         yield Remark(
             what=f"Nobody knows how sure the scores are: {find_label(first)} has no interval.",
-            advice="Set evaluate.resamples to 1000; no training begins anew for that.",
+            advice=f"{_set('evaluate.resamples', 1000)} computes it, without a new training.",
             blocks=False,
         )
 
@@ -193,9 +201,10 @@ def _judge_output(measured: Mapping[str, Any], *, greedy: bool) -> Iterator[Rema
         if greedy:
             advice = OF_GREEDY_SEARCH
         elif not measured.get("length_penalty_trials"):
+            penalty = measured.get("length_penalty", 1.0) + (0.5 if short else -0.5)
             advice = (
-                f"{'Raise' if short else 'Lower'} evaluate.beam.length_penalty, by half a point at "
-                f"a time, as long as the scores rise; no training begins anew for that."
+                f"{'Raise' if short else 'Lower'} the length penalty as long as the scores rise: "
+                f"{_set('evaluate.beam.length_penalty', penalty)} does so without a new training."
             )
         yield Remark(
             what=(
@@ -238,8 +247,8 @@ OF_ITSELF = (
 """What to do about a length that is not the references' once length penalties were tried."""
 
 OF_GREEDY_SEARCH = (
-    "Search with several hypotheses (evaluate.beam.beam_size=4), among which a length penalty is "
-    "chosen; no training begins anew for that."
+    "Search with several hypotheses, among which a length penalty is chosen: "
+    f"{_set('evaluate.beam.beam_size', 4)} does so without a new training."
 )
 """What to do about it where there is one hypothesis alone."""
 
@@ -251,7 +260,7 @@ def _is_sure(count: int, total: int, bound: float) -> bool:
     return find_share_interval(count, total)[1] < bound
 
 
-def _judge_curve(history: Sequence[Mapping[str, Any]]) -> Iterator[Remark]:
+def _judge_curve(history: Sequence[Mapping[str, Any]], *, longer: str) -> Iterator[Remark]:
     losses = [point["validation_loss"] for point in history]
     if len(losses) > 1 and min(losses[:-1]) - losses[-1] > STILL_FALLING * abs(losses[-1]):
         yield Remark(
@@ -259,10 +268,7 @@ def _judge_curve(history: Sequence[Mapping[str, Any]]) -> Iterator[Remark]:
                 f"The validation loss was still falling when training ended: from "
                 f"{min(losses[:-1]):.3f} to {losses[-1]:.3f} at the last validation."
             ),
-            advice=(
-                "Train longer: raise train.budget by SET, which alone keeps all other settings, "
-                f"or add TRAIN=full to the make repro of this run; {NAMED_ANEW}."
-            ),
+            advice=f"Train longer: {longer} keeps all other settings.",
             blocks=False,
         )
 
@@ -295,12 +301,9 @@ def _judge_slices(measured: Mapping[str, Any]) -> Iterator[Remark]:
                     f"The slice {name} ({one['label']}) is worse than the rest: {score[0]:.1f} "
                     f"{find_label(first)} on {one['sentences']:,} sentences."
                 ),
-                advice=(
-                    "Add training text of that kind, and hold challengers to it: "
-                    f"promotion.slices={{{name}:1.0}}."
-                    if name in HELD
-                    else "Add training text of that kind."
-                ),
+                advice="Add training text of that kind."
+                + f" {_set('promotion.slices', f'{{{name}:1.0}}')} holds challengers to it."
+                * (name in HELD),
                 blocks=False,
             )
 

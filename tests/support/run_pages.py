@@ -10,6 +10,7 @@ from tests.support.data_pages import HOSTILE
 
 LANGUAGES = Languages(source="de", target="en")
 TRAINING = {
+    "params": {"budget": {"steps": 1200}},
     "fingerprint": "a83a62732bb996f9-65be2621",
     "steps": 160,
     "best_step": 160,
@@ -77,9 +78,12 @@ HOSTILE_SENTENCE = JudgedSentence(40, HOSTILE, f"x {HOSTILE}", f"{HOSTILE} y", s
 
 def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     """Return the verdict on a run."""
+    budget = changes.pop("budget", TRAINING["params"]["budget"])
+    training = {"history": history, "params": {"budget": budget}}
     params = EvaluateParams()
     told = {"good": 300, "good_chrf": params.good_chrf, "good_share": params.good_share}
-    return judge_run(measured, history, **(told | {"errors": {}, "greedy": False} | changes))
+    told |= {"errors": {}, "greedy": False}
+    return judge_run(measured, training, **(told | changes))
 
 
 def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download=DOWNLOAD):

@@ -509,3 +509,13 @@ def test_a_model_without_attention_says_so(tmp_path):
 @pytest.mark.parametrize("option", ["-i", "--format=html"])
 def test_attention_is_of_lines(bundle, tmp_path, option):
     assert run("translate", "--model", bundle, "--attention", tmp_path / "a", option).exit_code
+
+
+def test_the_model_here_needs_no_name(bundle, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--model is missing, and there is no models/export" in run("translate", "Hund").stderr
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/export").symlink_to(bundle)
+    named = run("translate", "--model", bundle, "Hund").stdout
+
+    assert named == run("translate", "Hund").stdout != ""

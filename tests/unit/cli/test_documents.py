@@ -135,10 +135,11 @@ def test_a_file_whose_ending_says_no_format_is_no_line(bundle, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["letter.docs"], "letter.docs does not exist"),
         (["none.docx"], "none.docx is not a file"),
         (
             ["none.pdf"],
-            "none.pdf is not a file; give the name of one that is there, in a format of .t",
+            "none.pdf does not exist; give a file in a format of .t",
         ),
         (["letter.docx", "Ein Haus"], "letter.docx is a file, and 'Ein Haus' a line"),
         (["--paragraphs", "Ein Haus"], "'Ein Haus' is a line, and --paragraphs"),

@@ -545,3 +545,11 @@ def test_one_comparison_at_a_time(tmp_path, monkeypatch):
         pass
     with compare.hold_comparisons():
         pass
+
+
+@pytest.mark.parametrize("models", [["a", "b"], ["a,b"], ["a,", "b"]])
+def test_spaces_or_commas_separate_models(models):
+    assert compare.split_arguments([*models, "train.seed=1,2", "~x"]) == (
+        ["a", "b"],
+        ["train.seed=1,2", "~x"],
+    )

@@ -118,7 +118,8 @@ def test_without_intervals_nothing_is_surely_worse():
 @pytest.mark.parametrize(("ratio", "advice"), [(0.9, "Raise "), (1.2, "Lower ")])
 def test_what_is_too_short_is_to_score_higher_by_its_length(ratio, advice):
     [remark] = remarks(FINE | {"length_ratio": ratio})
-    assert remark.advice.startswith(f"{advice}evaluate.beam.length_penalty")
+    assert remark.advice.startswith(f"{advice}the length penalty")
+    assert 'make repro SET="evaluate.beam.length_penalty=' in remark.advice
 
 
 def test_where_length_penalties_were_tried_nobody_is_told_to_try_them():
@@ -131,7 +132,7 @@ def test_where_length_penalties_were_tried_nobody_is_told_to_try_them():
 def test_a_search_without_a_length_penalty_is_not_told_to_change_it():
     """A student's: it keeps one hypothesis."""
     [remark] = remarks(FINE | {"length_ratio": 0.9}, greedy=True)
-    assert remark.advice.startswith("Search with several hypotheses (evaluate.beam.beam_size=4)")
+    assert 'make repro SET="evaluate.beam.beam_size=4"' in remark.advice
 
 
 @pytest.mark.parametrize(("good", "share"), [(199, "49%"), (200, "50%"), (399, "99%")])
@@ -164,11 +165,20 @@ def test_of_an_error_rate_the_higher_is_the_worse(monkeypatch):
     assert "The slice numbers" in remark.what
 
 
-def test_who_takes_the_advice_trains_on_the_same_text():
-    """A choice of MODEL or TRAIN composes all settings anew, and DATA is the demo then."""
-    falling = {"history": [{"validation_loss": one} for one in (4.0, 3.0)], "good": 0}
+@pytest.mark.parametrize(
+    ("budget", "setting"),
+    [
+        ({"steps": 1200}, "steps=2400"),
+        ({"steps": None, "tokens": 3_000_000_000}, "tokens=6000000000"),
+        ({"seconds": 900.0}, "seconds=1800"),
+        ({"epochs": 3}, "epochs=6"),
+    ],
+)
+def test_advice_is_a_command_to_train_longer(budget, setting):
+    """SET alone keeps the text and all other settings."""
+    history = [{"validation_loss": one} for one in (4.0, 3.0)]
+    advised = [remark.advice for remark in remarks(history=history, budget=budget, good=0)]
 
-    advised = [remark.advice for remark in judge(FINE, **falling).remarks]
-    chosen = [advice for advice in advised if "MODEL=" in advice or "TRAIN=" in advice]
-    assert len(chosen) == 2
-    assert all(" to the make repro of this run; what is not named again" in one for one in chosen)
+    assert [f'make repro SET="train.budget.{setting}"' in advice for advice in advised] == [
+        True
+    ] * 2
