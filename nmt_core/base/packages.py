@@ -12,21 +12,6 @@ from urllib.parse import unquote, urlsplit
 DISTRIBUTION = "nmt-pipeline"
 """The name of this project as an installed package."""
 
-EXTRAS = (
-    "translate",
-    "onnx",
-    "glossary",
-    "memory",
-    "docx",
-    "formats",
-    "spacy",
-    "serve",
-    "cluster",
-    "torch",
-    "train",
-)
-"""The extras that bring imported packages, the smallest first."""
-
 
 def is_installed(module: str) -> bool:
     """Tell whether a module of another project is installed, without importing it."""
@@ -74,15 +59,11 @@ def _find_origin() -> str:
 
 
 def _find_extra(module: str) -> str:
-    """Return the smallest extra that names a module; the largest one if none does."""
+    """Return the first extra that asks for a module; ``train`` if none does."""
     metadata = import_module("importlib.metadata")  # slow, and seldom needed
     try:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
         requirements = []
-    name = re.compile(rf"{module.replace('_', '-')}\b", re.IGNORECASE)  # markdown-it[-py]
-    asked = [line for line in requirements if name.match(line)]
-    named = {
-        extra for extra in EXTRAS for line in asked if re.search(f"extra == .{extra}\\b", line)
-    }
-    return next((extra for extra in EXTRAS if extra in named), EXTRAS[-1])
+    asked = re.compile(rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)")  # markdown-it[-py]
+    return next((found[1] for line in requirements if (found := asked.match(line))), "train")

@@ -4,12 +4,11 @@ import getpass
 import logging
 import os
 import re
-import sys
 import uuid
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -24,10 +23,9 @@ from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name, read_exported
 from stages.registry.following import follow_champion
 from stages.registry.overview import list_doubts, render_versions
-from stages.registry.registry import CHAMPION, Registry
+from stages.registry.registry import Registry
 from stages.registry.versions import Promotion, RegistryError
 from stages.runtime.entry import run_stage
-from stages.tracking.tracker import tracking_uri
 
 PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
 """The name of the registered model of a language pair; see ``model_name``."""
@@ -104,9 +102,6 @@ def serve(
     suggestions: Annotated[str, typer.Option(help="See nmt serve --help.")] = "off",
     corrections: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
     memory: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
-    mlflow: Annotated[
-        bool, typer.Option("--mlflow", help="By MLflow's own server, which follows no alias.")
-    ] = False,
     name: Name = None,
 ) -> None:
     """Translate over HTTP with the current champion; see nmt serve.
@@ -117,8 +112,6 @@ def serve(
     registry = open_registry(name)
     if registry.champion() is None:  # before a port is taken
         raise RegistryError(f"{registry.name} has no champion to serve; {registry.advise()}")
-    if mlflow:
-        serve_by_mlflow(registry, port)
     config = build(
         ServerConfig,
         {
@@ -139,18 +132,6 @@ def serve(
             LanguagePair(named[1], named[2]) if named else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)
-
-
-def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
-    """Become MLflow's own server, which serves the current champion."""
-    model = f"models:/{registry.name}@{CHAMPION}"
-    command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
-    own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    os.environ |= {"MLFLOW_TRACKING_URI": tracking_uri(), "PATH": os.pathsep.join(own_programs)}
-    os.execvp(
-        sys.executable,
-        [sys.executable, "-m", *command, "--host", "127.0.0.1", "--port", str(port)],
-    )
 
 
 @app.command()

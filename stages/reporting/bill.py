@@ -40,6 +40,7 @@ LIBRARIES = (
     "tenacity",
     "torch",
     "typing-extensions",
+    "unicode-rbnf",
 )
 """Packages imported to make a model; together with their requirements they decide its bytes."""
 

@@ -1,7 +1,6 @@
 """The real MLflow as registry: two who promote at once, kills, outages, contests, and a server."""
 
 import itertools
-import json
 import os
 import re
 import signal
@@ -13,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx2
-import psutil
 import pytest
 import torch
 from mlflow.exceptions import MlflowException
@@ -243,9 +241,8 @@ def test_the_registry_by_hand(three, project):
         r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d-\d\d \d\d:\d\d UTC", model.description
     )
     assert model.description.endswith("withdrew version 3: it is not")
-    for by in ((), ("--mlflow",)):
-        refused = invoke("serve", "--name", "nmt-fr-en", *by).exception
-        assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
+    refused = invoke("serve", "--name", "nmt-fr-en").exception
+    assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
     for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
         assert "make sync" in " ".join(said.split())
     three._mlflow.delete_registered_model_alias(NAME, "champion")
@@ -421,59 +418,6 @@ def wait_for_server(address, process):
             return httpx2.get(f"{address}/ping").raise_for_status()
         time.sleep(0.1)
     pytest.fail("no server within three minutes")
-
-
-REFUSED = [
-    ({"inputs": ["Hund"], "params": {"beam_size": 1_000_000}}, "beam_size must be 0"),
-    ({"inputs": ["Hund"], "params": {"beam_size": -1}}, "to 32, got -1"),
-    ({"inputs": ["Hund"] * 1001}, "at most 1000 lines, got 1001"),
-    ({"inputs": ["Hund", "a" * 100_000]}, "at most 100000 characters, got 100004"),
-    ({"inputs": ["Hund", "\ud800"]}, "line 2 is no text"),
-]
-"""Requests that a server answers with a reason, and without what is inside of it."""
-
-
-@pytest.mark.slow
-def test_mlflows_own_server_serves_the_champion_on_this_machine_alone(registry, project):
-    translator = tiny_translator(seed=1)
-    exported = sealed(project, "f", translator)
-    promote(registry, registry.version_holding(exported).number, None, "first")
-    port = free_port()
-    command = [sys.executable, "-m", "stages.registry", "serve", "--mlflow", "--name", NAME]
-    process = subprocess.Popen([*command, "--port", str(port)], env=ENVIRONMENT)
-    try:
-        address = f"http://127.0.0.1:{port}"
-        wait_for_server(address, process)
-        asked = {"inputs": LINES, "params": {"beam_size": 1}}
-        served = httpx2.post(f"{address}/invocations", json=asked, timeout=60).json()
-        refused = [
-            httpx2.post(
-                f"{address}/invocations",
-                content=json.dumps(request),  # httpx2 sends no surrogates
-                headers={"Content-Type": "application/json"},
-                timeout=60,
-            )
-            for request, _ in REFUSED
-        ]
-        children = psutil.Process(process.pid).children(recursive=True)
-        [listening] = {
-            one.laddr.ip
-            for child in children
-            for one in child.net_connections("inet")
-            if one.status == psutil.CONN_LISTEN
-        }
-    finally:
-        process.terminate()
-        process.wait(60)
-
-    assert served == {"predictions": translator.translate(LINES, beam_size=1)}
-    assert served != {"predictions": translator.translate(LINES)}
-    assert listening == "127.0.0.1"
-    for answer, (_, reason) in zip(refused, REFUSED, strict=True):
-        assert answer.status_code == 400
-        assert reason in answer.json()["message"]
-        assert not re.search(r"Traceback|site-packages|\.py\b", answer.text)
-    assert psutil.wait_procs(children, timeout=60)[1] == []
 
 
 def ask_server(address):

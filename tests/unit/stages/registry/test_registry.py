@@ -1,9 +1,8 @@
 """Whatever is promoted, withdrawn, repeated or killed, in any order: the champion is whole."""
 
-import os
 from collections import Counter
 from contextlib import nullcontext, suppress
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -317,23 +316,6 @@ def test_training_starts_from_the_champion_or_from_what_is_named():
             registry.find_initial(digest)
     promote(registry, 2, None)
     assert registry.find_initial("") == registry.version(2)
-
-
-def test_mlflows_own_server_is_asked_for_the_champion_on_this_machine_alone(monkeypatch):
-    asked = []
-    monkeypatch.setattr(os, "environ", dict(os.environ))
-    monkeypatch.setattr(os, "execvp", lambda program, command: asked.append((program, command)))
-    registry, _ = opened()
-    promote(registry, 1, None)
-    program.serve_by_mlflow(registry, 5001)
-    [(python, command)] = asked
-    options = dict(pairwise(command))
-
-    assert command[:5] == [python, "-m", "mlflow", "models", "serve"]
-    assert options["--model-uri"] == "models:/nmt-de-en@champion"
-    assert (options["--host"], options["--port"]) == ("127.0.0.1", "5001")
-    assert options["--env-manager"] == "local"
-    assert os.environ["PATH"].split(os.pathsep)[0] == str(Path(python).parent)
 
 
 @pytest.mark.parametrize(("name", "pair"), [("nmt-de-en", ("de", "en")), ("another", None)])
