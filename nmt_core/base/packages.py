@@ -7,7 +7,10 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from nmt_core.base.errors import NmtError
 
 DISTRIBUTION = "nmt-pipeline"
 """The name of this project as an installed package."""
@@ -16,6 +19,22 @@ DISTRIBUTION = "nmt-pipeline"
 def is_installed(module: str) -> bool:
     """Tell whether a module of another project is installed, without importing it."""
     return find_spec(module) is not None
+
+
+def require(module: str, purpose: str, error: type[NmtError]) -> Any:
+    """Import a module of another project; ``purpose`` says what is impossible without it.
+
+    Raises:
+        NmtError: with the command that installs it, if it is missing.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise error(
+            f"{purpose} without {package}, which is not installed; run: "
+            f"{advise_installing(package)}"
+        ) from None
 
 
 def advise_installing(module: str) -> str:

@@ -4,8 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import regex
 
@@ -13,7 +12,7 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.packages import advise_installing
+from nmt_core.base.packages import require
 from nmt_core.corpora.formats.registered import open_units
 
 Pairs: TypeAlias = Iterable[tuple[str, str]]
@@ -110,7 +109,7 @@ def _write_tsv(path: Path, pairs: Pairs, languages: Languages) -> None:
 
 def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
     """Write TMX 1.4."""
-    etree = _require_lxml(path)
+    etree = require("lxml.etree", f"{path} cannot be written", ConfigError)
     header = {
         "creationtool": "nmt",
         "creationtoolversion": "1",
@@ -132,11 +131,3 @@ def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
                         etree.SubElement(variant, "seg").text = text
                     file.write(unit)
                     file.write("\n")
-
-
-def _require_lxml(path: Path) -> Any:
-    try:
-        return resolve_name("lxml.etree")
-    except ImportError:
-        command = advise_installing("lxml")
-        raise ConfigError(f"{path} cannot be written without lxml; run: {command}") from None

@@ -336,4 +336,4 @@ def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
 def test_dask_may_be_missing(text, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    assert refusal(text, "tcp://127.0.0.1:1").startswith("workers.dask is set but Dask is not")
+    assert refusal(text, "tcp://127.0.0.1:1").startswith("no job can run on workers.dask without")

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from functools import cache, partial
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -15,7 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from nmt_core.base.errors import WorkersError
-from nmt_core.base.packages import advise_installing
+from nmt_core.base.packages import require
 from nmt_core.base.parallel.ahead import submit_ahead
 
 JOBS_AHEAD = 1000
@@ -49,7 +48,7 @@ def run_on_cluster(
         WorkersError: if the scheduler or the last worker is lost, workers die of a job again and
             again, run other code, or do not see the project's folder.
     """
-    dask = _dask()
+    dask = require("distributed", "no job can run on workers.dask", WorkersError)
     there = partial(_at_worker, identify_code(), work)
     with _connected(dask, address) as client:
 
@@ -74,16 +73,6 @@ def identify_code() -> str:
     return ", ".join(
         [f"code {code.hexdigest()[:8]}", f"Python {platform.python_version()}", *packages]
     )
-
-
-def _dask() -> ModuleType:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise WorkersError(
-            f"workers.dask is set but Dask is not installed; run: "
-            f"{advise_installing('distributed')}, or set workers.dask to null"
-        ) from None
 
 
 def _connected(dask: ModuleType, address: str) -> Any:

@@ -15,8 +15,8 @@ from xml.parsers import expat
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
+from nmt_core.base.packages import require
 from nmt_core.base.raw_lines import explain_damage, open_raw
-from nmt_core.corpora.formats.packages import require_package
 from nmt_core.corpora.formats.tables import MOST_COLUMNS, read_table
 from nmt_core.corpora.formats.units import PairedUnits
 
@@ -39,7 +39,7 @@ def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
 
 
 def _read_rows(path: Path) -> Iterator[list[str]]:
-    calamine = require_package("python_calamine", path)
+    calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)
         has_formulas = _check(file, path)
