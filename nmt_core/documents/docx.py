@@ -54,7 +54,7 @@ PICTURE = "{*}docPr"
 DESCRIPTIONS = frozenset({"descr", "title"})
 """The element that describes a picture, and its attributes."""
 
-LEAST_OWN_TEXT = 0.2
+LEAST_OWN_TEXT = 0.05
 """Share of a document's letters that are not marked as another language than the source."""
 
 INVISIBLE_PROPERTIES = (f"{W}lang", f"{W}noProof", f"{W}rPrChange")

@@ -58,8 +58,8 @@ LANGUAGE = frozenset({"lang", "xml:lang"})
 CHANGED = READ | LANGUAGE | {"content", "label", "value"}
 """Attributes that may not stay as they are."""
 
-PAGE = "html"
-"""The element whose language is that of the page, which whoever translates it knows better."""
+PAGE = ("html", "body")
+"""The elements whose language is that of the page, which whoever translates it knows better."""
 
 SYMBOLS = ("Co", "Sk", "Sm", "So")
 """Categories of Unicode, without currencies; fonts have icons for private use."""
@@ -99,7 +99,7 @@ class Tag(Piece):
             return Kept.TRANSLATE
         if "notranslate" in (given.get("class") or "").split():
             return Kept.TRANSLATE
-        is_other = self.name != PAGE and any(map(marks.is_other, self.languages))
+        is_other = self.name not in PAGE and any(map(marks.is_other, self.languages))
         return Kept.LANGUAGE if is_other else None
 
     def is_translated_again(self, reason: "Kept", marks: LanguageMarks) -> bool:

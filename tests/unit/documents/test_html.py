@@ -174,7 +174,7 @@ def test_of_attributes_those_that_people_read_are_translated(tag, translated):
         ("<html lang='de' xml:lang='DE_CH' >", '<html lang="en-GB" xml:lang="en-GB" >'),
         ('<p title="ab" lang="de">', '<p title="AB" lang="en-GB">'),
         ('<b lang="de">', '<b lang="en-GB">'),
-        ('<html lang="fr">', '<html lang="fr">'),
+        *((f'<{page} lang="fr">', f'<{page} lang="fr">') for page in ("html", "body")),
         ('<p lang="">', '<p lang="">'),
         ("<p lang>", "<p lang>"),
         ('<a hreflang="de" data-lang="de">', '<a hreflang="de" data-lang="de">'),
