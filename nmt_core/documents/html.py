@@ -281,7 +281,7 @@ def _merge_points(tags: Iterable[Tag]) -> list[Tag]:
         else:
             types = [each.type for each in merged[-2:]]
             is_one = tag.type is Type.POINT and types == [Type.POINT, Type.TEXT]
-            is_one = is_one and is_symbol(merged[-1].text)
+            is_one = is_one and is_symbol(merged[-1].text) and len(merged[-2].parts) < DEEPEST
             start -= 1
         if is_one:
             inside = [*merged[start:], tag]

@@ -247,7 +247,11 @@ def test_an_empty_element_of_a_page_in_xml_holds_nothing(begin, doctype):
 
 
 @pytest.mark.parametrize(
-    "bit", ["<a ", "<!--", '<a b="', "<a b='><", "<b>", "</b>", "<sup>", "<i>a ", "<code>", "&#x"]
+    "bit",
+    [
+        *("<a ", "<!--", '<a b="', "<a b='><", "<b>", "</b>", "<sup>", "<i>a ", "<code>", "&#x"),
+        *("<kbd>a</kbd>+", "<i translate=no><b translate=yes>"),
+    ],
 )
 def test_broken_html_takes_no_time(bit):
     text = bit * 3000
