@@ -365,3 +365,13 @@ def test_what_torch_says_of_a_trace_is_not_heard_and_all_else_is(capfd):
     os.write(2, b"said later")
 
     assert capfd.readouterr().err == "said later"
+
+
+def test_weights_in_another_file_are_refused(tmp_path):
+    tensor = onnx.helper.make_tensor("w", onnx.TensorProto.FLOAT, [1], bytes(4), raw=True)
+    onnx.external_data_helper.set_external_data(tensor, location="../../secret")
+    graph = onnx.helper.make_graph([], "g", [], [], [tensor])
+    (tmp_path / "encoder.onnx").write_bytes(onnx.helper.make_model(graph).SerializeToString())
+
+    with pytest.raises(BundleError, match=r"encoder\.onnx .*it keeps weights in another file"):
+        load_onnx(tmp_path, WORDS, WORDS, name="x", device="cpu", threads=1)
