@@ -182,7 +182,8 @@ class MeasuredLine:
 def _shorten_decade(value: Decimal) -> Decimal:
     """Return the decade of a year, as *the eighties* say 1980; other numbers as they are."""
     short = shorten_year(value)
-    return short if isinstance(short, Decimal) and short and short % 10 == 0 else value
+    is_decade = short != value and isinstance(short, Decimal) and short and short % 10 == 0
+    return short if isinstance(short, Decimal) and is_decade else value
 
 
 @lru_cache(maxsize=1000)

@@ -18,6 +18,8 @@ ARABIC = str.maketrans({"٫": ".", "٬": ","})
 """Separators that stand among Arabic digits alone."""
 ZEROS_OF_A_NAME = 3
 """Digits from which on a number that begins with zero is a name: an area code, an agent."""
+MOST_DIGITS = 28
+"""Characters of a number up to which its value is exact; a longer one is a name."""
 FIRST_YEAR, LAST_YEAR, CENTURY = 1000, 2100, 100
 """Numbers that may be years, of which the last two digits say the same."""
 
@@ -64,7 +66,8 @@ def read_number(text: str, language: str) -> Value | None:
     None if it is a number in no format.
     """
     digits = to_ascii(text)
-    if len(digits) >= ZEROS_OF_A_NAME and digits.isdecimal() and digits.startswith("0"):
+    is_name = len(digits) >= ZEROS_OF_A_NAME and digits.isdecimal() and digits.startswith("0")
+    if is_name or len(digits) > MOST_DIGITS:
         return digits
     for decimal, group in list_formats(load_conventions(language)):
         value = _parse(digits, decimal, group)

@@ -76,6 +76,7 @@ BROKEN = [
     ("5 € in Europa", "5 in Europe", [("5 €", "unit")]),
     ("EUR 15 und 7", "15 and 7 of it", [("EUR 15", "unit")]),
     ("5 PLN", "5 of it", [("5 PLN", "unit")]),
+    ("9" * 85, "9" * 84 + "8", [("9" * 85, "missing"), ("9" * 84 + "8", "added")]),
     ("kostet $1", "it costs", [("$1", "missing")]),
     ("20 °C", "20 centuries", [("20 °C", "unit")]),
     ("50 km von hier", "50 of it", [("50", "unit")]),

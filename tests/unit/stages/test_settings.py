@@ -62,6 +62,7 @@ LEAST_AND_MOST = {
         "hmm_iterations": (0, 100),
         "agreement_iterations": (0, 100),
         "jump_width": (1, 100),
+        "tail_length": (0, 100),
     },
     TrainedVectors: {
         "dimensions": (1, 10_000),

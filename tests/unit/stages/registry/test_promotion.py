@@ -207,7 +207,7 @@ def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
     assert all(lines[number % 9].lower() == line.lower() for number, line in recased.items())
     assert dict(recase(lines, EvaluateParams(behaviour=BehaviourParams(lines=0)))) == {}
 
-    told = SimpleNamespace(translate=lambda given: [f"> {line}" for line in given])
+    told = SimpleNamespace(translate_sentences=lambda given: [f"> {line}" for line in given])
     monkeypatch.setattr(promotion.Translator, "load", lambda *_, **__: told)
     held_out = HeldOut(lines, lines)
     found = translate_test_set("it", tmp_path, held_out, {5: "X"}, torch.device("cpu"))
