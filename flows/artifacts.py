@@ -2,20 +2,25 @@
 
 import base64
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import httpx
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.client.orchestration import get_client
-from prefect.context import FlowRunContext
+from prefect.runtime import flow_run
 
 from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registered import find_label, find_metric_names
 from stages import paths
+from stages.params import DownloadParams, load
 from stages.reporting.markdown import render_pipe_table
 from stages.reporting.verdict import RunVerdict, read_verdict
+from stages.runtime.git import short_commit
+
+GENERATED = re.compile("[a-z]+-[a-z]+")
+"""Prefect's name of a run that nobody has named, such as furry-skylark."""
 
 SCORES = paths.REPORTS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
@@ -23,14 +28,16 @@ PICTURE = paths.REPORTS / "learning_curve.png"
 EXAMPLES = paths.REPORTS / "examples.json"
 
 
-def call_run(name: str) -> None:
-    """Give the current flow run a distinct name."""
-    context = FlowRunContext.get()
-    if context is None or context.flow_run is None:
-        return
-    with get_client(sync_client=True) as client, suppress(httpx.HTTPError):  # it is but a name
-        client.set_flow_run_name(context.flow_run.id, name)
-        context.flow_run.name = name
+def name_run() -> str:
+    """Return the name of the current flow run: as somebody has named it, or what it works on."""
+    if not GENERATED.fullmatch(name := flow_run.get_name() or ""):
+        return name
+    given = flow_run.get_parameters()
+    words = [flow_run.get_flow_name(), *(given.get("models") or ())]
+    with suppress(NmtError, OSError):  # of which the flow itself will tell
+        languages = load(DownloadParams, "download").languages
+        words.insert(1, f"{languages.source}-{languages.target}")
+    return " ".join(filter(None, [*words, given.get("revision") or short_commit()]))
 
 
 def publish() -> None:

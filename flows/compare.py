@@ -26,7 +26,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
 from flows import dvc_program
-from flows.artifacts import call_run
+from flows.artifacts import name_run
 from flows.entry import (
     check_server,
     leave_nothing_behind,
@@ -47,7 +47,7 @@ from nmt_core.base.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
 from stages.runtime.fingerprint import hash_json
-from stages.runtime.git import describe_checkout, short_commit
+from stages.runtime.git import describe_checkout
 from stages.runtime.params_file import read
 from stages.tracking.journal import Journal
 from stages.tracking.run_metadata import COMPARISON_VARIABLE
@@ -150,7 +150,7 @@ def describe_progress(done: int, total: int, trained: int, seconds: float) -> st
     return f"{said}, about {format_duration(left)} left"
 
 
-@flow
+@flow(flow_run_name=name_run)
 def compare(
     models: list[str] | None = None,
     settings: list[str] | None = None,
@@ -174,7 +174,6 @@ def compare(
     given = add_budget(settings or [], seconds, steps, tokens)
     models = models or read(PRESETS)["models"]
     chosen, threads = schedule_experiments(models, given, seeds=seeds or [1], jobs=jobs)
-    call_run(" ".join(filter(None, ["compare", *models, short_commit()])))
     with hold_comparisons():
         result = run_and_report(chosen, jobs=jobs, threads=threads)
     create_markdown_artifact(

@@ -17,7 +17,7 @@ from prefect.runtime import flow_run
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import publish
+from flows.artifacts import name_run, publish
 from flows.entry import (
     check_server,
     leave_nothing_behind,
@@ -27,6 +27,7 @@ from flows.nodes.job import NodesConfig
 from flows.nodes.ways import check_nodes
 from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
 from flows.retrain import check_text, promote_winner, registry_was_away
+from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
@@ -34,8 +35,11 @@ from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all
 from stages.learning.contest import (
     Learned,
+    explain_shortage,
+    list_fates,
     record_learned,
     render_learned,
+    render_lesson,
     run_learning_contest,
 )
 from stages.learning.lesson import (
@@ -80,7 +84,7 @@ def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, b
     return promote_winner(contend, promotion=promotion, by=by)
 
 
-@flow
+@flow(flow_run_name=name_run)
 def learn(
     learning: LearningConfig = LearningConfig(),
     gate: GateConfig = GateConfig(),
@@ -102,19 +106,21 @@ def learn(
         introduce()
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
-        if not learning.journal.exists():
-            path = learning.journal
-            say("there is no journal %s; make serve CORRECTIONS=%s writes it", path, path)
-        lesson = write_lesson(learning, download.languages, download.filter)
-        say(
-            "%d corrections: %d to learn, %d set aside",
-            lesson.given,
-            lesson.learnt,
-            lesson.held_out,
-        )
-        if lesson.learnt < learning.least:
-            say("fewer than %d are too little to learn from", learning.least)
+        if not has_text(learning):
+            say(f"{name_missing(learning)}, so nothing is learnt")
             return None
+        lesson = write_lesson(learning, download.languages, download.filter)
+        fates = ", ".join(f"{n:,} {fate}" for fate, n in list_fates(lesson).items())
+        say(f"{lesson.given:,} corrections: {fates}")
+        if shortage := explain_shortage(lesson, learning):
+            say(shortage)
+            if not (learning.without_verdict and lesson.learnt):
+                create_markdown_artifact(
+                    f"{shortage.capitalize()}.\n\n{render_lesson(lesson)}",
+                    key="learned",
+                    description="What became of corrections",
+                )
+                return None
         if was_judged(lesson, learning, gate):
             say("nothing is new since they were last learnt and judged")
             return None
@@ -135,6 +141,17 @@ def learn(
         render_learned(learned), key="learned", description="What users have taught"
     )
     return learned
+
+
+def has_text(learning: LearningConfig) -> bool:
+    """Tell whether there is a journal or a memory to learn from."""
+    return learning.journal.exists() or learning.memory is not None
+
+
+def name_missing(learning: LearningConfig) -> str:
+    """Return that there is no journal, and the command that writes one."""
+    path = learning.journal
+    return f"there is no journal {path}; make serve CORRECTIONS={path} writes it"
 
 
 def compose_params(
@@ -166,15 +183,25 @@ def main(
         Path | None, typer.Option(help="A translation memory to learn from, too.")
     ] = None,
     approved: Annotated[bool, typer.Option(help="Learn only what was approved.")] = False,
+    without_verdict: Annotated[
+        bool, typer.Option(help="Train although too few are set aside for a verdict.")
+    ] = False,
 ) -> None:
     """Learn from what users corrected, and promote the result if both tests agree."""
+    learning = LearningConfig(
+        journal=journal,
+        memory=memory,
+        undecided=not approved,
+        without_verdict=without_verdict,
+    )
     with report_errors():
+        if not has_text(learning):
+            raise NmtError(name_missing(learning))
         plan_stages("export")  # before a server is started
         check_server()
         with leave_nothing_behind():
-            learned = learn(LearningConfig(journal=journal, memory=memory, undecided=not approved))
-    nothing = "nothing was learnt: the corrections are too few, or none is new, as is said above"
-    told = nothing if learned is None else learned.contest.reason
+            learned = learn(learning)
+    told = "nothing was learnt, for the reason above" if learned is None else learned.contest.reason
     outcome = "" if learned is None else f"{learned.contest.outcome}: "
     Console().print(f"{outcome}{told}", markup=False, soft_wrap=True)
 

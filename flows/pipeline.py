@@ -25,11 +25,9 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.deployments import run_deployment
-from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
 from flows import clone, dvc_program
-from flows.artifacts import call_run
 from flows.clone import Order
 from flows.nodes.job import NodesConfig
 from flows.nodes.ways import STAGE, check_nodes, train_on_nodes
@@ -37,8 +35,6 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
 from stages.configure.sections import check_all
-from stages.params import DownloadParams, load
-from stages.runtime.git import short_commit
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
 """Seconds before retries of a stage whose server was away; other failures are not retried."""
@@ -149,11 +145,8 @@ def hold_up_to_date(
 
 
 def introduce() -> None:
-    """Describe the work of this run, and name it after that."""
+    """Say what this run works on."""
     get_run_logger().info("this run works on %s", clone.find_lock_folder())
-    languages = load(DownloadParams, "download").languages
-    words = [flow_run.get_flow_name(), f"{languages.source}-{languages.target}", short_commit()]
-    call_run(" ".join(filter(None, words)))
 
 
 def run_stages(
@@ -222,7 +215,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
     with clone.hold_clone(get_run_logger().info):
         dvc_program.check_remote()
         clone.write_settings(Order(revision, params))
-        get_run_logger().info("this run works on %s", clone.find_lock_folder())
+        introduce()
         run_stages(stages, shared=True)
         lock = paths.LOCK.read_text(encoding="utf-8")
     create_markdown_artifact(

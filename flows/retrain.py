@@ -22,7 +22,7 @@ from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from rich.console import Console
 
-from flows.artifacts import publish
+from flows.artifacts import name_run, publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import (
     check_server,
@@ -138,7 +138,7 @@ def hold_shared_lock() -> Iterator[None]:
             yield
 
 
-@flow
+@flow(flow_run_name=name_run)
 def retrain(
     settings: list[str] | None = None,
     revision: str | None = None,

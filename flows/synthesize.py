@@ -17,7 +17,7 @@ from prefect.cache_policies import NO_CACHE
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import publish
+from flows.artifacts import name_run, publish
 from flows.entry import (
     check_server,
     leave_nothing_behind,
@@ -67,7 +67,7 @@ def translate_text(
     return synthesize(config, languages, look=look, say=LineProgress(get_run_logger().info))
 
 
-@flow(name="synthesize")
+@flow(name="synthesize", flow_run_name=name_run)
 def synthesize_and_train(
     synthesis: SynthesisConfig = SynthesisConfig(),
     *,

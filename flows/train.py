@@ -13,7 +13,7 @@ import typer
 from prefect import flow
 
 from flows import dvc_program
-from flows.artifacts import publish
+from flows.artifacts import name_run, publish
 from flows.entry import (
     check_server,
     leave_nothing_behind,
@@ -24,7 +24,7 @@ from flows.nodes.ways import check_nodes, read_nodes
 from flows.pipeline import hold_up_to_date, plan_stages
 
 
-@flow
+@flow(flow_run_name=name_run)
 def train(
     until: str = "export",
     settings: list[str] | None = None,

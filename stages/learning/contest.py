@@ -1,5 +1,6 @@
 """The contest over a lesson: on the test set of before, and on corrections that were set aside."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from stages import paths
 from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
+from stages.learning.settings import LearningConfig
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest, render_tests, run_contest, translate_by_both
@@ -214,22 +216,38 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
             tracker.artifact(folder / name)
 
 
+def list_fates(lesson: WrittenLesson) -> dict[str, int]:
+    """Return how many corrections are learnt, are set aside, or are left out for each reason."""
+    left_out = {REASONS.get(why, f"filter {why}"): n for why, n in lesson.dropped.items()}
+    return {"learnt": lesson.learnt, "set aside, to be tested on": lesson.held_out, **left_out}
+
+
+def render_lesson(lesson: WrittenLesson) -> str:
+    """Return in Markdown what became of the corrections."""
+    rows = [[fate, f"{n:,}"] for fate, n in list_fates(lesson).items()]
+    given = f"{lesson.given:,} corrections, units of the memory among them if it was to be learnt:"
+    table = render_pipe_table(["what became of them", "corrections"], rows)
+    return "\n".join([given, "", *table, ""])
+
+
+def explain_shortage(lesson: WrittenLesson, config: LearningConfig) -> str | None:
+    """Return why no verdict can come, and what is missing; None if one can."""
+    to_learn = config.least - lesson.learnt
+    to_test = LEAST_HELD_OUT - lesson.held_out
+    if max(to_learn, to_test) <= 0:
+        return None
+    missing = math.ceil(max(to_learn / (1 - config.held_out), to_test / config.held_out))
+    return (
+        f"about {missing:,} more corrections are needed for a verdict: {lesson.learnt:,} can be "
+        f"learnt, of at least {config.least:,}, and {lesson.held_out:,} are set aside to test on, "
+        f"of at least {LEAST_HELD_OUT}"
+    )
+
+
 def render_learned(learned: Learned) -> str:
     """Return in Markdown what was learnt, what was not and why, and what has got worse."""
     lesson, contest = learned.lesson, learned.contest
-    rows = [
-        ["learnt", f"{lesson.learnt:,}"],
-        ["set aside, to be tested on", f"{lesson.held_out:,}"],
-        *([REASONS.get(why, f"filter {why}"), f"{n:,}"] for why, n in lesson.dropped.items()),
-    ]
-    lines = [
-        f"**{contest.outcome}**: {contest.reason}.",
-        "",
-        f"{lesson.given:,} corrections, units of the memory among them if it was to be learnt:",
-        "",
-        *render_pipe_table(["what became of them", "corrections"], rows),
-        "",
-    ]
+    lines = [f"**{contest.outcome}**: {contest.reason}.", "", render_lesson(lesson)]
     if learned.contest.verdict is None:
         return "\n".join(lines)
     lines += [

@@ -26,6 +26,9 @@ class LearningConfig(Config):
     least: int = Field(30, ge=1)
     """Corrections below which there is too little to learn from."""
 
+    without_verdict: bool = False
+    """Train although too few corrections are set aside for a verdict, so that nothing can win."""
+
     held_out: float = Field(0.1, gt=0, lt=1)
     """Share of the corrections that is never learnt, to test on."""
 

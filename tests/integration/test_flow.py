@@ -1,6 +1,7 @@
 """The real flow: a Prefect that starts its own server, and a DVC that runs three toy stages."""
 
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -179,6 +180,7 @@ def test_a_run_is_known_by_what_it_makes_and_says_what_it_works_on(finished):
 
     assert "this run works on no commit" in flow.stderr
     assert toy.database("select name from flow_run") == ["train de-en"]
+    assert {*re.findall("[Ff]low run '([^']*)'", flow.stderr)} == {"train de-en"}
 
 
 def test_a_second_run_runs_no_stage_and_no_server(finished):

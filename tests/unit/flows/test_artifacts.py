@@ -1,10 +1,8 @@
 """What Prefect shows beside a run: all that was measured, and no cell that is cut."""
 
 import base64
-from contextlib import contextmanager
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 from flows import artifacts
@@ -88,25 +86,22 @@ def test_what_the_stages_have_left_so_far_is_shown(project, monkeypatch):
     assert base64.b64encode(b"png").decode() in shown["learning-curve"]
 
 
-@pytest.mark.parametrize("away", [False, True])
-def test_a_run_has_the_name_that_the_server_took(monkeypatch, away):
-    """It is but a name: a server that is away ends no run."""
-    run = SimpleNamespace(id="number", name="furry-skylark")
-
-    @contextmanager
-    def get_client(*, sync_client):
-        def set_flow_run_name(number, name):
-            assert (number, name) == ("number", "train de-en")
-            if away:
-                raise httpx.ConnectError("away")
-
-        yield SimpleNamespace(set_flow_run_name=set_flow_run_name)
-
-    monkeypatch.setattr(artifacts, "get_client", get_client)
-    artifacts.call_run("nobody's")  # where no flow runs
-    monkeypatch.setattr(
-        artifacts.FlowRunContext, "get", lambda: SimpleNamespace(flow_run=run), raising=True
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("furry-skylark", {}, "train de-en c4bbf99"),
+        ("furry-skylark", {"revision": "v1", "models": ["rnn"]}, "train de-en rnn v1"),
+        ("train data=demo", {}, "train data=demo"),
+        ("evaluate on gpu", {}, "evaluate on gpu"),
+    ],
+)
+def test_a_run_keeps_the_name_that_somebody_gave_it(monkeypatch, name, given, expected):
+    languages = SimpleNamespace(languages=SimpleNamespace(source="de", target="en"))
+    run = SimpleNamespace(
+        get_name=lambda: name, get_parameters=lambda: given, get_flow_name=lambda: "train"
     )
-    artifacts.call_run("train de-en")
+    monkeypatch.setattr(artifacts, "flow_run", run)
+    monkeypatch.setattr(artifacts, "load", lambda *_: languages)
+    monkeypatch.setattr(artifacts, "short_commit", lambda: "c4bbf99")
 
-    assert run.name == ("furry-skylark" if away else "train de-en")
+    assert artifacts.name_run() == expected

@@ -95,8 +95,8 @@ ALL = {"seconds": 9.0, "steps": 8, "tokens": 7, "seeds": [4, 5], "jobs": 2}
         ),
     ],
 )
-def test_a_run_is_called_after_what_it_compares(monkeypatch, given, models, planned):
-    """And runs what was planned, with a budget if nobody gave any."""
+def test_a_run_compares_what_was_planned(monkeypatch, given, models, planned):
+    """With a budget if nobody gave any."""
     noted = []
 
     def schedule(*words, **numbers):
@@ -105,9 +105,7 @@ def test_a_run_is_called_after_what_it_compares(monkeypatch, given, models, plan
 
     for name, value in {
         "read": lambda path: {"models": models} if path == compare.PRESETS else None,
-        "call_run": noted.append,
         "schedule_experiments": schedule,
-        "short_commit": lambda: "c4bbf99",
         "hold_comparisons": nullcontext,
         "run_and_report": lambda chosen, **numbers: noted.append((chosen, numbers)) or "result",
         "create_markdown_artifact": lambda text, **_: noted.append(text),
@@ -116,10 +114,9 @@ def test_a_run_is_called_after_what_it_compares(monkeypatch, given, models, plan
     monkeypatch.setattr(report, "render_markdown", lambda result: f"the {result}")
 
     assert compare.compare.fn(**given) == "result"
-    (chosen, settings, numbers), called, ran, shown = noted
+    (chosen, settings, numbers), ran, shown = noted
     assert (chosen, numbers) == (models, planned[1])
     assert {*planned[0]} <= {*settings}
-    assert called == f"compare {' '.join(models)} c4bbf99"
     assert ran == (["planned"], {"jobs": numbers["jobs"], "threads": 3})
     assert shown == "the result"
 

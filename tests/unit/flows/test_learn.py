@@ -19,15 +19,15 @@ from stages.runtime import settings_aside
 from tests.support.commands import invoke
 
 
-def make_lesson(learnt=100, digest="d"):
+def make_lesson(learnt=100, digest="d", held_out=10):
     return WrittenLesson(
         digest=digest,
         ids=[],
         learnt=learnt,
-        held_out=9,
+        held_out=held_out,
         words=1,
         given=120,
-        dropped={},
+        dropped={"also_tested": 55},
         examples={},
     )
 
@@ -42,6 +42,7 @@ def flow(monkeypatch, tmp_path):
     """The flow with all that it does noted in the place of being done."""
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("before")
+    Path("corrections.jsonl").touch()
     state = SimpleNamespace(done=[], lesson=make_lesson(), judged=set(), fails=None)
 
     @contextmanager
@@ -98,19 +99,40 @@ def test_a_lesson_is_learnt_judged_and_told(flow):
     assert flow.judged == {"d"}
 
 
-@pytest.mark.parametrize(("learnt", "judged"), [(29, set()), (30, {"d"})])
-def test_nothing_is_trained_where_there_is_nothing_new(flow, learnt, judged):
-    flow.lesson, flow.judged = make_lesson(learnt=learnt), judged
+def test_nothing_is_trained_where_there_is_nothing_new(flow):
+    flow.judged = {"d"}
     assert learn.learn.fn() is None
     assert flow.done == ["held", ("until download", "before"), "let go"]
     flow.lesson = make_lesson(learnt=30, digest="another")
     assert learn.learn.fn(LearningConfig(least=30))
 
 
+@pytest.mark.parametrize(
+    ("learnt", "held_out", "told"),
+    [
+        (29, 10, "about 2 more corrections are needed for a verdict: 29 can be learnt"),
+        (47, 7, "about 30 more corrections are needed for a verdict: 47 can be learnt"),
+        (0, 0, "about 100 more corrections are needed for a verdict: 0 can be learnt"),
+    ],
+)
+def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, told):
+    """Unless a setting says so; the reasons are told in both cases."""
+    flow.lesson = make_lesson(learnt=learnt, held_out=held_out)
+    with caplog.at_level(logging.INFO):
+        assert learn.learn.fn() is None
+    assert told in caplog.text
+    assert "55 stands in validation or test" in caplog.text
+    assert flow.done == ["held", ("until download", "before"), "learned", "let go"]
+    assert (learn.learn.fn(LearningConfig(without_verdict=True)) is None) is not bool(learnt)
+
+
 def test_a_journal_that_is_not_there_is_named(flow, caplog):
     with caplog.at_level(logging.INFO):
-        learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))
+        assert learn.learn.fn(LearningConfig(journal=Path("typo.jsonl"))) is None
     assert "there is no journal typo.jsonl" in caplog.text
+    assert "decide" not in str(flow.done)
+    told = invoke(learn.main, "--journal", "typo.jsonl")
+    assert (told.exit_code, "there is no journal typo.jsonl" in told.stderr) == (1, True)
     Path("typo.jsonl").touch()
     caplog.clear()
     learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))
@@ -190,8 +212,12 @@ def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):
     ("words", "undecided", "memory"),
     [((), True, None), (("--approved", "--memory", "m.db"), False, Path("m.db"))],
 )
-def test_learning_takes_what_nobody_decided_unless_told(monkeypatch, words, undecided, memory):
+def test_learning_takes_what_nobody_decided_unless_told(
+    monkeypatch, tmp_path, words, undecided, memory
+):
     asked = []
+    monkeypatch.chdir(tmp_path)
+    Path("j.jsonl").touch()
     monkeypatch.setattr(learn, "plan_stages", lambda _: None)
     monkeypatch.setattr(learn, "check_server", lambda: None)
     monkeypatch.setattr(learn, "leave_nothing_behind", nullcontext)

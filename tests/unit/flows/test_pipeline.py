@@ -235,43 +235,21 @@ def test_a_part_gets_commit_and_parameters_and_gives_its_lock_file(delegated, ca
     ]
 
 
-def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch, caplog):
+def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch):
     """It works at the commit that it was told, and only on what can be shared."""
     handed_over = {}
     monkeypatch.setattr(
         pipeline, "create_markdown_artifact", lambda text, **how: handed_over.update(how, text=text)
     )
     (project / "dvc.lock").write_text(lock := "stages:\n  train: {cmd: '```'}\n")
-    monkeypatch.setattr(pipeline.clone, "find_lock_folder", lambda: "commit c0ffee (Begin)")
-    with caplog.at_level(logging.INFO, logger="test"):
-        pipeline.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
-    assert caplog.messages == ["this run works on commit c0ffee (Begin)"]
+    pipeline.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
     monkeypatch.setattr(pipeline, "delegate", delegate)
     prefect = Prefect(Completed())
     prefect.read_artifacts = lambda **_: [SimpleNamespace(data=handed_over["text"])]
 
-    assert ["hold", "remote", "write c0ffee", "run evaluate shared", "leave"] == noted
+    assert ["hold", "remote", "write c0ffee", "introduce", "run evaluate shared", "leave"] == noted
     assert "dvc-lock" == handed_over["key"]
     assert lock == delegated(prefect)[0]
-
-
-def test_a_run_says_what_it_works_on_and_is_called_after_it(monkeypatch, caplog):
-    called = []
-    languages = SimpleNamespace(languages=SimpleNamespace(source="de", target="en"))
-    for name, value in {
-        "get_run_logger": lambda: logging.getLogger("test"),
-        "flow_run": SimpleNamespace(get_flow_name=lambda: "train"),
-        "load": lambda kind, section: languages if section == "download" else None,
-        "short_commit": lambda: "c4bbf99",
-        "call_run": called.append,
-    }.items():
-        monkeypatch.setattr(pipeline, name, value)
-    monkeypatch.setattr(pipeline.clone, "find_lock_folder", lambda: "commit c4bbf99 (Begin)")
-    with caplog.at_level(logging.INFO, logger="test"):
-        pipeline.introduce()
-
-    assert caplog.messages == ["this run works on commit c4bbf99 (Begin)"]
-    assert called == ["train de-en c4bbf99"]
 
 
 def test_the_stages_planned_are_those_up_to_the_last_once_all_parameters_are_right(monkeypatch):
