@@ -1,7 +1,7 @@
 """Translate the test set, and score the translations with confidence intervals.
 
 Usage: python -m stages.evaluate
-Reads:  models/trained/, models/training.jsonl, data/corpus/, data/tags.json, data/tokenizer/,
+Reads:  models/trained/, data/corpus/, data/tags.json, data/tokenizer/,
         data/vocabulary/, reports/download.json
 Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
         reports/examples.json, reports/attention/*.png, reports/learning_curve.png,

@@ -1,7 +1,7 @@
 """Seal the trained model into one folder that translates raw text on its own.
 
 Usage: python -m stages.export
-Reads:  models/trained/, models/training.jsonl, data/tokenizer/, data/vocabulary/, data/corpus/,
+Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/,
         reports/, and the user's glossary, if there is one
 Writes: models/export/, reports/export.json
 """

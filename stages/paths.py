@@ -34,8 +34,6 @@ EMBEDDINGS = Path("data/embeddings")
 SHARDS = Path("data/shards")
 
 TRAINED = Path("models/trained")
-TRAINING_JOURNAL = Path("models/training.jsonl")
-"""The journal of the training as it ended, for machines that pull it."""
 EXPORT = Path("models/export")
 
 CHECKPOINTS = HOME / "checkpoints"

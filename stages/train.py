@@ -61,6 +61,7 @@ from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import compute_fingerprint
 from stages.tracking import run_metadata, system_metrics
+from stages.tracking.evaluation import record_inputs
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
@@ -301,10 +302,7 @@ def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
         ) as tracker,
         system_metrics.watch_machine(tracker, journal),
     ):
-        for split in ("train", "validation"):
-            tracker.dataset(run_metadata.describe_dataset(split))
-        tracker.params(run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING))
-        tracker.text("params.yaml", run_metadata.read_public_params())
+        record_inputs(tracker)
         yield tracker
 
 
@@ -374,7 +372,6 @@ def run_rank(params: TrainParams, world: World) -> None:
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
     if world.is_main:
-        files.write_text(paths.TRAINING_JOURNAL, journal.path.read_text(encoding="utf-8"))
         write_model(paths.TRAINED, model, params, progress, key, average=average)
         files.write_text(
             paths.REPORTS / "learning_curve.csv", format_learning_curve(progress.history)

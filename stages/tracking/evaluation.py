@@ -6,12 +6,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from nmt_core.base import files
+from nmt_core.training.progress import CurvePoint, Point
 from stages import paths
+from stages.params import TrainParams, load
 from stages.reporting.confidence import read_confidence
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.params_file import read
 from stages.tracking.journal import PARENT, Journal
-from stages.tracking.run_metadata import DVC_EXPERIMENT, read_public_settings
+from stages.tracking.run_metadata import (
+    DVC_EXPERIMENT,
+    UP_TO_TRAINING,
+    describe_dataset,
+    describe_run,
+    read_public_params,
+    read_public_settings,
+)
 from stages.tracking.tracker import MlflowTracker, open_tracker
 
 SECTIONS = ("evaluate", "export")
@@ -46,12 +55,35 @@ def open_evaluation(training: str) -> Iterator[MlflowTracker]:
 
 @contextmanager
 def open_training(training: str) -> Iterator[MlflowTracker]:
-    """Open the run of a training as it was described; a pulled one brings its journal."""
-    journal = Journal(training)
-    if paths.TRAINING_JOURNAL.exists() and not journal.path.exists():
-        files.write_text(journal.path, paths.TRAINING_JOURNAL.read_text(encoding="utf-8"))
+    """Open the run of a training as it was described."""
+    if not Journal(training).path.exists():
+        restore_journal(training)
     with open_tracker(training, experiment=paths.EXPERIMENT) as tracker:
         yield tracker
+
+
+def record_inputs(tracker: MlflowTracker) -> None:
+    """Record the text and the settings of a training."""
+    for split in ("train", "validation"):
+        tracker.dataset(describe_dataset(split))
+    tracker.params(read_public_settings(*UP_TO_TRAINING))
+    tracker.text("params.yaml", read_public_params())
+
+
+def restore_journal(training: str) -> None:
+    """Write the journal of a training that was pulled, by what its model tells of it.
+
+    MLflow has no point twice: those of the machine that trained have the same values.
+    """
+    record = files.read_json(paths.TRAINED / "training.json")
+    tags = describe_run(load(TrainParams, "train"))
+    with open_tracker(training, experiment=paths.EXPERIMENT, enabled=False, tags=tags) as tracker:
+        record_inputs(tracker)
+        for point in map(CurvePoint.model_validate, record["curve"]):
+            rates = {"train/loss": point.loss, "train/learning_rate": point.learning_rate}
+            tracker.metrics(rates, step=point.step)
+        for validated in map(Point.model_validate, record["history"]):
+            tracker.metrics(validated.measures(), step=validated.step)
 
 
 def show_scores(training: str, scores: Mapping[str, float]) -> None:

@@ -369,6 +369,6 @@ def test_every_preset_trains_and_exports(exported, preset):
     export = copies[preset].folder / "models/export/model.json"
 
     assert export.exists(), said
-    metrics = json.loads((copies[preset].folder / "metrics/export.json").read_text())
+    metrics = json.loads((copies[preset].folder / "reports/export.json").read_text())
     assert metrics["golden_sentences"] == 3
     assert json.loads(export.read_text())["architecture"] == PRESETS[preset]["architecture"]

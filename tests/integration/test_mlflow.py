@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from nmt_core.base import files
 from stages import paths
-from stages.tracking import __main__, mlflow_experiment, system_metrics
+from stages.tracking import __main__, evaluation, mlflow_experiment, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.evaluation import open_evaluation, show_scores
@@ -325,15 +325,34 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
     assert [point.value for point in history] == [20.0, 21.0]
 
 
-def test_a_pulled_training_brings_its_journal(database):
-    with open_tracker("f", experiment=paths.EXPERIMENT, enabled=False) as tracker:
-        tracker.metrics({"train/loss": 2.5}, step=10)
-    files.write_text(paths.TRAINING_JOURNAL, Journal("f").path.read_text())
+def test_a_pulled_training_brings_its_journal(database, monkeypatch):
+    """MLflow has no point twice where the machine that trained had sent some."""
+    monkeypatch.setattr(evaluation, "load", lambda *_: None)
+    monkeypatch.setattr(evaluation, "describe_run", lambda _: {"mlflow.runName": "rnn"})
+    monkeypatch.setattr(
+        evaluation, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
+    )
+    point = {"step": 10, "epoch": 0, "target_tokens": 9, "learning_rate": 0.5, "train_loss": 2.0}
+    point |= {"validation_loss": 3.0, "validation_scores": {"bleu": 12.5}}
+    curve = {"step": 10, "loss": 2.5, "learning_rate": 0.5}
+    files.write_json(paths.TRAINED / "training.json", {"curve": [curve], "history": [point]})
+    with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
+        tracker.metrics({"train/loss": 2.5, "validation/bleu": 12.5}, step=10)
     shutil.rmtree(paths.RUNS)
     evaluate(5, 20.0)
     [training] = (r for r in runs(database, paths.EXPERIMENT) if "train/loss" in r.data.metrics)
 
-    assert training.data.metrics == {"train/loss": 2.5, "test_bleu": 20.0}
+    assert training.info.run_name == "rnn"
+    assert training.data.params == {"train.seed": "1"}
+    assert training.data.metrics == {
+        "train/loss": 2.5,
+        "train/learning_rate": 0.5,
+        "validation/loss": 3.0,
+        "validation/bleu": 12.5,
+        "test_bleu": 20.0,
+    }
+    history = database.get_metric_history(training.info.run_id, "train/loss")
+    assert [point.value for point in history] == [2.5]
 
 
 def test_a_run_that_failed_is_marked(database):

@@ -55,7 +55,7 @@ def test_planning_leaves_nothing_but_the_plan(planned):
 @pytest.mark.slow
 def test_the_range_of_what_was_predicted_holds_what_a_run_takes(planned, compared):
     predicted = read_plan(planned)
-    trained = json.loads((planned.folder / "metrics/train.json").read_text())
+    trained = json.loads((planned.folder / "models/trained/training.json").read_text())
     foreseen = 240 * predicted.training.tokens_per_update
     assert foreseen == pytest.approx(trained["target_tokens"], rel=0.1)
     usages = {
