@@ -214,14 +214,13 @@ def count_differing_literals(
 ) -> Array:
     """Return how many literals of each pair have no counterpart on the other side.
 
-    One more where both sides have digits: a number is then changed rather than left out.
+    One more where the target has digits: a number is then changed rather than left out.
     """
     differing = np.zeros(len(source))
     for row, (one, other) in enumerate(zip(source, target, strict=True)):
         if _HAS_LITERAL.search(one) or _HAS_LITERAL.search(other):
             breaches = len(check_literals(one, other, languages))
-            changed = breaches and _DIGIT.search(one) and _DIGIT.search(other)
-            differing[row] = breaches + bool(changed)
+            differing[row] = breaches + bool(breaches and _DIGIT.search(other))
     return differing
 
 

@@ -248,9 +248,9 @@ def test_copies_are_what_sets_share(pairs):
 
 
 def test_literals_count_on_both_sides():
-    source = ["Am 3. Mai kamen 12 Leute", "nichts", "siehe https://a.example/b"]
-    target = ["On 3 May 15 people came", "nothing", "see there"]
-    assert count_differing_literals(source, target, LANGUAGES).tolist() == [3, 0, 1]
+    source = ["Am 3. Mai kamen 12 Leute", "nichts", "siehe https://a.example/b", "Wir sind da."]
+    target = ["On 3 May 15 people came", "nothing", "see there", "We are 15."]
+    assert count_differing_literals(source, target, LANGUAGES).tolist() == [3, 0, 1, 2]
 
 
 def test_foreign_letters_are_those_of_other_scripts():
