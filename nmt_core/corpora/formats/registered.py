@@ -11,6 +11,7 @@ from typing import NamedTuple
 from nmt_core.base.compression import COMPRESSED, list_members, plain_name
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import explain_damage
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.formats.units import PairedUnits
 
@@ -103,7 +104,8 @@ def open_units(path: Path, languages: Languages) -> PairedUnits:
     """
     name = plain_name(path)
     if path.suffix.lower() == ARCHIVE:
-        members = list_members(path)
+        with explain_damage(path):
+            members = list_members(path)
         if len(members) != 1:
             from nmt_core.corpora.formats.moses import read_moses  # noqa: PLC0415 - as the others
 

@@ -8,7 +8,7 @@ import zipfile
 from datetime import datetime
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base import compression
@@ -613,6 +613,7 @@ def test_a_file_is_read_as_it_comes(tmp_path, monkeypatch):
     put=st.binary(max_size=3) | st.sampled_from([b"&x;", b"<", b'"', b"\0", b"9999999", b"-1"]),
     member=st.integers(0, 20),
 )
+@example(suffix="zip", at=0.5, cut=0, put=b"\0", member=0)
 def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(
     tmp_path_factory, suffix, at, cut, put, member
 ):
