@@ -262,7 +262,7 @@ lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/dev.txt -o requirements/build.txt
 	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --extra s3 --extra gpu --excludes <(echo torch) -o requirements/train.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra servers -o requirements/servers.txt
-	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra onnx --extra serve -o requirements/serve.txt
+	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra serve -o requirements/serve.txt
 	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
 	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
 

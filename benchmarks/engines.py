@@ -7,43 +7,11 @@ from typing import Any
 import ctranslate2
 import sentencepiece
 
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.engine import Request
-from nmt_core.engines.onnx import OnnxEngine, load_onnx
-from nmt_core.engines.tracing import write_onnx
-from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.translation.loading import list_usable_engines
 from nmt_core.translation.translator import Translator
 
 Translate = Callable[[Sequence[Any], int], object]
 """Takes sentences and a beam size."""
-
-
-def write_engines(
-    name: str, model: Seq2Seq[Any, Any], size: int, search_config: BeamConfig, folder: Path
-) -> dict[str, Translate]:
-    """Return the searches of ONNX Runtime over a model whose vocabularies have a size."""
-    words = Vocabulary([*SPECIALS, *map(str, range(size - len(SPECIALS)))])
-    found = {}
-    for precision in ("float32", "int8"):
-        place = folder / f"{name}-{precision}"
-        write_onnx(place, precision, model=model, positions=80)
-        engine = load_onnx(place, words, words, name=f"onnx_{precision}", device="cpu", threads=1)
-
-        def search(
-            sentences: Sequence[list[int]], beam_size: int, engine: OnnxEngine = engine
-        ) -> None:
-            engine.search(
-                [Request(sentence) for sentence in sentences],
-                search_config.model_copy(update={"beam_size": beam_size}),
-                batch_tokens=10_000,
-                probabilities=False,
-                attention=False,
-            )
-
-        found[engine.name] = search
-    return found
 
 
 def search_bundle(folder: Path) -> dict[str, Translate]:

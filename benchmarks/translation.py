@@ -5,15 +5,14 @@ Usage: python -m benchmarks.translation [PRESETS...] [--peer CHECKOUT] [--rounds
 
 Presets are those of conf/model, by default one of every family, with random weights and a
 vocabulary of 8,000 tokens. Their sentences are as long as image captions in subwords and their
-translations end at a length limit, for random weights end none. PyTorch searches them, and ONNX
-Runtime, in float32 and int8.
+translations end at a length limit, for random weights end none. PyTorch searches them.
 
 With ``--bundle``, every engine of an exported model translates ``--text``, a file of one sentence
 a line; if CTranslate2 is among them, so does CTranslate2 used by hand, as its documentation shows:
 its defaults, subwords cut and joined by sentencepiece, sentences sorted by length.
 
-A peer searches presets by PyTorch alone; it may be too old to know engines. What is counted is
-sentences per second of processor time. Every round starts a process anew for each checkout and
+A peer searches presets; it may be too old to know engines. What is counted is sentences per second
+of processor time. Every round starts a process anew for each checkout and
 measures all cases in it once; the table shows medians over rounds.
 """
 
@@ -21,7 +20,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -43,7 +41,6 @@ from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model, read_model_config
-from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.vocabulary import EOS, PAD
 
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]
@@ -78,16 +75,11 @@ def draw_sentences(count: int) -> list[list[int]]:
     return [[*draw.integers(4, VOCABULARY, length).tolist(), EOS] for length in lengths]
 
 
-def build_preset(name: str) -> Seq2Seq[Any, Any]:
-    """Return a preset with random weights."""
+def search_preset(name: str) -> Translate:
+    """Return PyTorch's searches over a preset with random weights."""
     torch.manual_seed(1)
     config = read_model_config(read_preset(name))
-    return build_model(config, source_size=VOCABULARY, target_size=VOCABULARY).eval()
-
-
-def search_preset(name: str) -> Translate:
-    """Return PyTorch's searches over a preset."""
-    model = build_preset(name)
+    model = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY).eval()
 
     def search(sentences: Sequence[list[int]], beam_size: int) -> None:
         source: Tensor = pad(sentences)
@@ -126,22 +118,14 @@ def measure_all(
     bundle: Path | None,
     text: Path | None,
     sentences: int,
-    *,
-    alone: bool,
 ) -> Measured:
-    """Measure every engine of every subject in this process, by one thread; or PyTorch alone."""
+    """Measure every engine of every subject in this process, by one thread."""
     torch.set_num_threads(1)
     if bundle is None:
         drawn = draw_sentences(sentences)
         found: Measured = {}
         for name in presets:
-            with tempfile.TemporaryDirectory() as scratch:
-                ways = {"torch": search_preset(name)}
-                if not alone:
-                    write_engines = resolve_name("benchmarks.engines:write_engines")
-                    model = build_preset(name)
-                    ways |= write_engines(name, model, VOCABULARY, BEAM, Path(scratch))
-                found[name] = {way: measure(search, drawn, 64) for way, search in ways.items()}
+            found[name] = {"torch": measure(search_preset(name), drawn, 64)}
         return found
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
@@ -186,14 +170,13 @@ def main(
     peer: Path | None = None,
     rounds: int = 5,
     sentences: int = 256,
-    torch_alone: bool = False,
 ) -> None:
     """Measure in turns and print a table; with no rounds, measure once and print JSON."""
     if bundle and peer:
         raise typer.BadParameter("a peer may read no bundle of ours; compare presets with it")
     chosen = presets or PRESETS
     if not rounds:
-        measured = measure_all(chosen, bundle, text, sentences, alone=torch_alone)
+        measured = measure_all(chosen, bundle, text, sentences)
         sys.stdout.write(json.dumps(measured))
         return
     arguments = [*chosen, "--sentences", str(sentences)]
@@ -203,7 +186,7 @@ def main(
     for _ in range(rounds):
         ours.append(measure_apart(Path(__file__).parents[1], arguments))
         if peer:
-            peers.append(measure_apart(peer.resolve(), [*arguments, "--torch-alone"]))
+            peers.append(measure_apart(peer.resolve(), arguments))
     show(ours, peers)
 
 

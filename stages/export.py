@@ -22,7 +22,6 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.replay import TrainedText, read_texts
-from nmt_core.engines.conversion import explain_inexpressible
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
 from nmt_core.translation.behaviour import search_best
@@ -185,6 +184,12 @@ def count_terms(glossaries: Sequence[Glossary]) -> int:
     return sum(len(one.translations) for one in glossaries)
 
 
+def list_extras(reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the extras that serve a model with these reports of its engines."""
+    sealed = any("left_out" not in report for report in reports.values())
+    return "serve" if sealed else "serve,torch"
+
+
 def list_texts() -> list[dict[str, Any]]:
     """Return what the model was trained on, without secrets: its own text, and its predecessors'.
 
@@ -222,7 +227,6 @@ def main() -> None:
     }
     download = load(DownloadParams, "download")
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
-    shape = read_model_config(record["params"]["model"])
     params = load(ExportParams, "export")
     origin = find_provenance()
 
@@ -233,7 +237,7 @@ def main() -> None:
             measured | {"export": written},
             **origin,
             packages=list_versions(bill),
-            extras="serve,onnx" if explain_inexpressible(shape) else "serve",
+            extras=list_extras(written["engines"]),
         )
         return Papers(card, bill, list_texts())
 

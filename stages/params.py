@@ -301,10 +301,10 @@ class ExportParams(Config):
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
 
     engines: tuple[Precision, ...] = ("int8",)
-    """In which precisions the model is written for a faster program, too: ``int8``, ``float32``. It
-    is CTranslate2 for Transformers that it can express, ONNX Runtime for all other models. Each
-    must translate validation text as well as PyTorch; where int8 loses too much, float32 takes its
-    place."""
+    """In which precisions the model is written for a faster program, too: ``int8``, ``float32``.
+    The program is CTranslate2, for Transformers that it can express; PyTorch alone translates with
+    all other models. Each must translate validation text as well as PyTorch; where int8 loses too
+    much, float32 takes its place."""
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""

@@ -45,7 +45,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="ctranslate2, onnx or torch; auto takes the fastest on a processor, torch on a GPU.",
+        help="ctranslate2 or torch; auto takes the fastest on a processor, torch on a GPU.",
     ),
 ]
 Changes = Annotated[

@@ -1,8 +1,8 @@
 """Beam search: keep the K best unfinished hypotheses of every sentence at every step.
 
 Twice as many candidates as beams are compared: at most K of them end their sentence, so K live ones
-remain. Sentences that are done leave the batch. A :class:`Reader` asks the model, by torch or by
-another program; this file imports no torch.
+remain. Sentences that are done leave the batch. A :class:`Reader` asks the model; this file
+imports no torch.
 
 Dimension letters as in ``seq2seq.py``, and N candidates per hypothesis, t tokens so far, BOS
 included.
@@ -27,7 +27,6 @@ class Next(NamedTuple):
 
     log_probs: Floats  # (R, N), best first, natural logarithms; -inf where nothing may be written
     tokens: Ints  # (R, N)
-    looks: Floats | None = None  # (R, S), how much each source token is looked at, if asked for
 
 
 class Reader(Protocol):
@@ -67,23 +66,17 @@ class ActiveBeams(NamedTuple):
 
     tokens: Ints  # (R, t)
     steps: Floats  # (R, t - 1), log-probability of every token
-    looks: Floats | None = None  # (R, t - 1, S), at what they look, if asked for
 
     def select(self, rows: NDArray[np.int64 | np.bool_]) -> "ActiveBeams":
         """Return the given rows; they may repeat, move or be left out."""
-        looks = None if self.looks is None else self.looks[rows]
-        return ActiveBeams(self.tokens[rows], self.steps[rows], looks)
+        return ActiveBeams(self.tokens[rows], self.steps[rows])
 
-    def grow(self, candidates: Candidates, following: Next) -> "ActiveBeams":
+    def grow(self, candidates: Candidates) -> "ActiveBeams":
         """Return the hypotheses that the candidates describe."""
         rows = candidates.rows.ravel()
-        looks = None if following.looks is None else following.looks[rows][:, None]
-        if looks is not None and self.looks is not None:
-            looks = np.concatenate([self.looks[rows], looks], axis=1)
         return ActiveBeams(
             np.concatenate([self.tokens.take(rows, 0), candidates.tokens.reshape(-1, 1)], axis=1),
             np.concatenate([self.steps.take(rows, 0), candidates.steps.reshape(-1, 1)], axis=1),
-            looks,
         )
 
 
@@ -118,7 +111,7 @@ def search_beams(
                 best = finished[sentences[row]]
                 best.append(
                     end(
-                        live.grow(chosen, following),
+                        live.grow(chosen),
                         chosen.log_prob,
                         ended[row, rank],
                     )
@@ -129,7 +122,7 @@ def search_beams(
             candidates = keep_live(candidates, ends)
         candidates = candidates.first(size)
         log_prob, parents = candidates.log_prob, candidates.rows.ravel()
-        live = live.grow(candidates, following)
+        live = live.grow(candidates)
         if not any(finished):
             continue
         done = find_done(scores, log_prob.max(axis=1) / norms, config)
@@ -175,7 +168,6 @@ def end(row: ActiveBeams, log_prob: Floats, score: np.floating) -> Hypothesis:
         score.item(),
         log_prob.item(),
         tuple(row.steps[0].tolist()),
-        None if row.looks is None else row.looks[0],
     )
 
 

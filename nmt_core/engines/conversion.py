@@ -32,7 +32,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 def explain_inexpressible(config: Seq2SeqConfig) -> str | None:
     """Return why CTranslate2 cannot express a model, in a few words; None if it can."""
     if not isinstance(config, TransformerConfig):
-        return "it is no Transformer"
+        return "it is not a Transformer"
     refusals = {
         f"norm {config.norm!r}": config.norm == "article",
         f"activation {config.activation!r}": config.activation not in ACTIVATIONS,

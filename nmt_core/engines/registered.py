@@ -44,11 +44,6 @@ PROGRAMS = Registry(
             loader="nmt_core.engines.ctranslate2:load_ctranslate2",
             writer="nmt_core.engines.conversion:write_ctranslate2",
         ),
-        "onnx": Program(
-            "onnxruntime",
-            loader="nmt_core.engines.onnx:load_onnx",
-            writer="nmt_core.engines.tracing:write_onnx",
-        ),
         "torch": Program("torch", loader="nmt_core.engines.pytorch:load_pytorch"),
     },
 )

@@ -24,10 +24,3 @@ class ScoreShift(Config):
 
     shift: FiniteFloat
     """In the mean of the validation sentences that PyTorch translates alike."""
-
-
-ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
-"""The graphs of ONNX Runtime's engine."""
-
-AFTER = ".after"
-"""Suffix of the decoder's state outputs."""

@@ -154,7 +154,7 @@ class MultiHeadAttention(nn.Module):
         """Return one weighted sum of values per projected query.
 
         For few queries the fused kernel is as fast as plain products, in one call instead of many.
-        Outside of a search it is these, from which can be traced where they look.
+        Outside of a search, plain products drop weights and follow gradients.
 
         Args:
             query: hypotheses and positions of a sentence, in any order.

@@ -7,7 +7,7 @@ and sums are scaled, so that activations keep their variance; van der Goten's va
 without projections.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import torch
@@ -20,7 +20,7 @@ from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dense import Dense, Derived, Product, is_search
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, embedding, tie, word_table
-from nmt_core.models.seq2seq import Carried, Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
 
@@ -43,14 +43,6 @@ class ConvS2SState(State):
 
     layers: tuple[Tensor, ...]  # per decoder layer, its last k - 1 inputs, (R, k - 1, hidden)
     position: int
-
-    @override
-    def take_apart(self) -> Carried:
-        return Carried([], list(self.layers))
-
-    @override
-    def put_together(self, carried: Carried, parents: Int[Tensor, " R"]) -> "ConvS2SState":
-        return replace(super().put_together(carried, parents), position=carried.position)
 
 
 class WeightNormLinear(nn.Linear):
@@ -347,10 +339,6 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         return self._drop(self.decoder_output(x)), ConvS2SState(
             present, state.position + tokens.size(1)
         )
-
-    @override
-    def list_looking(self) -> list[nn.Module]:
-        return [layer.attention for layer in self._decoder()]
 
     @override
     def attention(

@@ -33,7 +33,7 @@ class RnnMemory(Memory):
 
     first: tuple[CellState, ...]  # per decoder layer
     keys: Tensor | None  # (B, S, C), None without attention
-    values: Tensor  # (B, S, C)
+    values: Tensor | None  # (B, S, C), None without attention
     blocked: Tensor  # (B, 1, S), True at padding
 
 
@@ -137,7 +137,7 @@ class Attention(nn.Module):
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
     ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
         """Return the context of every query, and its weights; all zeros where all is padding."""
-        keys, values = cast("Tensor", memory.keys), memory.values
+        keys, values = cast("Tensor", memory.keys), cast("Tensor", memory.values)
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
         query = self.query(queries).reshape(keys.size(0), -1, keys.size(2))
@@ -301,8 +301,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         )
         blocked = source_padding[:, None]
         if self.decoder.attention is None:
-            # ONNX cannot express a recurrence of which the end alone is used, hence the values
-            return RnnMemory(first, None, values, blocked)
+            return RnnMemory(first, None, None, blocked)
         keys = self.decoder.attention.key(values)
         return RnnMemory(first, keys, values.to(keys.dtype), blocked)
 
@@ -321,10 +320,6 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         vectors, _, after = self._read(tokens, memory, state)
         vectors = dropout(vectors, self.drop, training=self.training)
         return self.readout(vectors), after
-
-    @override
-    def list_looking(self) -> list[nn.Module]:
-        return [] if self.decoder.attention is None else [self.decoder.attention]
 
     @override
     def attention(

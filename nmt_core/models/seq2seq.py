@@ -14,7 +14,7 @@ Padding masks are boolean and True where a position is padding.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -55,33 +55,8 @@ class Memory(Rows):
     """The encoded source of a sentence. All its hypotheses share it, uncopied."""
 
 
-class Carried(NamedTuple):
-    """The tensors of a decoder's state, for engines that keep them between steps."""
-
-    past: list[Tensor]
-    """What all hypotheses of a sentence share, on axis 0 the sentences: keys and values."""
-    own: list[Tensor]
-    """What each has by itself, on axis 0 the hypotheses."""
-    position: Any = 0
-    """Of the next token; it is the engine that counts."""
-
-
 class State(Rows):
     """The state of a hypothesis: the decoder's memory of the target so far."""
-
-    def take_apart(self) -> Carried:
-        """Return the tensors that an engine carries; :meth:`put_together` makes a state of them."""
-        return Carried([], list(self.tensors()))
-
-    def put_together(self: "StateT", carried: Carried, parents: Int[Tensor, " R"]) -> "StateT":
-        """Return the state, like this one, of the hypotheses that follow the given ones.
-
-        Args:
-            carried: what :meth:`take_apart` returned, of the past the sentences that go on.
-            parents: which hypotheses of then those of now follow, as many of every sentence.
-        """
-        own = iter(carried.own)
-        return self.map(lambda _: next(own)).select(parents)
 
     def follow(self: "StateT", parents: Int[Tensor, "B M"]) -> "StateT":
         """Return the M hypotheses of every sentence that go on from the given ones of now, K."""
@@ -199,13 +174,6 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         if precise == logits.dtype and not (torch.is_grad_enabled() or logits is hidden):
             return torch.log_softmax(logits, dim=-1, out=logits)  # a copy costs a third more
         return logits.log_softmax(dim=-1, dtype=precise)
-
-    def list_looking(self) -> list[nn.Module]:
-        """Return the modules whose second output is attention; none without such.
-
-        They say it as (R, T, S), several in a mean, or of several heads as (B, H, M, S).
-        """
-        return []
 
     @abstractmethod
     def attention(

@@ -287,10 +287,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return x, TransformerState(tuple(caches), mask, state.end + length * hypotheses, position=0)
 
     @override
-    def list_looking(self) -> list[nn.Module]:
-        return [self.aligning.cross_attention.attend]
-
-    @override
     def attention(
         self, tokens: Int[Tensor, "B T"], memory: TransformerMemory
     ) -> Float[Tensor, "B T S"]:

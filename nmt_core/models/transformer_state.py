@@ -8,7 +8,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.models.attention import KeyValue
-from nmt_core.models.seq2seq import Carried, Memory, State
+from nmt_core.models.seq2seq import Memory, State
 
 LEAST_ROOM = 16
 """Positions that a cache has room for at least."""
@@ -107,20 +107,3 @@ class TransformerState(State):
         """See the contract; of sentences with one hypothesis each."""
         assert self.mask is None or self.mask.size(2) == 1
         return self.keep(rows, 1)
-
-    @override
-    def take_apart(self) -> Carried:
-        """See the contract; the mask of a hypothesis is (1, 1, end)."""
-        past = [part for cache in self.layers for part in cache.first(self.end)]
-        if self.mask is None:  # each sentence has one hypothesis, and has read nothing
-            return Carried(past, [past[0][:, :1, :, :1].transpose(2, 3)])
-        return Carried(past, [self.mask.flatten(0, 2)[:, None, None]])
-
-    @override
-    def put_together(self, carried: Carried, parents: Int[Tensor, " R"]) -> "TransformerState":
-        (masks,), past = carried.own, carried.past
-        sentences, end = past[0].size(0), past[0].size(2)
-        mask = masks[parents].view(sentences, 1, parents.size(0) // sentences, end)
-        pairs = zip(past[::2], past[1::2], strict=True)
-        caches = tuple(Cache(keys, values, end) for keys, values in pairs)
-        return TransformerState(caches, mask, end, carried.position)

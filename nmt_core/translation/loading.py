@@ -125,7 +125,7 @@ def list_usable_engines(folder: Path) -> list[str]:
     added = [name for name in list_engines(folder) if is_usable(name)]
     usable = [*(["torch"] if is_installed("torch") else []), *added]
     if not usable:
-        raise _lack(list_engines(folder))
+        raise _lack(list_engines(folder), "this model")
     return usable
 
 
@@ -146,10 +146,12 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
     if asked == "torch":
         return asked
     if asked == "auto":
-        usable = [name for name in there if is_usable(name)] if is_processor(device) else []
-        if not usable and there and not is_installed("torch"):
-            raise _lack(there)
-        return next(iter(usable), "torch")
+        usable = [name for name in there if is_usable(name)]
+        if usable and (is_processor(device) or not is_installed("torch")):
+            return usable[0]
+        if not is_installed("torch"):
+            raise _lack(there, "this model")
+        return "torch"
     fitting = [name for name in there if name.startswith(asked)]
     if not fitting:
         raise ConfigError(
@@ -183,11 +185,11 @@ def count_cores() -> int:
     return int(setting) if setting.isdecimal() and int(setting) else len(os.sched_getaffinity(0))
 
 
-def _lack(engines: Sequence[str]) -> ConfigError:
+def _lack(engines: Sequence[str], what: str = "this") -> ConfigError:
     """Return the error that names the package that the first engine, or else PyTorch, needs."""
     package = PROGRAMS.load(find_program([*engines, "torch"][0])).package
     return ConfigError(
-        f"this needs {package}, which is not installed; run: {advise_installing(package)}"
+        f"{what} needs {package}, which is not installed; run: {advise_installing(package)}"
     )
 
 

@@ -144,9 +144,7 @@ def _write(
                 shortlist=shortlist,
             )
         except InexpressibleError as error:
-            refusals[name] = f"{program}: {error}"
+            refusals[name] = f"{program} cannot express it ({error})"
         else:
             return name
-    raise InexpressibleError(
-        [*refusals][-1], f"nothing can express it ({'; '.join(refusals.values())})"
-    )
+    raise InexpressibleError([*refusals][-1], "; ".join(refusals.values()))

@@ -34,7 +34,7 @@ TRIAL_SECONDS = 300.0
 MOST_ANSWER_BYTES = 10_000
 """Bytes that are read of the other process's output."""
 
-PARSERS = ("ctranslate2", "onnxruntime", "sentencepiece", "torch")
+PARSERS = ("ctranslate2", "sentencepiece", "torch")
 """Packages that read files of a model in C++; a new version of one is tried anew."""
 
 

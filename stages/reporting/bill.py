@@ -24,8 +24,6 @@ LIBRARIES = (
     "lxml",
     "matplotlib",
     "numpy",
-    "onnx",
-    "onnxruntime",
     "py3langid",
     "pydantic",
     "rapidfuzz",

@@ -16,7 +16,6 @@ from packaging.utils import canonicalize_name
 
 from nmt_core.base import packages, seal
 from nmt_core.base.languages import Languages
-from nmt_core.models.settings import RnnConfig
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
@@ -103,13 +102,6 @@ def transformer(tmp_path_factory):
     return export_with_engine(tmp_path_factory.mktemp("transformer"), MODEL)
 
 
-@pytest.fixture(scope="module")
-def recurrent(tmp_path_factory):
-    return export_with_engine(
-        tmp_path_factory.mktemp("recurrent"), RnnConfig(width=8, hidden_width=8)
-    )
-
-
 CUT_OFF = re.compile(r"not as in the source: line 1: (added \d+, )*too long\n")
 """What is said of a model that has learnt nothing, writes what it likes, and never ends."""
 
@@ -166,12 +158,12 @@ def test_a_glossary_needs_its_extra(transformer, tmp_path):
     assert (1, 0) == (refused.returncode, translated.returncode)
 
 
-def test_models_of_onnx_runtime_need_its_extra(recurrent):
-    refused = run_with(["translate"], "translate", "--model", recurrent, "Hund")
-    translated = run_with(["translate", "onnx"], "translate", "--model", recurrent, "Hund")
+def test_models_of_pytorch_alone_say_so(tmp_path):
+    refused = run_with(["translate"], "translate", "--model", export(tmp_path / "plain"), "Hund")
 
-    assert "pip install 'nmt-pipeline[onnx]'" in refused.stderr
-    assert (0, "") == (translated.returncode, CUT_OFF.sub("", translated.stderr))
+    told = r"this model needs torch, which is not installed; run: .* '.*\[torch\]'\n"
+    assert re.fullmatch(told, refused.stderr)
+    assert refused.returncode == 1
 
 
 def test_serving_needs_no_more_than_its_extra(transformer):
@@ -229,16 +221,14 @@ def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):
         assert f"\n{field}: " in about
 
 
-def test_pytorch_is_required_without_other_engines(tmp_path, transformer, recurrent):
-    engines = {"ctranslate2", "onnxruntime", "torch"}
+def test_pytorch_is_required_without_other_engines(tmp_path, transformer):
     required = [
         {Requirement(line).name for line in list_requirements(folder)}
-        for folder in (transformer, recurrent, export(tmp_path / "plain"))
+        for folder in (transformer, export(tmp_path / "plain"))
     ]
 
-    assert [names & engines for names in required] == [
+    assert [names & {"ctranslate2", "torch"} for names in required] == [
         {"ctranslate2"},
-        {"ctranslate2", "onnxruntime"},
         {"ctranslate2", "torch"},
     ]
 

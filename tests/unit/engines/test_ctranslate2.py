@@ -269,8 +269,8 @@ def test_int8_is_near(tmp_path):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        (ConvS2SConfig(), "it is no Transformer"),
-        (RnnConfig(), "it is no Transformer"),
+        (ConvS2SConfig(), "it is not a Transformer"),
+        (RnnConfig(), "it is not a Transformer"),
         (TransformerConfig(norm="article"), "norm 'article'"),
         (TransformerConfig(activation="leaky_relu"), "activation 'leaky_relu'"),
         (TransformerConfig(activate_output=True), "activate_output"),

@@ -1,32 +1,12 @@
 """What the fast engines refuse, all of them alike."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from nmt_core.base.errors import BundleError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.ctranslate2 import CTranslate2Engine
-from nmt_core.engines.engine import explain_failure
-from nmt_core.engines.onnx import OnnxEngine
+from nmt_core.engines.engine import PlainEngine, explain_failure
 from nmt_core.engines.pytorch import PyTorchEngine
-
-
-class Graph:
-    """A decoder that has these outputs."""
-
-    def __init__(self, *names):
-        self.names = names
-
-    def get_outputs(self):
-        return [SimpleNamespace(name=name) for name in self.names]
-
-
-EMPTY = [
-    CTranslate2Engine(None, None, None, "ctranslate2_int8"),
-    OnnxEngine(None, Graph("log_probs", "looks"), 30, "onnx_int8", 1),
-]
-"""Engines without a model, for none is asked."""
 
 
 @pytest.mark.parametrize(
@@ -38,16 +18,20 @@ EMPTY = [
         ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "no_repeat_ngram_size": 3}, None),
     ],
 )
-@pytest.mark.parametrize("engine", EMPTY, ids=lambda engine: engine.name)
-def test_what_a_fast_engine_cannot_do_is_said(engine, changes, said):
+def test_what_a_fast_engine_cannot_do_is_said(changes, said):
+    engine = CTranslate2Engine(None, None, None, "ctranslate2_int8")
     search = BeamConfig(**changes)
 
     assert engine.explain_refusal(search, prefixes=False) == said
     assert engine.explain_refusal(search, prefixes=True) == "a prefix"
 
 
+class Blind(PlainEngine):
+    sees_attention = False
+
+
 def test_without_attention_nothing_is_copied():
-    engine = OnnxEngine(None, Graph("log_probs"), 30, "onnx_int8", 1)
+    engine = Blind()
 
     assert engine.explain_refusal(BeamConfig(), prefixes=False) is None
     assert engine.explain_refusal(BeamConfig(unknown="copy"), prefixes=False) == (
@@ -63,8 +47,10 @@ def test_pytorch_refuses_nothing():
 
 def test_a_failure_of_a_library_is_told_by_its_first_line():
     with (
-        pytest.raises(BundleError, match=r"onnx_int8 cannot compute with this model \(broken\);"),
-        explain_failure("onnx_int8", RuntimeError),
+        pytest.raises(
+            BundleError, match=r"ctranslate2_int8 cannot compute with this model \(broken\);"
+        ),
+        explain_failure("ctranslate2_int8", RuntimeError),
     ):
         raise RuntimeError("broken\nat line 3")
 
@@ -73,6 +59,6 @@ def test_a_failure_of_a_library_is_told_by_its_first_line():
     "error", [RuntimeError("CUDA failed to allocate memory"), ValueError("ours"), MemoryError()]
 )
 def test_a_lack_of_memory_and_other_failures_are_passed_on(error):
-    with pytest.raises(type(error)) as passed, explain_failure("onnx_int8", RuntimeError):
+    with pytest.raises(type(error)) as passed, explain_failure("ctranslate2_int8", RuntimeError):
         raise error
     assert passed.value is error

@@ -35,7 +35,7 @@ def pins(text):
 def test_the_image_holds_what_serves_and_nothing_that_trains():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    parts = ("serve", "translate", "docx", "glossary", "memory", "onnx")
+    parts = ("serve", "translate", "docx", "glossary", "memory")
     asked = {*project["dependencies"], *(name for part in parts for name in extras[part])}
     names = {re.match(r"[a-z0-9-]+", name)[0] for name in asked} - {"nmt-pipeline"}
     locked = {name for name, _ in pins(LOCKED)}

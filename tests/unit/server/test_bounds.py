@@ -454,7 +454,7 @@ def service_of(*names, keys=None, **settings):
         (["ctranslate2"], None, 5),
         (["ctranslate2"], 3, 3),
         (["torch"], 3, 1),
-        (["onnx", "torch"], None, 1),
+        (["ctranslate2", "torch"], None, 1),
     ],
 )
 def test_each_core_has_a_batch_but_torch_takes_them_all(monkeypatch, names, workers, expected):

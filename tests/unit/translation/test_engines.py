@@ -17,7 +17,6 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Engine
-from nmt_core.models.rnn import Rnn
 from nmt_core.models.settings import RnnConfig, TransformerConfig
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import loading, parity, prepared
@@ -25,6 +24,7 @@ from nmt_core.translation.golden import check_golden
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
+from tests.support.sealing import reseal
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
 BOTH = ("int8", "float32")
@@ -82,9 +82,30 @@ def test_a_bundle_without_engines_is_searched_by_pytorch(tmp_path):
         Translator.load(folder, engine="ctranslate2")
 
 
-def test_an_engine_that_nobody_knows_is_refused(bundle):
-    with pytest.raises(ConfigError, match="no engine 'marian'; choose"):
-        Translator.load(bundle, engine="marian")
+@pytest.mark.parametrize("name", ["marian", "onnx", "onnx_int8"])
+def test_an_unknown_engine_is_refused(bundle, name):
+    with pytest.raises(ConfigError, match=f"no engine '{name}'; choose one of auto, ctranslate2, "):
+        Translator.load(bundle, engine=name)
+
+
+def test_unknown_engines_of_earlier_exports_are_ignored(tmp_path):
+    earlier = export(tmp_path / "export")
+    graph = earlier / "engines/onnx_int8/encoder.onnx"
+    graph.parent.mkdir(parents=True)
+    graph.touch()
+    reseal(earlier, graph.relative_to(earlier), b"graph")
+
+    translator = Translator.load(earlier)
+    assert translator.engine.name == "torch"
+    assert check_golden(translator, earlier) == []
+
+
+def test_a_model_of_pytorch_alone_says_so(tmp_path, monkeypatch):
+    folder = export(tmp_path / "export")
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != "torch")
+    for load in (Translator.load, loading.list_usable_engines):
+        with pytest.raises(ConfigError, match=r"^this model needs torch, .* '.*\[torch\]'$"):
+            load(folder)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +121,10 @@ def test_what_is_not_installed_is_named(bundle, monkeypatch, missing, engine, sa
         Translator.load(bundle, engine=engine)
 
 
-def test_without_ctranslate2_the_next_engine_searches(bundle, other, monkeypatch):
+def test_without_ctranslate2_pytorch_searches(bundle, monkeypatch):
     monkeypatch.setattr(loading, "is_installed", lambda package: package != "ctranslate2")
 
     assert Translator.load(bundle).engine.name == "torch"
-    assert Translator.load(other).engine.name == "onnx_int8"
     assert loading.list_usable_engines(bundle) == ["torch"]
 
 
@@ -272,50 +292,27 @@ def test_what_takes_the_place_of_int8_may_have_a_shortlist(tmp_path, monkeypatch
     assert not found.reports["ctranslate2_int8"]["shortlist"]
 
 
-def test_what_knows_no_shortlist_is_written_without(tmp_path):
-    model = RnnConfig(width=16, hidden_width=16)
-    shortlist = Shortlist([UNK + 1], {})
-    found = prepare(
-        tmp_path, model=model, translator=tiny_translator(model=model), shortlist=shortlist
-    )
-
-    assert not any(report["shortlist"] for report in found.reports.values())
-    assert len(found.engines) == len(BOTH)
-
-
-def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, monkeypatch, caplog):
-    """Here for an operator that ONNX does not have."""
-    project = Rnn.project
-    monkeypatch.setattr(
-        Rnn,
-        "project",
-        lambda self, hidden, *rest: project(self, hidden, *rest) + torch.special.i1(hidden).sum(),
-    )
-    found = prepare(tmp_path, model=RNN, translator=tiny_translator(model=RNN))
+@pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
+def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, caplog, model):
+    found = prepare(tmp_path, model=model, translator=tiny_translator(model=model))
 
     assert found.engines == []
-    for name in ("onnx_int8", "onnx_float32"):
-        assert "i1" in found.reports[name]["left_out"]
-        assert f"{name} is left out: nothing can express it" in caplog.text
+    for name in NAMES:
+        assert "ctranslate2 cannot express it" in found.reports[name]["left_out"]
+        assert f"{name} is left out: ctranslate2 cannot express it" in caplog.text
 
 
-@pytest.mark.parametrize(("model", "name"), [(MODEL, "ctranslate2_int8"), (RNN, "onnx_int8")])
-def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog, model, name):
+def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog):
     beam = BeamConfig(beam_size=3, max_length=12, diversity=1.0)
-    diverse = tiny_translator(model=model, beam=beam)
-    found = prepare(tmp_path, ("int8",), model=model, translator=diverse)
+    found = prepare(tmp_path, ("int8",), translator=tiny_translator(beam=beam))
 
     assert found.engines == []
-    assert f"{name} is left out: it cannot search as configured (diversity)" in caplog.text
+    assert f"{NAMES[0]} is left out: it cannot search as configured (diversity)" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [(MODEL, "ctranslate2_float32"), (RNN, "onnx_float32"), (ARTICLE, "onnx_float32")],
-)
-def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path, model, name):
+def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
     """Without PyTorch: the engine has seen where their translations looked."""
-    model = model.model_copy(update={"tie": "none"})
+    model = MODEL.model_copy(update={"tie": "none"})
     beam = BeamConfig(beam_size=1, max_length=12, unknown="copy")
     slow = tiny_translator(model=model, beam=beam)
     with torch.no_grad():
@@ -324,7 +321,6 @@ def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path, model, name):
     fast = replace(slow, engine=engine.engine, load_full=pytest.fail)
     mine, its = (one.search(LINES) for one in (fast, slow))
 
-    assert engine.name == name
     assert [best.tokens for [best] in mine] == [best.tokens for [best] in its]
     assert 1 < sum(best.ids.count(UNK) for [best] in mine) < 36
     assert not any("<unk>" in best.tokens for [best] in mine)
@@ -409,41 +405,15 @@ def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
         translator.sample(LINES)
 
 
-@pytest.fixture(scope="module", params=[RNN, ARTICLE], ids=["recurrent", "article"])
-def other(request, tmp_path_factory):
-    """A bundle of a model that CTranslate2 cannot express."""
-    folder, model = tmp_path_factory.mktemp("other"), request.param
-    translator = tiny_translator(model=model)
-    engines = prepare(folder / "scratch", model=model, translator=translator).engines
-    return export(folder / "export", translator=translator, model=model, engines=engines)
+def test_without_torch_a_gpu_runs_the_added_engine(monkeypatch):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != "torch")
 
-
-def test_other_models_are_written_for_onnx_runtime(other):
-    loaded = {
-        asked: Translator.load(other, engine=asked, threads=1)
-        for asked in ("auto", "onnx", "onnx_float32", "torch")
-    }
-
-    names = [translator.engine.name for translator in loaded.values()]
-    assert names == ["onnx_int8", "onnx_int8", "onnx_float32", "torch"]
-    assert all(check_golden(translator, other) == [] for translator in loaded.values())
-    assert loaded["onnx_float32"].translate_sentences(LINES) == loaded["torch"].translate(LINES)
-    with pytest.raises(ConfigError, match="no engine 'ctranslate2', only onnx_int8, onnx_float32"):
-        Translator.load(other, engine="ctranslate2")
-
-
-def test_onnx_runtime_may_be_missing_alone(other, bundle, monkeypatch):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != "onnxruntime")
-
-    assert Translator.load(other).engine.name == "torch"
-    assert Translator.load(bundle).engine.name == "ctranslate2_int8"
-    with pytest.raises(ConfigError, match=r"pip install '.*\[onnx\]"):
-        Translator.load(other, engine="onnx")
+    assert loading.choose_engine("auto", [*NAMES], "cuda") == NAMES[0]
 
 
 WITHOUT_TORCH = """
 import sys
-for name in ("torch", "pandas", "jaxtyping", "spacy", "mlflow", "onnx"):
+for name in ("torch", "pandas", "jaxtyping", "spacy", "mlflow"):
     sys.modules[name] = None
 from nmt_core.cli import app
 app(["translate", "--model", sys.argv[1], "Der Hund."], standalone_mode=False)
@@ -453,10 +423,9 @@ app(["verify", "--model", sys.argv[1]], standalone_mode=False)
 
 
 @pytest.mark.slow
-def test_no_torch_is_needed(bundle, other):
-    for folder, engine in ((bundle, "ctranslate2_int8"), (other, "onnx_int8")):
-        command = [sys.executable, "-c", WITHOUT_TORCH, folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_no_torch_is_needed(bundle):
+    command = [sys.executable, "-c", WITHOUT_TORCH, bundle]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
 
-        assert done.returncode == 0, done.stderr
-        assert f"{engine}: every golden sentence is translated" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "ctranslate2_int8: every golden sentence is translated" in done.stdout

@@ -96,8 +96,8 @@ def test_the_trial_comes_before_the_model_is_loaded(monkeypatch):
     monkeypatch.setattr(trial, "load_verified", lambda *_, **__: seen.append("loaded"))
 
     with pytest.raises(BundleError, match="square"):
-        trial.load_tried(FOLDER, engine="onnx", device="cpu", threads=3)
-    assert seen == [[str(FOLDER), "onnx", "cpu", "3"]]
+        trial.load_tried(FOLDER, engine="ctranslate2", device="cpu", threads=3)
+    assert seen == [[str(FOLDER), "ctranslate2", "cpu", "3"]]
 
     monkeypatch.setattr(trial, "run_trial", lambda *_: "")
     trial.load_tried(FOLDER)
@@ -112,7 +112,7 @@ def test_command_tries_a_model_once(monkeypatch, tmp_path):
     for _ in range(2):
         trial.try_once(tmp_path)
     assert len(tried) == 1
-    trial.try_once(tmp_path, engine="onnx")
+    trial.try_once(tmp_path, engine="ctranslate2")
     manifest.write_text("2")
     trial.try_once(tmp_path)
     monkeypatch.setattr(trial, "_identify", lambda _: "new")
@@ -129,8 +129,8 @@ def test_commands_try_before_they_load(monkeypatch):
 
     monkeypatch.setattr("nmt_core.cli.options.try_once", refuse)
     with pytest.raises(BundleError, match="square"):
-        open_translator(FOLDER, "cpu", 1, engine="onnx")
-    assert tried == [(FOLDER, {"engine": "onnx", "device": "cpu", "threads": 1})]
+        open_translator(FOLDER, "cpu", 1, engine="ctranslate2")
+    assert tried == [(FOLDER, {"engine": "ctranslate2", "device": "cpu", "threads": 1})]
 
 
 def test_model_that_ends_its_process_is_tried_again(monkeypatch, tmp_path):

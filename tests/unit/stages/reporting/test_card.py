@@ -242,8 +242,8 @@ def test_a_card_tells_how_far_the_confidence_of_an_engine_can_be_trusted():
     judged = {"model": judge_by_score(-1.0).model_dump() | {"reliability": measured}}
     engines = {
         "ctranslate2_int8": {"confidence": judged},
-        "onnx_int8": {"confidence": {"missing": "too few"}},
-        "onnx_float32": {"left_out": "it is worse"},
+        "copying_int8": {"confidence": {"missing": "too few"}},
+        "copying_float32": {"left_out": "it is worse"},
         "ctranslate2_float32": {"confidence": judged},
     }
     model = judge_by_score(-1.0).model_dump() | {"reliability": RELIABILITY}
@@ -253,5 +253,5 @@ def test_a_card_tells_how_far_the_confidence_of_an_engine_can_be_trusted():
     for name in ("ctranslate2_int8", "ctranslate2_float32"):
         assert f"`{name}` has a confidence of its own" in told
     assert "on 1,234 test sentences: an area under the ROC curve of 0.77 (" in told
-    assert "onnx" not in told
+    assert "copying" not in told
     assert "`ctranslate2_int8`" not in card(confidence=own)
