@@ -25,6 +25,7 @@ FIRST_YEAR, LAST_YEAR, CENTURY = 1000, 2100, 100
 
 DIGIT = regex.compile(r"\p{Nd}")
 _SEPARATOR = regex.compile(r"\D")
+_THREES = regex.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 _WORD_AFTER = regex.compile(rf"[{SPACES}\-]?(\p{{L}}[\p{{L}}\p{{M}}]*+)\.?")
 _UNIT_AFTER = regex.compile(
@@ -113,8 +114,11 @@ def write_number(text: str, source: str, target: str) -> str:
     if source == target or used is None or digits.lstrip("+-").isdecimal():
         return text if source == target else digits
     whole, mark, decimals = digits.partition(used[0])
-    grouped = "".join(sign if sign.isdigit() or sign in "+-" else other.group for sign in whole)
-    return grouped + (other.decimal if mark else "") + decimals
+    figures = _SEPARATOR.sub("", whole)
+    if figures != whole.lstrip("+-"):
+        figures = _THREES.sub(other.group, figures)
+    sign = whole[:1] if whole[:1] in {"+", "-"} else ""
+    return sign + figures + (other.decimal if mark else "") + decimals
 
 
 def write_amount(number: str, unit: str, source: str, target: str) -> str:

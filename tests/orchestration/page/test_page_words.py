@@ -152,19 +152,20 @@ def test_tokens_that_are_not_in_the_text_spoil_no_others(words):
     assert [[0, 3], None, None, [6, 9], [9, 10]] == spans
 
 
-def test_a_word_is_as_likely_as_all_its_tokens_and_attends_to_whole_words(words):
+def test_a_word_is_as_likely_as_its_tokens_and_linked(words):
     sentence = {
         "source": "Das Haus",
-        "sourceTokens": ["▁Das", "▁Ha", "us"],
+        "sourceWords": ["Das", "Haus"],
         "text": "The houses",
         "tokens": ["▁The", "▁house", "s"],
         "probabilities": [0.9, 0.5, 0.4, 1.0],
-        "attention": [[0.8, 0.1, 0.1, 0], [0.2, 0.5, 0.2, 0.1], [0, 0.4, 0.4, 0.2], [0, 0, 0, 1]],
+        "words": ["The", "houses"],
+        "links": [0, 1],
     }
     described = words("describe", sentence, "de", "en")
 
     assert [0.9, 0.2] == [round(one["probability"], 9) for one in described["words"]]
-    assert [0.8, 0.2, 0.1, 0.75] == [round(one, 9) for row in described["weights"] for one in row]
+    assert [[1, 0], [0, 1]] == described["weights"]
 
 
 @pytest.mark.parametrize(
