@@ -98,12 +98,13 @@ def search_protected(
     written = [write_figures(line, protector) if most else None for line in lines]
     wanted = [line for line, one in zip(lines, written, strict=True) if one is None]
     given = [protector.protect(line, unquoted=most > 0) for line in wanted]
-    raw = search.run([one.text for one in given], {"n_best": n_best}) if given else []
+    seen = {"n_best": max(n_best, most)}  # they cost less than to search again for some
+    raw = search.run([one.text for one in given], seen) if given else []
     repairs = [
-        Repair(line, several, [protector.finish(line, each) for each in several])
+        Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
         for line, several in zip(given, raw, strict=True)
     ]
-    repair_all([one for one in repairs if not one.is_sound], protector, search, n_best, most)
+    repair_all([one for one in repairs if not one.is_sound], protector, search, most)
     found = iter([list_best(one, protector) for one in repairs])
     return [next(found) if one is None else [one] for one in written]
 
@@ -121,14 +122,12 @@ def repair_all(
     repairs: Sequence[Repair],
     protector: Protector,
     search: TextSearch,
-    n_best: int,
     most: int,
 ) -> None:
     """Search again for lines whose best translation is not sound, as long as it is not."""
+    for one in repairs:
+        one.others += (protector.finish(one.line, each) for each in one.raw[len(one.found) :])
     if most:
-        if most > n_best:
-            wanting = [one for one in repairs if not one.is_sound]
-            search_again(wanting, protector, search, {"n_best": most})
         lost = [one for one in repairs if any(map(is_loss, one.choose().breaches))]
         if lost and not protector.symbols:
             warn_of_loss()

@@ -76,7 +76,7 @@ def test_lines_that_a_memory_has_are_taken_from_it_and_named(memory, tmp_path):
 
     assert done.exit_code == 0, done.output
     assert [usual[0], "hound!"] == done.stdout.splitlines()
-    assert "line 2: translated by the memory" in done.stderr
+    assert "1 of 2 lines from the memory" in done.stderr
     assert "1\t1\t0.0000\thound!" == ranked.stdout.splitlines()[0]
     assert 3 == len(ranked.stdout.splitlines())
     assert "hound" not in begun.stdout
