@@ -61,6 +61,7 @@ SHARES = (
         "orchestration/test_serving.py",
         "orchestration/test_servers.py",
         "orchestration/test_worker.py",
+        "orchestration/test_notifications.py",
     ),
 )
 """Files whose slow tests start whole systems, in shares that take alike; so does another share,

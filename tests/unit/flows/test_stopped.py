@@ -24,7 +24,10 @@ def prepared(monkeypatch):
 
         monkeypatch.setattr(FLOWS[name], "check_server", lambda: "http://server")
         monkeypatch.setattr(entry, "move_to_child", lambda: None)
-        for each in ("plan_stages", "schedule_experiments", "check_inputs", "load", "check_nodes"):
+        for each in (
+            *("plan_stages", "schedule_experiments", "check_inputs", "load", "check_nodes"),
+            "has_text",
+        ):
             if hasattr(FLOWS[name], each):
                 monkeypatch.setattr(
                     FLOWS[name], each, lambda *_, **__: type("Any", (), {"languages": 0})

@@ -112,7 +112,7 @@ def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
         source=Side(noting, words),
         target=Side(tokenizer, words),
         config=TranslatorConfig(),
-    ).translate([DECOMPOSED])
+    ).translate_sentences([DECOMPOSED])
 
     assert noting.noted[0] == tokens
     assert "".join(tokens).replace("▁", "").lower() == COMPOSED.replace(" ", "").lower()

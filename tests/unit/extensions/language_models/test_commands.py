@@ -229,7 +229,7 @@ def test_advised_translations_have_no_confidence(tmp_path, advice):
         for options in ((), ("--fuse", advice))
     )
 
-    assert alone.startswith("line 1: the translation is good with")
+    assert "confidence" in alone
     assert advised == ""
 
 
