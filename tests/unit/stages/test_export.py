@@ -1,4 +1,4 @@
-"""A glossary that is sealed with a model."""
+"""What export seals with a model, and what serves it."""
 
 from dataclasses import replace
 
@@ -155,3 +155,15 @@ def test_what_is_exported_has_the_length_penalty_that_evaluation_chose():
     taken = export.take_length_penalty(EvaluateParams(resamples=7), {"length_penalty": 2.5})
     assert taken.beam == EvaluateParams().beam.model_copy(update={"length_penalty": 2.5})
     assert taken.resamples == 7
+
+
+@pytest.mark.parametrize(
+    ("reports", "extras"),
+    [
+        ({"a_int8": {"left_out": "it is worse"}, "a_float32": {"equal": 1.0}}, "serve"),
+        ({"a_int8": {"left_out": "it is worse"}}, "serve,torch"),
+        ({}, "serve,torch"),
+    ],
+)
+def test_models_without_an_engine_need_pytorch(reports, extras):
+    assert export.list_extras(reports) == extras
