@@ -63,7 +63,8 @@ def summarize_doubts(
     if not doubts:
         return ""
     total = _count(len(translations), noun)
-    return f"{len(doubts):,} of {total} need review: {name_first(doubts, '; ')}"
+    verb = "needs" if len(doubts) == 1 else "need"
+    return f"{len(doubts):,} of {total} {verb} review: {name_first(doubts, '; ')}"
 
 
 def report_doubts(

@@ -74,7 +74,7 @@ def test_lines_that_are_hardly_good_are_named(doubting):
         == "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"
     )
     assert run("translate", "--model", bundle, doubtful).stderr.startswith(
-        "1 of 1 line need review"
+        "1 of 1 line needs review"
     )
     assert run("translate", "--model", bundle, good, "").stderr == ""
 
@@ -100,7 +100,7 @@ def test_who_flags_decides_from_where_on(doubting, below, named):
     bundle, doubtful, good = doubting
     told = run("translate", "--model", bundle, "--flag-below", below, doubtful, good).stderr
 
-    assert ("need review: line 1: confidence 0.00" in told) is named
+    assert ("review: line 1: confidence 0.00" in told) is named
     assert run("translate", "--model", bundle, "--flag-below", 1, good).stderr == ""
 
 

@@ -89,8 +89,8 @@ def test_doubts_about_files_are_reported(bundle, tmp_path):
     lines = run(bundle, "Der Hund hat 94 Brote.", "--review", tmp_path / "lines.xlf")
 
     assert f"{tmp_path / 'a.txt'}: 2 of 2 segments need review: segment 1: " in translated.stderr
-    assert "standard input: 1 of 1 segment need review: segment 1: " in piped.stderr
-    assert "1 of 1 line need review: line 1: " in lines.stderr
+    assert "standard input: 1 of 1 segment needs review: segment 1: " in piped.stderr
+    assert "1 of 1 line needs review: line 1: " in lines.stderr
     assert "missing 94" in translated.stderr
     assert (tmp_path / "review.xlf").read_text().count("<trans-unit ") == 2
     assert (tmp_path / "lines.xlf").read_text().count("missing 94</note>") == 1

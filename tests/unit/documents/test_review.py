@@ -44,7 +44,7 @@ def test_a_summary_names_what_needs_review():
     lost, remembered = Answer("x", breaches=(LOST,)), Answer("x", origin="memory")
     assert summarize_doubts({1: Answer("x"), 2: remembered}, 0.5) == ""
     assert [*report_doubts({1: Answer("x"), 2: lost, 3: remembered}, 0.5)] == [
-        "1 of 3 segments need review: segment 2: missing 94",
+        "1 of 3 segments needs review: segment 2: missing 94",
         "1 of 3 segments from the memory",
     ]
     many = summarize_doubts(dict.fromkeys(range(1, 13), lost), 0.5, "line")

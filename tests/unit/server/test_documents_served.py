@@ -175,7 +175,7 @@ async def test_units_say_what_a_person_must_look_at():
         answer, found = await send("a.po", (text + left).encode(), serve_stand_in(**settings))
         assert answer.json()["left"] == 1
         assert answer.json().get("review") == (
-            (marks and "1 of 2 segments need review: segment 2: confidence 0.15") or None
+            (marks and "1 of 2 segments needs review: segment 2: confidence 0.15") or None
         )
         assert found.content.decode() == (
             'msgid "das ist {N}"\nmsgstr "DAS IST {N}"\n\n'
