@@ -1,191 +1,160 @@
-"""Calibration: short runs of the real stages on this machine; nothing is predicted here."""
+"""Calibration: train on a sample of the text for some seconds, and extrapolate to all of it."""
 
-import math
+import json
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 from rich.console import Console
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig, count_processes
+from nmt_core.base.errors import CorpusError
 from stages import paths
-from stages.params import SECTIONS, TrainParams
-from stages.planning.scratch import Scratch, count_pairs, measure_folder, write_sample
+from stages.configure.compose import apply_changes
+from stages.planning.scratch import prepare_folder, run_in
 from stages.runtime.reliability import CONFIDENCE_SENTENCES
-from stages.runtime.usage import Usage
-from stages.tokenize import make_jobs
-from stages.tracking.journal import Entry
 
-STAGES = [name for name in SECTIONS if name not in ("download", "workers", "promotion")]
-"""All stages but the first, which fetches the text."""
+STAGES = ("tokenize", "vocabulary", "embeddings", "shard", "train")
+"""Stages that are measured; evaluation and export translate, as validations do."""
 
-DATA_STAGES = STAGES[: STAGES.index("train")]
+SAMPLE = {"train": 10_000, "validation": 128, "test": 128}
+"""Maximum number of sampled pairs of each split."""
 
-PAIRS = 20_000
-"""Of train, that are read at most; half as many, too, where there are more."""
+SECONDS = 60.0
+"""Longest calibration wanted; a quarter of it goes to updates."""
 
-SENTENCES = (8, 128)
-"""Sentences to translate: few, for the fixed costs, and some, for the cost of each."""
+MARGIN = 1.5
+"""Factor by which the time of the stages other than training may differ, each way."""
 
-VALIDATION_SENTENCES = 256
-"""That a validation translates at most."""
+SEARCHED = 0.3
+"""Minimum share of search time that a trained model needs; the calibrated one hardly learns, so
+its searches run to their length limits."""
 
-SHORT = {
-    "train.budget": {"seconds": 10.0},
-    "train.training.validate_every": 10**9,
-    "train.schedule.learning_rate": 1e-9,
-}
-"""Settings of a training that validates after five seconds of updates, and at its end.
-
-Its model stays as it was drawn and ends hardly any sentence of itself, so that searches go to their
-limits, and take as long as they ever do."""
+BUSY = 0.5
+"""Share of this machine's processor time below which other programs are mentioned."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Usage of a stage for a part of its work."""
+class Range(NamedTuple):
+    """A figure between its lowest and highest value."""
 
-    items: int
-    """Pairs of train, or sentences that are translated."""
-    usage: Usage
-    disk_bytes: int
-    """That it wrote, and that DVC copies."""
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """Geometric mean."""
+        return float((self.low * self.high) ** 0.5)
 
 
-@dataclass(frozen=True)
-class Training:
-    """Speed of a short training."""
+class Calibration(NamedTuple):
+    """Measurements on this machine; tokens are target tokens."""
 
+    others: Range
+    """Seconds of all stages except download and training, on the whole text."""
     start_seconds: float
-    """Without updates and validations."""
-    validation_seconds: float
-    """Of a validation of all its sentences, each translated to its limit, and its checkpoint."""
-    tokens_per_second: float
-    """Target tokens, as below, while updates are made."""
+    """Training time outside updates and validations."""
+    validation_seconds: Range
+    """Time of one validation and its checkpoint."""
+    tokens_per_second: Range
+    """From the slowest to the fastest measurement."""
     tokens_per_update: float
     tokens_per_pass: float
-    """Over the whole text."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Measurements of this machine."""
-
-    samples: Mapping[str, Sequence[Sample]]
-    """By stage, the smallest part first; of training there is one."""
-    whole: Mapping[str, int]
-    """Items of the whole, by stage but for training."""
-    training: Training
-    processes: int
-    """That share the work of the data stages."""
+    memory_bytes: int
+    """Peak of a training process."""
     share: float
-    """Of the processor time that this machine spent meanwhile; other programs took the rest."""
+    """Share of the spent processor time that the calibration used."""
+
+    @property
+    def load(self) -> str:
+        """Note on other programs; empty on a quiet machine."""
+        taken = f"other programs take {1 - self.share:.0%} of this machine's processor time"
+        return taken if self.share < BUSY else ""
 
 
-def calibrate(
-    settings: Mapping[str, Any],
-    train: TrainParams,
-    workers: WorkersConfig,
-    folder: Path,
-    seconds: float = math.inf,
-) -> Calibration:
-    """Run every stage but the first on parts of the text, in a folder to be thrown away.
+def count_pairs(corpus: Path) -> dict[str, int]:
+    """Count the pairs of each split.
 
-    Each stage runs once at least; it runs again, to tell its start from its work, while there is
-    time left of the given seconds.
+    Raises:
+        CorpusError: if there is no corpus, or a split of it is empty.
+    """
+    try:
+        counts: dict[str, int] = files.read_json(corpus / "corpus.json")["pairs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        counts = {}
+    if missing := [split for split in paths.SPLITS if not counts.get(split)]:
+        raise CorpusError(
+            f"{corpus} holds no {' and no '.join(missing)} pairs, without which nothing can be "
+            f"predicted; bring more text, or a greater share of it (download.split)"
+        )
+    return counts
+
+
+def calibrate(settings: dict[str, Any], seconds: float = SECONDS) -> Calibration:
+    """Run the stages up to training on a sample, in a temporary folder.
+
+    Updates take a quarter of ``seconds``; the start of the stages takes about 15 more.
 
     Raises:
         CorpusError: if there is no corpus.
         NmtError: if a stage fails.
     """
-    pairs, say = count_pairs(paths.CORPUS), Console(stderr=True).print
-    began, _ = time.monotonic(), psutil.cpu_percent()
-    jobs = make_jobs(paths.CORPUS, paths.TOKENIZER, workers.chunk_lines)
-    processes = max(1, count_processes(jobs, workers))
-    compared = min(pairs["validation"], settings["export"]["engine_sentences"])
-    whole = dict.fromkeys(DATA_STAGES, pairs["train"])
-    whole |= {"evaluate": pairs["test"], "export": compared}
-    samples: dict[str, list[Sample]] = {name: [] for name in STAGES}
-    for size in [PAIRS // 2, PAIRS] if pairs["train"] > PAIRS else [pairs["train"]]:
-        if samples["shard"] and time.monotonic() - began > seconds / 4:
-            break
-        say(f"{', '.join(DATA_STAGES)}: {size:,} pairs")
-        lines = max(1, workers.chunk_lines * size // pairs["train"])  # a process has its share
-        shared = {"processes": processes, "dask": None, "chunk_lines": lines}
-        own = {**settings, "workers": shared}
-        scratch = Scratch.make(folder / f"{size}-pairs", own, {"train": size})
-        for stage in DATA_STAGES:
-            samples[stage].append(run_sample(scratch, stage, size))
-    size = samples[DATA_STAGES[0]][-1].items
-    say("train: some seconds of updates")
-    sample, training = measure_training(scratch, train, pairs["train"] / size)
-    samples["train"].append(sample)
-    say("evaluate, export: a few sentences")
-    counts_of_sentences = SENTENCES if time.monotonic() - began < seconds / 2 else SENTENCES[1:]
-    for stage in ("evaluate", "export"):
-        for sentences in sorted({min(whole[stage], count) for count in counts_of_sentences}):
-            counts = {"test": sentences, "validation": 0 if stage == "evaluate" else compared}
-            write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, counts)
-            changes: dict[str, Any] = {"export.engine_sentences": sentences}
-            changes |= {"evaluate.behaviour.lines": 0}
-            changes |= {"export.glossary": None}  # no scratch project has it
-            samples[stage].append(run_sample(scratch, stage, sentences, changes))
-    again = settings["evaluate"]["behaviour"]["lines"] + min(
-        pairs["validation"], CONFIDENCE_SENTENCES
-    )
-    whole["evaluate"] += again  # translated beside the test set
-    used = sum(measured.usage.processor_seconds for each in samples.values() for measured in each)
-    spent = psutil.cpu_percent() / 100 * (psutil.cpu_count() or 1) * (time.monotonic() - began)
-    return Calibration(samples, whole, training, processes, min(1.0, used / max(spent, 1e-9)))
-
-
-def run_sample(
-    scratch: Scratch, stage: str, items: int, changes: Mapping[str, Any] | None = None
-) -> Sample:
-    """Run a stage in a scratch project."""
-    before = measure_folder(scratch.folder)
-    usage = scratch.run(stage, changes or {})
-    written = max(0, measure_folder(scratch.folder) - before)
-    return Sample(items, usage, written + scratch.count_kept_bytes(stage))
-
-
-def measure_training(
-    scratch: Scratch, params: TrainParams, times: float
-) -> tuple[Sample, Training]:
-    """Train for some seconds on shards; the whole text is ``times`` as large."""
-    wanted = params.training.validation_sentences
-    sentences = min(wanted, VALIDATION_SENTENCES)
-    changes = {**SHORT, "train.training.validation_sentences": sentences}
-    sample = run_sample(scratch, "train", sentences, changes)
-    points = read_validations(scratch.read_journal())
-    if points[1:] == points[-1:]:  # one checkpoint, of which a longer training keeps two
-        again = measure_folder(scratch.folder / paths.CHECKPOINTS)
-        sample = replace(sample, disk_bytes=sample.disk_bytes + again)
-    (_, tokens_before, seconds_before, began), (steps, tokens, seconds, ended) = points[-2:]
-    updating = seconds - seconds_before
-    validating = max(0.0, ended - began - updating)
-    outside = sample.usage.seconds - seconds
-    read = files.read_json(scratch.folder / paths.REPORTS / "shard.json")
-    return sample, Training(
-        start_seconds=max(0.0, outside - validating * (len(points) - 1)),
-        validation_seconds=validating * wanted / sentences,
-        tokens_per_second=(tokens - tokens_before) / max(updating, 1e-9),
+    pairs = count_pairs(paths.CORPUS)
+    sizes = {split: min(pairs[split], most) for split, most in SAMPLE.items()}
+    scale = pairs["train"] / sizes["train"]
+    validated = min(settings["train"]["training"]["validation_sentences"], pairs["validation"])
+    compared = min(settings["export"]["engine_sentences"], pairs["validation"])
+    updating = max(1.0, min(seconds, SECONDS) / 4)
+    changes = [
+        "workers.dask=null",
+        f"workers.chunk_lines={max(1, int(settings['workers']['chunk_lines'] / scale))}",
+        f"train.budget={{steps:null,epochs:null,tokens:null,seconds:{updating}}}",
+        "train.training.validate_every=1000000000",
+        f"train.training.validation_sentences={min(validated, sizes['validation'])}",
+        "train.schedule.learning_rate=1e-9",
+    ]
+    Console(stderr=True).print("calibrating: training on a sample for less than a minute")
+    paths.RUNS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as name:
+        folder = Path(name)
+        prepare_folder(folder, apply_changes(settings, changes), sizes)
+        began, _ = time.monotonic(), psutil.cpu_percent()
+        usages = {stage: run_in(folder, stage) for stage in STAGES}
+        spent = psutil.cpu_percent() / 100 * (psutil.cpu_count() or 1) * (time.monotonic() - began)
+        points = read_validations(folder)
+        shards = files.read_json(folder / paths.REPORTS / "shard.json")
+    speeds = [(b[1] - a[1]) / max(b[2] - a[2], 1e-9) for a, b in pairwise(points)]
+    speeds = speeds[1:] or speeds  # the first updates are slower
+    steps, tokens, updating, ended = points[-1]
+    took = ended - points[0][3]
+    validation = max(0.0, took - updating) / (len(points) - 1)
+    validation *= validated / min(validated, sizes["validation"])
+    start = max(0.0, usages["train"].seconds - took)
+    translated = pairs["test"] + settings["evaluate"]["behaviour"]["lines"]
+    translated += min(pairs["validation"], CONFIDENCE_SENTENCES)
+    translated += compared * len(settings["export"]["engines"])
+    searches = translated * validation / validated
+    fixed = 2 * start + scale * sum(usages[name].seconds for name in STAGES[:-1])
+    return Calibration(
+        others=Range((fixed + SEARCHED * searches) / MARGIN, (fixed + searches) * MARGIN),
+        start_seconds=start,
+        validation_seconds=Range(SEARCHED * validation, validation),
+        tokens_per_second=Range(min(speeds), max(speeds)),
         tokens_per_update=tokens / steps,
-        tokens_per_pass=times * (read["train_target_tokens"] + read["train_pairs"]),  # their ends
+        tokens_per_pass=scale * (shards["train_target_tokens"] + shards["train_pairs"]),
+        memory_bytes=usages["train"].memory_bytes,
+        share=min(1.0, sum(used.processor_seconds for used in usages.values()) / max(spent, 1e-9)),
     )
 
 
-def read_validations(journal: Sequence[Entry]) -> list[tuple[int, int, float, float]]:
-    """Return where a training began and where it was when it had validated.
-
-    That is updates, target tokens, seconds of updates, and seconds since 1970.
-    """
-    points = [(0, 0, 0.0, journal[0]["milliseconds"] / 1000)]
-    for entry in journal:
+def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
+    """Return updates, target tokens, seconds of updates and the clock at start and validations."""
+    [journal] = folder.glob("runs/*/journal.jsonl")
+    entries = [json.loads(line) for line in files.read_lines(journal)]
+    points = [(0, 0, 0.0, entries[0]["milliseconds"] / 1000)]
+    for entry in entries:
         if "validation/loss" in (values := entry.get("values", {})):
             tokens, seconds = values["train/target_tokens"], values["train/seconds"]
             points.append((entry["step"], tokens, seconds, entry["milliseconds"] / 1000))

@@ -7,20 +7,16 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from nmt_core.base import config, files
+from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, DiskError, suggest
+from nmt_core.base.errors import DiskError
 from stages import paths
 from stages.params import SECTIONS
-from stages.runtime.fingerprint import hash_json
-from stages.runtime.params_file import read
 
 RESIDENT_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes of the system's unit for peak memory."""
@@ -39,20 +35,11 @@ class Usage(Config):
     """At most, of the largest of its processes."""
 
 
-class Recorded(Usage):
-    """Usage of a stage, with a digest of its settings."""
-
-    settings: str
-    """Digest of the sections of params.yaml up to that of the stage."""
-
-
 def record_usage(stage: str) -> None:
-    """Write this process's usage so far; errors of the disk are ignored."""
-    with suppress(OSError, DiskError, ConfigError, psutil.Error):
-        recorded = Recorded(
-            **measure_usage().model_dump(), settings=digest_settings(read(paths.PARAMS), stage)
-        )
-        files.write_json(paths.USAGE / f"{stage}.json", recorded.model_dump(mode="json"))
+    """Write this process's usage so far, if it is a stage; errors of the disk are ignored."""
+    with suppress(OSError, DiskError, psutil.Error):
+        if stage in SECTIONS:
+            files.write_json(paths.USAGE / f"{stage}.json", measure_usage().model_dump())
 
 
 def measure_usage() -> Usage:
@@ -82,25 +69,3 @@ def count_seconds() -> float:
     if sys.platform == "linux":  # which knows when by its own clock, and the date to a second only
         return time.clock_gettime(time.CLOCK_BOOTTIME) - (created - psutil.boot_time())
     return time.time() - created
-
-
-def digest_settings(document: Mapping[str, Any], stage: str) -> str:
-    """Return a digest of the sections that a stage can depend on: up to its own.
-
-    Raises:
-        ConfigError: if there is no such stage.
-    """
-    names = list(SECTIONS)
-    if stage not in names:
-        raise ConfigError(f"params.yaml has no section {stage!r}; {suggest(stage, names)}")
-    return hash_json([document.get(name) for name in names[: names.index(stage) + 1]])
-
-
-def read_usage(stage: str, document: Mapping[str, Any]) -> Usage | None:
-    """Return the usage of a stage's last run, if it had the settings of ``document``."""
-    try:
-        values = files.read_json(paths.USAGE / f"{stage}.json")
-        recorded = config.build(Recorded, values, at=f"{stage}.json")
-    except (OSError, ValueError, TypeError, ConfigError):
-        return None
-    return recorded if recorded.settings == digest_settings(document, stage) else None

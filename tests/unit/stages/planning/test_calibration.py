@@ -1,134 +1,139 @@
-"""What is measured, of stages that somebody made up."""
+"""A calibration trains on a sample of the text, and touches nothing of the project."""
+
+import json
 
 import pytest
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.errors import CorpusError, NmtError
 from stages import paths
 from stages.configure.compose import compose_settings
-from stages.configure.sections import build_all
 from stages.planning import calibration
-from stages.planning.calibration import DATA_STAGES, STAGES, Training, measure_training
-from stages.planning.scratch import Scratch, change_settings
+from stages.planning.calibration import Range, calibrate, count_pairs
+from stages.planning.scratch import run_in, write_sample
 from stages.runtime.usage import Usage
 from tests.support.projects import PROJECT
 
-SETTINGS = compose_settings(["data=demo"], conf=PROJECT / "conf")
-PAIRS = {"train": 40, "validation": 3, "test": 10}
-
-
-class Pretended(Scratch):
-    """A scratch project whose stages write a thousand bytes each, of which DVC keeps 50."""
-
-    seconds = 2.0
-    ran = ()
-
-    def run(self, stage, changes):
-        lines = tuple(self.count(split) for split in PAIRS)
-        Pretended.ran += ((stage, lines, changes, self.settings),)
-        files.write_text(self.folder / paths.CHECKPOINTS / stage, "x" * 1000)
-        return Usage(seconds=self.seconds, processor_seconds=1.0, memory_bytes=1)
-
-    def count(self, split):
-        text = self.folder / paths.CORPUS / f"{split}.source"
-        return len([*files.read_lines(text)]) if text.exists() else 0
-
-    def count_kept_bytes(self, stage):
-        return 50
-
-
-@pytest.mark.parametrize("validations", [1, 2])
-def test_a_training_is_measured_by_its_last_validation(tmp_path, monkeypatch, validations):
-    """Every 20 seconds, of which 5 were updates; of one checkpoint a longer one keeps two."""
-    changes = {"train.training.validation_sentences": 512}
-    params = build_all(change_settings(SETTINGS, changes), source="params.yaml")["train"]
-    files.write_json(
-        tmp_path / "reports/shard.json", {"train_target_tokens": 900, "train_pairs": 100}
-    )
-    journal = [{"kind": "run", "milliseconds": 1_000}]
-    for n in range(1, validations + 1):
-        values = {
-            "validation/loss": 1.0,
-            "train/target_tokens": 5_000 * n,
-            "train/seconds": 5.0 * n,
-        }
-        journal.append({"step": 10 * n, "milliseconds": 1_000 + 20_000 * n, "values": values})
-    monkeypatch.setattr(Pretended, "read_journal", lambda _: journal)
-    monkeypatch.setattr(Pretended, "seconds", 17.0 + 20.0 * validations)
-    sample, training = measure_training(Pretended(tmp_path, {}), params, 2.0)
-
-    assert (sample.items, sample.disk_bytes) == (256, 1050 + 1000 * (validations == 1))
-    assert training == Training(
-        start_seconds=17.0,
-        validation_seconds=30.0,
-        tokens_per_second=1_000.0,
-        tokens_per_update=500.0,
-        tokens_per_pass=2_000.0,
-    )
+PAIRS = {"train": 40, "validation": 3, "test": 5}
 
 
 @pytest.fixture
-def pretended(project, monkeypatch):
-    """Return the names and factors of what was trained on, by stages that somebody made up."""
+def corpus(project):
     for split, count in PAIRS.items():
         for side in paths.SIDES:
-            files.write_lines(paths.CORPUS / f"{split}.{side}", ["eins zwei"] * count)
-    files.write_json(paths.CORPUS / "corpus.json", {"pairs": PAIRS, "corpora": [PAIRS]})
-    trained = []
-    monkeypatch.setattr(calibration, "PAIRS", 30)
-    monkeypatch.setattr(calibration, "Scratch", Pretended)
-    monkeypatch.setattr(Pretended, "ran", ())
-    monkeypatch.setattr(
-        calibration,
-        "measure_training",
-        lambda scratch, _, times: (
-            trained.append((scratch.folder.name, times))
-            or (
-                calibration.Sample(1, Usage(seconds=1, processor_seconds=1, memory_bytes=1), 0),
-                None,
-            )
-        ),
-    )
-    return trained
+            files.write_lines(paths.CORPUS / f"{split}.{side}", [f"eins {n}" for n in range(count)])
+    first = {split: count // 2 for split, count in PAIRS.items()}
+    second = {split: count - first[split] for split, count in PAIRS.items()}
+    files.write_json(paths.CORPUS / "corpus.json", {"pairs": PAIRS, "corpora": [first, second]})
+    return paths.CORPUS
 
 
-WORKERS = WorkersConfig(processes=2, chunk_lines=10)
+@pytest.mark.parametrize("train", [1, 7, 13, 40])
+def test_samples_keep_lines_parallel_and_corpora(corpus, tmp_path, train):
+    before = {path.name: files.sha256(path) for path in corpus.iterdir()}
+    sample = tmp_path / "sample"
+    write_sample(corpus, sample, PAIRS | {"train": train})
+    rows = [
+        [int(line.split()[1]) for line in files.read_lines(sample / f"train.{side}")]
+        for side in paths.SIDES
+    ]
+    assert rows[0] == rows[1]
+    assert len(set(rows[0])) == train
+    counts = [each["train"] for each in files.read_json(sample / "corpus.json")["corpora"]]
+    assert counts == [sum(row < 20 for row in rows[0]), sum(row >= 20 for row in rows[0])]
+    assert {path.name: files.sha256(path) for path in corpus.iterdir()} == before
 
 
-def test_little_time_is_spent_on_one_part(project, pretended):
-    train = build_all(SETTINGS, source="params.yaml")["train"]
-    found = calibration.calibrate(SETTINGS, train, WORKERS, project / "runs", 0.0)
-    sizes = {name: [one.items for one in samples] for name, samples in found.samples.items()}
-    once = {"train": [1], "evaluate": [10], "export": [3]}
-    assert sizes == {name: [15] for name in DATA_STAGES} | once
-    assert pretended == [("15-pairs", 40 / 15)]
+@pytest.mark.parametrize("split", PAIRS)
+def test_empty_split_is_named(corpus, tmp_path, split):
+    files.write_json(corpus / "corpus.json", {"pairs": PAIRS | {split: 0}})
+    with pytest.raises(CorpusError, match=rf"no {split} pairs"):
+        count_pairs(corpus)
+    with pytest.raises(CorpusError, match=r"no train and no validation and no test pairs"):
+        count_pairs(tmp_path)
 
 
-def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences(
-    project, pretended, capsys
-):
-    train = build_all(SETTINGS, source="params.yaml")["train"]
-    found = calibration.calibrate(SETTINGS, train, WORKERS, project / "runs")
+PROBE = """
+import os, sys
+from pathlib import Path
+Path("seen.txt").write_text("\\n".join(os.environ))
+if Path("broken").exists():
+    sys.exit("first\\nit is broken")
+Path("runs/usage").mkdir(parents=True)
+usage = '{"seconds": 2.5, "processor_seconds": 1.5, "memory_bytes": 7}'
+Path("runs/usage/probe.json").write_text(usage)
+"""
 
-    told = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
-    assert told == [", ".join(DATA_STAGES)] * 2 + ["train", "evaluate, export"]
-    stages, lines, changes, settings = zip(*Pretended.ran, strict=True)
-    assert stages == (*DATA_STAGES, *DATA_STAGES, "evaluate", "evaluate", "export")
-    data = [(size, 3, 10) for size in (15, 30) for _ in DATA_STAGES]
-    assert lines == (*data, (30, 0, 8), (30, 0, 10), (30, 3, 3))
-    assert [one.get("export.engine_sentences") for one in changes[-3:]] == [8, 10, 3]
-    assert {one.get("evaluate.behaviour.lines") for one in changes[-3:]} == {0}
-    assert changes[-1]["export.glossary"] is None  # the user's file is not there
-    shared = {"processes": found.processes, "dask": None}
-    assert settings[0]["workers"] == shared | {"chunk_lines": 3}
-    assert settings[-1] == SETTINGS | {"workers": shared | {"chunk_lines": 7}}
-    assert pretended == [("30-pairs", 40 / 30)]
-    sizes = {name: [one.items for one in samples] for name, samples in found.samples.items()}
-    assert sizes == {name: [15, 30] for name in DATA_STAGES} | {
-        "train": [1],
-        "evaluate": [8, 10],
-        "export": [3],
-    }
-    assert [*sizes] == STAGES
-    assert found.whole == dict.fromkeys(DATA_STAGES, 40) | {"evaluate": 173, "export": 3}
-    assert (found.processes, 0 < found.share <= 1) == (2, True)
+
+@pytest.fixture
+def folder(project):
+    """A folder whose only stage writes what it sees."""
+    for name, code in (("__init__", ""), ("probe", PROBE)):
+        files.write_text(project / f"scratch/stages/{name}.py", code)
+    return project / "scratch"
+
+
+def test_stage_is_tied_to_no_run_or_server(folder, monkeypatch):
+    canaries = {"MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "NMT_COMPARISON", "LANGUAGE_OF_MINE"}
+    for name in canaries:
+        monkeypatch.setenv(name, "canary")
+    assert run_in(folder, "probe") == Usage(seconds=2.5, processor_seconds=1.5, memory_bytes=7)
+    assert canaries & set((folder / "seen.txt").read_text().split()) == {"LANGUAGE_OF_MINE"}
+
+
+def test_failing_stage_is_reported_with_its_reason(folder):
+    files.write_text(folder / "broken", "")
+    with pytest.raises(NmtError, match=r"^the probe stage fails on a part .*: it is broken$"):
+        run_in(folder, "probe")
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, SystemExit])
+def test_interrupted_calibration_ends_its_stage(folder, monkeypatch, reason):
+    ended = []
+
+    class Process:
+        __init__ = __exit__ = lambda *_, **__: None
+        __enter__ = lambda self: self  # noqa: E731
+
+        def wait(self):
+            raise reason
+
+        def terminate(self):
+            ended.append(self)
+
+    monkeypatch.setattr("stages.planning.scratch.subprocess.Popen", Process)
+    with pytest.raises(reason):
+        run_in(folder, "probe")
+    assert ended
+
+
+def test_measurements_are_extrapolated_to_the_text(corpus, monkeypatch):
+    """A start of 4 s; every validation takes 15 s, after updates of 5 s at 900 to 1,100 tokens."""
+    journal = [{"kind": "run", "milliseconds": 0}]
+    tokens = 0
+    for n, speed in enumerate((500, 900, 1100), start=1):
+        tokens += 5 * speed
+        values = {"validation/loss": 1.0, "train/target_tokens": tokens, "train/seconds": 5.0 * n}
+        journal.append({"step": 10 * n, "milliseconds": 20_000 * n, "values": values})
+
+    def run_stage(folder, stage):
+        text = "".join(f"{json.dumps(entry)}\n" for entry in journal)
+        files.write_text(folder / "runs/a-b/journal.jsonl", text)
+        files.write_json(
+            folder / "reports/shard.json", {"train_target_tokens": 90, "train_pairs": 10}
+        )
+        seconds = 64.0 if stage == "train" else 2.0
+        return Usage(seconds=seconds, processor_seconds=1.0, memory_bytes=9)
+
+    monkeypatch.setattr(calibration, "run_in", run_stage)
+    monkeypatch.setattr(calibration, "SAMPLE", {"train": 20, "validation": 3, "test": 5})
+    settings = compose_settings(["data=demo"], conf=PROJECT / "conf")
+    found = calibrate(settings)
+    assert found.tokens_per_second == Range(900, 1100)
+    assert found.start_seconds == pytest.approx(4.0)
+    assert found.validation_seconds == pytest.approx((4.5, 15.0))
+    assert found.tokens_per_pass == pytest.approx(2 * 100)
+    assert found.tokens_per_update == pytest.approx(tokens / 30)
+    assert found.memory_bytes == 9
+    assert found.others.low < found.others.high
+    assert list(paths.RUNS.iterdir()) == []

@@ -1,17 +1,21 @@
 """Some time is worth so many tokens that a run of them is predicted to take that time."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
+from stages.planning.calibration import Range
 from stages.planning.pinning import pin_budget
-from stages.planning.scratch import change_settings
 from tests.support.projects import PROJECT
-from tests.unit.stages.planning.test_prediction import CALIBRATION, SETTINGS, plan
+from tests.unit.stages.planning.test_prediction import (
+    CALIBRATION,
+    build_training,
+    plan,
+    set_budget,
+)
 
 
 def pin(time, calibration=CALIBRATION):
@@ -21,20 +25,15 @@ def pin(time, calibration=CALIBRATION):
 
 @pytest.mark.parametrize("speed", [300.0, 1000.0, 20000.0])
 @pytest.mark.parametrize(("time", "seconds"), [("45m", 2700), ("2h", 7200), ("26h30m10s", 95410)])
-def test_a_run_of_the_pinned_budget_is_predicted_to_take_the_time(time, seconds, speed):
-    training = replace(CALIBRATION.training, tokens_per_second=speed)
-    calibration = replace(CALIBRATION, training=training)
+def test_pinned_budget_takes_the_time(time, seconds, speed):
+    calibration = CALIBRATION._replace(tokens_per_second=Range(0.9 * speed, speed))
     pinned = pin(time, calibration)
-    changes = {
-        "train.budget": pinned.budget.model_dump(),
-        "train.training.validate_every": pinned.validate_every,
-    }
-    predicted = plan(calibration, **changes)
-    taken = sum(stage.seconds.middle for stage in predicted.stages.values())
+    every = f"train.training.validate_every={pinned.validate_every}"
+    predicted = plan(set_budget(tokens=pinned.budget.tokens), every, calibration=calibration)
+    taken = predicted.seconds.middle + calibration.others.middle
     assert taken == pytest.approx(seconds, rel=0.11)  # tokens are rounded down to two digits
     assert taken < 1.02 * seconds
-    updates = predicted.training.updates.low
-    assert 11 <= updates // pinned.validate_every <= 13
+    assert 11 <= predicted.updates.low // pinned.validate_every <= 13
     assert [name for name, limit in pinned.budget.model_dump().items() if limit] == ["tokens"]
     assert len(str(pinned.budget.tokens).rstrip("0")) <= 2
 
@@ -45,23 +44,21 @@ def test_twice_the_time_is_worth_more_than_twice_the_tokens():
 
 
 def test_a_budget_without_seconds_is_refused():
-    train = build_all(change_settings(SETTINGS, {}), source="test")["train"]
     with pytest.raises(ConfigError, match="seconds is null; ask for a time"):
-        pin_budget(CALIBRATION, train)
+        pin_budget(CALIBRATION, build_training())
 
 
 def test_time_for_too_few_updates_is_refused():
     """And the time that the message names is enough."""
     with pytest.raises(ConfigError, match=r"too short for 100 updates") as told:
-        pin("2m", replace(CALIBRATION, share=0.3))
+        pin("2m", CALIBRATION._replace(share=0.3))
     assert "other programs take 70% of this machine's processor time" in str(told.value)
     [minutes] = re.findall(r"ask for TIME=(\d+)m or more", str(told.value))
-    assert pin(f"{minutes}m", replace(CALIBRATION, share=0.3)).budget.tokens >= 45_000
+    assert pin(f"{minutes}m", CALIBRATION._replace(share=0.3)).budget.tokens >= 45_000
 
 
 def test_less_than_a_pass_is_told_with_time_for_one():
-    training = replace(CALIBRATION.training, tokens_per_pass=20_000_000)
-    calibration = replace(CALIBRATION, training=training)
+    calibration = CALIBRATION._replace(tokens_per_pass=20_000_000)
     warning = pin("1h", calibration).warning
     assert re.match(r"that is \d+% of one pass", warning)
     [minutes] = re.findall(r"ask for TIME=(\d+)m", warning)

@@ -1,91 +1,61 @@
-"""What the command says of itself, and what it refuses, before anything is measured."""
+"""The command pins a budget once, and refuses what it cannot plan."""
 
 import sys
-from dataclasses import replace
 
 import pytest
 import yaml
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from stages.configure.compose import compose_settings
+from stages.configure.compose import apply_changes
 from stages.planning import __main__ as program
-from stages.planning.prediction import Range
-from stages.planning.scratch import change_settings
-from tests.support.projects import PROJECT
-from tests.unit.stages.planning.test_prediction import CALIBRATION
-from tests.unit.stages.planning.test_report import make_plan
-
-
-@pytest.fixture(scope="module")
-def settings():
-    return compose_settings(["data=demo"], conf=PROJECT / "conf")
+from stages.planning.calibration import Range
+from tests.unit.stages.planning.test_prediction import CALIBRATION, SETTINGS, set_budget
 
 
 @pytest.fixture
-def run(project, settings, monkeypatch):
-    """Run the command in an empty project, with settings changed."""
+def run(project, monkeypatch):
+    """Run the command in an empty project, with settings changed; return params.yaml."""
 
-    def run(*arguments, **changes):
-        (project / "params.yaml").write_text(yaml.safe_dump(change_settings(settings, changes)))
+    def run(arguments, *changes, calibration=None):
+        if calibration:
+            monkeypatch.setattr(program, "calibrate", lambda *_: calibration)
+        params = project / "params.yaml"
+        params.write_text(yaml.safe_dump(apply_changes(SETTINGS, list(changes))))
         monkeypatch.setattr(sys, "argv", ["planning", *arguments])
         program.main()
+        return yaml.safe_load(params.read_text())
 
     return run
 
 
 @pytest.mark.parametrize(
-    ("asked", "changes", "told"),
+    ("arguments", "change", "message"),
     [
-        (["comparison"], {}, r"takes 'compare' or 'pin', got 'comparison'"),
-        (["compare"], {}, r"runs/plan\.json holds no plan; run: make plan$"),
-        ([], {}, r"data/corpus holds no train "),
-        (["pin"], {}, r"data/corpus holds no train "),
-        ([], {"train.budget.steps": 0}, r"train\.budget\.steps"),
+        (["compare"], "train.seed=1", r"takes no argument or 'pin', got 'compare'"),
+        ([], "train.seed=1", r"data/corpus holds no train "),
+        (["pin"], "train.seed=1", r"data/corpus holds no train "),
+        ([], "train.budget.steps=0", r"train\.budget\.steps"),
     ],
 )
-def test_what_cannot_be_planned_or_compared_is_refused(run, asked, changes, told):
-    with pytest.raises((ConfigError, CorpusError), match=told):
-        run(*asked, **changes)
+def test_impossible_plans_are_refused(run, arguments, change, message):
+    with pytest.raises((ConfigError, CorpusError), match=message):
+        run(arguments, change)
 
 
-def test_a_plan_is_kept_to_be_compared_with_a_run_of_its_settings_alone(run, monkeypatch, capsys):
-    monkeypatch.setattr(program, "calibrate", lambda *_: CALIBRATION)
-    run()
-    shown = capsys.readouterr().out
-    run("compare")
-
-    assert capsys.readouterr().out == shown
-    with pytest.raises(ConfigError, match=r"^runs/plan\.json is of other settings"):
-        run("compare", **{"train.seed": 2})
+def test_plan_is_printed_with_its_warnings(run, capsys):
+    run([], set_budget(steps=600), calibration=CALIBRATION)
+    printed = capsys.readouterr().out
+    assert "other stages: 0:03:20 to 0:07:30" in printed
+    assert "the budget is too small for the text, of which it reads about 50 %" in printed
 
 
-@pytest.mark.parametrize("chosen", [True, False])
-def test_a_model_that_fits_is_advised_where_it_is_not_the_one(run, monkeypatch, capsys, chosen):
-    plan = make_plan(passes=Range(low=0.5, high=0.5))
-    monkeypatch.setattr(program, "read_plan", lambda _: plan)
-    monkeypatch.setattr(program, "is_chosen", lambda _: chosen)
-    run("compare")
-    shown = capsys.readouterr().out
-
-    assert "50 %" in shown
-    assert ("MODEL=auto" in shown) is not chosen
-
-
-HOUR = {"train.budget": {"steps": None, "epochs": None, "tokens": None, "seconds": 3600.0}}
-
-
-def test_a_time_becomes_tokens_once_so_that_a_training_goes_on(run, monkeypatch, capsys, project):
-    monkeypatch.setattr(program, "calibrate", lambda *_: CALIBRATION)
-    run("pin", **HOUR)
-    first = (project / "params.yaml").read_text()
-    budget = yaml.safe_load(first)["train"]["budget"]
-    assert {"steps": None, "epochs": None, "seconds": None}.items() <= budget.items()
+def test_time_becomes_tokens_once(run, capsys):
+    hour = set_budget(seconds=3600.0)
+    pinned = run(["pin"], hour, calibration=CALIBRATION)
+    budget = pinned["train"]["budget"]
+    assert [name for name, limit in budget.items() if limit] == ["tokens"]
     assert f"1:00:00 are worth {budget['tokens']:,} target tokens" in capsys.readouterr().err
-    faster = replace(CALIBRATION.training, tokens_per_second=9_000.0)
-    monkeypatch.setattr(program, "calibrate", lambda *_: replace(CALIBRATION, training=faster))
-    run("pin", **HOUR)
-    assert (project / "params.yaml").read_text() == first
-    run("pin", **HOUR, **{"evaluate.seed": 2})
-    assert yaml.safe_load((project / "params.yaml").read_text())["train"]["budget"] == budget
-    run("pin", **HOUR, **{"train.seed": 2})
-    assert yaml.safe_load((project / "params.yaml").read_text())["train"]["budget"] != budget
+    faster = CALIBRATION._replace(tokens_per_second=Range(9_000, 9_000))
+    assert run(["pin"], hour, calibration=faster) == pinned
+    assert run(["pin"], hour, "evaluate.seed=2")["train"]["budget"] == budget
+    assert run(["pin"], hour, "train.seed=2")["train"]["budget"] != budget

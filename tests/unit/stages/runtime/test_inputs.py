@@ -22,7 +22,6 @@ from stages.runtime import trained, usage
 from stages.runtime.drawn_lines import choose
 from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
 from stages.runtime.servers import check_port
-from stages.runtime.usage import digest_settings
 from tests.support.subword_pairs import subwords, write_lines
 
 
@@ -190,13 +189,6 @@ def test_seconds_are_counted_from_the_start_of_the_process(monkeypatch):
     monkeypatch.undo()
     first = usage.count_seconds()
     assert 0 <= usage.count_seconds() - first < 5
-
-
-def test_a_stage_that_is_none_is_told():
-    with pytest.raises(
-        ConfigError, match=r"params\.yaml has no section 'shar'; did you mean 'shard'"
-    ):
-        digest_settings({}, "shar")
 
 
 def test_a_port_that_is_free_stays_free():

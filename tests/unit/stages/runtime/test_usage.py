@@ -1,22 +1,13 @@
-"""A stage leaves what it took, for the settings it had, and fails for nothing."""
+"""A stage leaves its usage, and never fails for it."""
 
 import pytest
-import yaml
 
 from nmt_core.base import files
 from stages import paths
-from stages.params import SECTIONS
 from stages.runtime import usage
 from tests.support.processes import run_python
 
 MEGABYTE = 2**20
-SETTINGS = {name: {"setting": 1} for name in SECTIONS}
-
-
-@pytest.fixture
-def settings(project):
-    (project / "params.yaml").write_text(yaml.safe_dump(SETTINGS))
-    return SETTINGS
 
 
 def test_a_process_has_taken_time_since_it_was_started():
@@ -45,33 +36,19 @@ def test_memory_is_that_of_the_largest_moment(who):
     assert 150 * MEGABYTE <= int(run_python(program)) < 300 * MEGABYTE
 
 
-def test_what_a_stage_took_is_read_where_its_settings_are_the_same(settings):
+def test_stage_leaves_its_usage(project):
     usage.record_usage("shard")
-
-    found = usage.read_usage("shard", settings)
-    assert found is not None
-    assert found.seconds > 0
-    assert usage.read_usage("shard", settings | {"train": {"setting": 2}}) is not None
-    assert usage.read_usage("shard", settings | {"shard": {"setting": 2}}) is None
-    assert usage.read_usage("shard", settings | {"download": {"setting": 2}}) is None
-    assert usage.read_usage("vocabulary", settings) is None
+    assert usage.Usage(**files.read_json(paths.USAGE / "shard.json")).seconds > 0
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"seconds": "long"}'])
-def test_what_cannot_be_read_is_nothing(settings, text):
-    files.write_text(paths.USAGE / "shard.json", text)
-
-    assert usage.read_usage("shard", settings) is None
-
-
-def test_a_disk_that_refuses_is_nothing_to_fail_for(settings):
+def test_a_disk_that_refuses_is_nothing_to_fail_for(project):
     paths.RUNS.write_text("no folder")
     usage.record_usage("shard")
 
     assert paths.RUNS.is_file()
 
 
-def test_a_program_without_settings_leaves_nothing(settings):
+def test_a_program_that_is_no_stage_leaves_nothing(project):
     usage.record_usage("no_stage")
 
     assert not paths.USAGE.exists()
