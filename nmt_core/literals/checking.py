@@ -91,18 +91,12 @@ def find_unsaid(
             yield literal, "unit"
         elif not literal.unit:
             del free[at]
+    loosely = [{*said, *other.read_loosely(one, line)} for one, said in free] if unread else []
     for number, literal in enumerate(unread):
         loose = {*line.read_loosely(literal, other)}
-        at = next(
-            (
-                at
-                for at, (one, said) in enumerate(free)
-                if loose & {*said, *other.read_loosely(one, line)}
-            ),
-            None,
-        )
+        at = next((at for at, said in enumerate(loosely) if loose & said), None)
         if at is not None:
-            del free[at]
+            del loosely[at]
         elif number >= MOST or not other.says(literal, line):
             yield literal, "missing"
 
