@@ -60,18 +60,20 @@ def pin(settings: dict[str, Any], train: TrainParams) -> None:
     The same settings up to training keep their first budget, so that an interrupted training
     continues, and a change to a later stage keeps the model.
     """
+    say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
     known = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
     key = hash_json([settings.get(name) for name in UP_TO_TRAINING])
     if key not in known:
         calibration = calibrate(settings, CALIBRATION_SHARE * (train.budget.seconds or SECONDS))
         known[key] = pin_budget(calibration, train).model_dump(mode="json")
         files.write_json(paths.PINNED, known)
+        if calibration.load:
+            say(f"{calibration.load}; without them, the time is worth more tokens", style="yellow")
     pinned = config.build(PinnedBudget, known[key], at=str(paths.PINNED))
     settings["train"]["budget"] = pinned.budget.model_dump(mode="json")
     settings["train"]["training"]["validate_every"] = pinned.validate_every
     write_params(build_all(settings, source=str(paths.PARAMS)))
     seconds = format_duration(train.budget.seconds or 0.0)
-    say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
     say(
         f"{seconds} are worth {pinned.budget.tokens:,} target tokens on this machine, which now "
         f"stand in {paths.PARAMS}"

@@ -95,7 +95,7 @@ def count_pairs(corpus: Path) -> dict[str, int]:
 def calibrate(settings: dict[str, Any], seconds: float = SECONDS) -> Calibration:
     """Run the stages up to training on a sample, in a temporary folder.
 
-    Updates take a quarter of ``seconds``; the start of the stages takes about 15 more.
+    Updates take a quarter of ``seconds``, at least 6; starting the stages takes about 15 more.
 
     Raises:
         CorpusError: if there is no corpus.
@@ -106,7 +106,7 @@ def calibrate(settings: dict[str, Any], seconds: float = SECONDS) -> Calibration
     scale = pairs["train"] / sizes["train"]
     validated = min(settings["train"]["training"]["validation_sentences"], pairs["validation"])
     compared = min(settings["export"]["engine_sentences"], pairs["validation"])
-    updating = max(1.0, min(seconds, SECONDS) / 4)
+    updating = max(6.0, min(seconds, SECONDS) / 4)  # validations are 5 seconds apart
     changes = [
         "workers.dask=null",
         f"workers.chunk_lines={max(1, int(settings['workers']['chunk_lines'] / scale))}",

@@ -52,7 +52,7 @@ def pin_budget(calibration: Calibration, params: TrainParams) -> PinnedBudget:
     if tokens < a_pass:
         minutes = math.ceil((overhead + a_pass / speed) / 60)
         warning = (
-            f"that is {tokens / a_pass:.0%} of one pass over the text{busy}; for a whole one ask "
+            f"that is {tokens / a_pass:.0%} of one pass over the text; for a whole one ask "
             f"for TIME={minutes}m, or let MODEL=auto choose a model that fits"
         )
     rounded = max(1, round_down(int(tokens)))

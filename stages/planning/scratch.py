@@ -51,10 +51,10 @@ def write_sample(corpus: Path, folder: Path, counts: Mapping[str, int]) -> None:
     for path in corpus.glob("*.*"):
         if (split := path.name.partition(".")[0]) in counts:
             rows = enumerate(files.read_lines(path))
-            lines = (
-                line for n, line in rows if count_sampled(split, n) < count_sampled(split, n + 1)
+            taken = (
+                text for n, text in rows if count_sampled(split, n) < count_sampled(split, n + 1)
             )
-            files.write_lines(folder / path.name, lines)
+            files.write_lines(folder / path.name, taken)
 
 
 def run_in(folder: Path, stage: str) -> Usage:

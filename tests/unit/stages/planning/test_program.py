@@ -59,3 +59,9 @@ def test_time_becomes_tokens_once(run, capsys):
     assert run(["pin"], hour, calibration=faster) == pinned
     assert run(["pin"], hour, "evaluate.seed=2")["train"]["budget"] == budget
     assert run(["pin"], hour, "train.seed=2")["train"]["budget"] != budget
+
+
+@pytest.mark.parametrize(("share", "busy"), [(0.3, True), (0.9, False)])
+def test_pinning_reports_a_busy_machine(run, capsys, share, busy):
+    run(["pin"], set_budget(seconds=3600.0), calibration=CALIBRATION._replace(share=share))
+    assert ("other programs take 70% of this machine's" in capsys.readouterr().err) is busy
