@@ -1,4 +1,4 @@
-"""How often translations lack literals of their sources, or have some of their own.
+"""Count literals that translations lack or add.
 
 Usage: python -m benchmarks.literals SOURCE TARGET LANGUAGES
 

@@ -3,7 +3,7 @@
 Usage: python -m benchmarks.restoration TRAINING TEXT...
 
 Case and accents are learnt from TRAINING, a file of lines, as the tokenize stage does. Each TEXT is
-text that is right as it stands, so that each changed word is a mistake.
+correct text, so that each changed word is a mistake.
 """
 
 from collections import Counter

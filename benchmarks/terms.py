@@ -1,4 +1,4 @@
-"""How well single words keep their markup, and how glossary terms change the rest of a sentence.
+"""Measure markup kept around single words, and changes that glossary terms cause elsewhere.
 
 Usage: python -m benchmarks.terms --model DIR --source FILE --terms FILE
 

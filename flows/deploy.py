@@ -228,7 +228,7 @@ def main(
         typer.Option(
             metavar="ADDRESS|off",
             envvar="NOTIFY",
-            help="Who is told when a scheduled run fails: a webhook, or mailtos://; unchanged by "
+            help="Address for failures of scheduled runs: a webhook, or mailtos://; unchanged by "
             "default.",
         ),
     ] = None,

@@ -149,7 +149,7 @@ def has_text(learning: LearningConfig) -> bool:
 
 
 def name_missing(learning: LearningConfig) -> str:
-    """Return that there is no journal, and the command that writes one."""
+    """Return the message about a missing journal, with the command that writes it."""
     path = learning.journal
     return f"there is no journal {path}; make serve CORRECTIONS={path} writes it"
 

@@ -1,4 +1,4 @@
-"""The address that is told when a scheduled run fails, by an automation of the Prefect server."""
+"""An automation of the Prefect server that reports failed scheduled runs to an address."""
 
 import re
 
@@ -17,7 +17,7 @@ BLOCK = "nmt-failures"
 """The block of the server with the address."""
 
 OFF = "off"
-"""In the place of an address: tell nobody."""
+"""The value that turns notifications off."""
 
 BODY = """\
 {{ flow_run.name }} ended as {{ flow_run.state.name }}: {{ flow_run.state.message }}
@@ -85,7 +85,7 @@ def ensure_automation(client: SyncPrefectClient, wanted: AutomationCore) -> None
 
 
 def set_address(client: SyncPrefectClient, address: str) -> None:
-    """Set the address that is told, or ``OFF``."""
+    """Set the address for notifications, or ``OFF``."""
     if address != OFF:
         ensure_automation(client, tell_failures(make_block(address)))
         return

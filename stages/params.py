@@ -301,8 +301,8 @@ class ExportParams(Config):
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
 
     engines: tuple[Precision, ...] = ("int8",)
-    """In which precisions the model is written for a faster program, too: ``int8``, ``float32``.
-    The program is CTranslate2, for Transformers that it can express; PyTorch alone translates with
+    """Precisions of the additional export for a faster engine: ``int8``, ``float32``.
+    The engine is CTranslate2, for Transformers that it can express; PyTorch alone translates with
     all other models. Each must translate validation text as well as PyTorch; where int8 loses too
     much, float32 takes its place."""
 

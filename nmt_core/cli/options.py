@@ -15,7 +15,7 @@ from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
 
 EXPORTED = Path("models/export")
-"""Where ``make repro`` puts its model."""
+"""The folder of the model that ``make repro`` exports."""
 
 
 def find_exported() -> Path:
@@ -120,7 +120,7 @@ def use_memory(translator: Translator, path: Path | None) -> Translator:
     """Return a translator that takes approved translations from a memory, if one is named.
 
     Raises:
-        ConfigError: if there is no memory there, or no languages are known.
+        ConfigError: if the memory is missing, or the languages are unknown.
     """
     if path is None:
         return translator

@@ -37,13 +37,13 @@ class DocumentOptions(NamedTuple):
     kind: str | None = None
     """The name of their format; None by their names, and of standard input plain text."""
     output: Path | None = None
-    """Where the translation goes; None for standard output, and beside a file."""
+    """The file of the translation; None for standard output, or beside the input file."""
     encoding: str | None = None
-    """That of the documents; None if they say so themselves, or are in UTF-8."""
+    """The encoding of the documents; None to read it from them, or for UTF-8."""
     force: bool = False
-    """Whether to overwrite a translation that is there."""
+    """Overwrite a translation that exists."""
     review: Path | None = None
-    """Where what is known of each segment is written as XLIFF; None for nowhere."""
+    """The XLIFF file for the review of each segment; None to write none."""
 
 
 Keep = Callable[[str, Sequence[Translation]], object]

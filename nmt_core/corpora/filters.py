@@ -37,7 +37,7 @@ class FilterConfig(Config):
     learn to copy from few of these (Khayrallah and Koehn 2018)."""
 
     repair: list[RepairName] = Field(default_factory=list)
-    """What is repaired in every line before anything else: ``entities`` (``&amp;`` becomes ``&``),
+    """Repairs of every line before all filters: ``entities`` (``&amp;`` becomes ``&``),
     ``tags`` of HTML (removed) and ``mojibake`` (``fÃ¼r`` becomes ``für``)."""
 
     look: LookConfig | None = None

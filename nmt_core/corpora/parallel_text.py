@@ -96,7 +96,7 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, which are no pairs, and pairs of an unknown date or speaker, which stay."""
+    """Header rows, which are not pairs, and pairs of unknown date or speaker, which stay."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""

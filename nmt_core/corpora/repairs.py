@@ -41,7 +41,7 @@ REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
     "entities": unescape_entities,
     "tags": remove_tags,
 }
-"""In the order in which they are made: an entity may stand for the sign that begins a tag."""
+"""Repairs in their order: an entity may encode the character that begins a tag."""
 
 
 def repair_line(line: str, wanted: Collection[RepairName]) -> tuple[str, list[RepairName]]:

@@ -91,7 +91,7 @@ class Sieve:
 
     @property
     def repair(self) -> Sequence[RepairName]:
-        """What is repaired in this text."""
+        """Repairs of this text."""
         return self.rules.filters.repair if self.name == "train" else ()
 
     @property
@@ -184,7 +184,7 @@ class SiftedCorpus:
     )
     """Pairs that were left out, by split and reason."""
     notices: list[str] = field(default_factory=list)
-    """What is wrong with some of the text, a sentence each."""
+    """Problems of the text, one sentence each."""
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
     """Problems in each text that the corpus brought."""
     examples: dict[str, list[Pair]] = field(default_factory=dict)

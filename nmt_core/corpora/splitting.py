@@ -130,7 +130,7 @@ class NearDuplicateConfig(Config):
     """Remove pairs of train with a side that is near; false only counts them."""
 
     examples: int = Field(5, ge=0, le=10_000)
-    """How many to show in ``reports/download.json`` and the model card."""
+    """Number of examples in ``reports/download.json`` and the model card."""
 
 
 def split_of(source: str, config: SplitConfig) -> Split:

@@ -81,9 +81,9 @@ class ShardDigests(Config):
     """SHA-256 of the arrays of a shard."""
 
     tokens: str
-    """Of the tokens."""
+    """The digest of the tokens."""
     lengths: str
-    """Of the lengths."""
+    """The digest of the lengths."""
 
 
 class ShardEntry(Config):
@@ -103,7 +103,7 @@ class ShardIndex(Config):
     format: int
     """The version of the files."""
     shards: tuple[ShardEntry, ...]
-    """In order."""
+    """The shards in order."""
     corpora: tuple[Annotated[int, Field(ge=0)], ...] | None = None
     """Pairs of each corpus; earlier versions say nothing, and are of one."""
 
@@ -172,7 +172,7 @@ class ShardDataset:
         """Tokens of the longest sentence on either side."""
         sizes = (len(self),) if index.corpora is None else index.corpora
         if sum(sizes) > len(self):
-            raise ShardError(f"{folder / INDEX} tells of more pairs than the shards hold")
+            raise ShardError(f"{folder / INDEX} lists more pairs than the shards hold")
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
         """Numbers of the pairs of each corpus, in order."""
 

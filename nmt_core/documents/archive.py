@@ -133,7 +133,7 @@ class ArchivedDocument:
 
     @property
     def untranslated(self) -> Untranslated:
-        """How many texts stay as they are."""
+        """Number of texts that stay untranslated, by reason."""
         counted = (text.untranslated for text in self._documents.values())
         return sum(counted, Untranslated())
 

@@ -12,7 +12,7 @@ from nmt_core.documents.pieces import Piece, Type
 from nmt_core.documents.untranslated import LanguageMarks
 
 Element = Any
-"""Of lxml, which takes 20 ms to import."""
+"""An element of lxml; Any, because importing lxml takes 20 ms."""
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
@@ -34,7 +34,7 @@ CONTROL, CONTENT = f"{W}sdt", f"{W}sdtContent"
 """A content control, and the element of it that holds its text."""
 
 CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
-"""What its properties name where nobody types its text; such a text is no part of a sentence."""
+"""Properties of controls whose text nobody types; that text is not part of a sentence."""
 
 RANGES = _name("bookmarkStart bookmarkEnd commentRangeStart commentRangeEnd")
 """Ends of ranges; those in a paragraph that is translated come to hold all of it."""
@@ -86,7 +86,7 @@ class WordPiece(Piece):
     format: Element = None
     """The properties of its run; none is a format, too."""
     in_run: bool = False
-    """Whether the elements stand in a run."""
+    """True if the elements are in a run."""
     held: "Sequence[WordPiece]" = ()
     """Pieces that are written as they were."""
 

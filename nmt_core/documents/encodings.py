@@ -20,7 +20,7 @@ DECLARED_WITHIN = 4096
 REMEDY = "convert it to UTF-8, or name the encoding of text, as in --encoding windows-1252"
 
 WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
-"""What browsers read pages in whose ``meta`` names other encodings."""
+"""The encodings that browsers use in place of those that ``meta`` names."""
 
 NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
 """Codecs of Python that no text file is in."""
@@ -96,7 +96,7 @@ def recode(data: bytes, encoding: str) -> bytes:
         encoding: of it.
 
     Raises:
-        DocumentError: if there is no such encoding, or the file is not in it.
+        DocumentError: if the encoding is unknown, or the file is not in it.
     """
     return _decode(data, find_codec(encoding)).removeprefix(BYTE_ORDER_MARK).encode("utf-8-sig")
 

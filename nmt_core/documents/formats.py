@@ -45,7 +45,7 @@ class Format(NamedTuple):
     binary: bool = False
     """Whether it is given bytes, as they are no text in UTF-8."""
     takes_encoding: bool = False
-    """Whether somebody may say in which encoding a file is, which does not say so itself."""
+    """True if the user may name the encoding of a file that does not name its own."""
     names_languages: bool = False
     """Whether its files name their languages: its reader is given bytes, too, and the codes of
     source and target, or None if nobody knows them."""
@@ -84,7 +84,7 @@ class TextFile(NamedTuple):
 
     @property
     def untranslated(self) -> "Untranslated":
-        """How many texts stay as they are."""
+        """Number of texts that stay untranslated, by reason."""
         return self.document.untranslated
 
     def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:

@@ -59,7 +59,7 @@ CHANGED = READ | LANGUAGE | {"content", "label", "value"}
 """Attributes that may not stay as they are."""
 
 PAGE = ("html", "body")
-"""The elements whose language is that of the page, which whoever translates it knows better."""
+"""Elements with the language of the page; the language of the request overrides it."""
 
 SYMBOLS = ("Co", "Sk", "Sm", "So")
 """Categories of Unicode, without currencies; fonts have icons for private use."""
@@ -71,7 +71,7 @@ class Tag(Piece):
 
     attributes: Sequence[tuple[str, str | None]] = ()
     is_component: bool = False
-    """Whether it is of a program, and no element of HTML."""
+    """True for a program's component, which is not an element of HTML."""
 
     @property
     def is_inline(self) -> bool:
@@ -110,7 +110,7 @@ class Tag(Piece):
 
     @property
     def languages(self) -> list[str]:
-        """What it says of its language."""
+        """The languages that its attributes name."""
         return [value for name, value in self.attributes if name in LANGUAGE and value]
 
 

@@ -81,7 +81,7 @@ class _Block(NamedTuple):
     places: Sequence[Span]
     is_html: bool = False
     is_title: bool = False
-    """Whether it is on a line that the parser does not see."""
+    """True if it is on a line that the parser does not see."""
 
     def raw(self, text: str, start: int, end: int) -> str:
         """Return a part of the content as it is written in a text."""

@@ -62,11 +62,11 @@ INDENT = 4
 
 
 class Shown(NamedTuple):
-    """What of a document the parser sees."""
+    """The lines of a document as the parser sees them."""
 
     lines: list[str]
     titles: list[Span]
-    """Where titles stand on lines that it does not see."""
+    """Spans of titles on lines that the parser does not see."""
 
 
 def hide_commands(text: str) -> str:

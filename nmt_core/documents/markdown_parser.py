@@ -11,7 +11,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 TOP = "top"
-"""In the parser's environment: the tokens of the block itself, and not of an image in it."""
+"""Key of the parser's environment for the tokens of the block, without those of its images."""
 
 
 class RuleMatch(NamedTuple):

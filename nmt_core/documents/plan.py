@@ -25,7 +25,7 @@ TOKEN_CHARACTERS = 20
 """Most of a token, about; a text with more than that many for each is not cut into tokens first."""
 
 END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
-"""What ends a number or a label before a sentence."""
+"""The end of a number or a label before a sentence."""
 
 FEWEST_CHARACTERS = 3
 """Of a token, about, where tokens are not known."""

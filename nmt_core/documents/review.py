@@ -1,4 +1,4 @@
-"""What a person should look at in translations, reported alike in every interface."""
+"""Segments that need review, reported alike in every interface."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def name_first(things: Sequence[str], between: str) -> str:
-    """Join the first of some things, and tell how many more there are."""
+    """Join the first items, and append the number of further ones."""
     more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
     return f"{between.join(things[:MOST_NAMED])}{more}"
 

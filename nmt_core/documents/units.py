@@ -70,7 +70,7 @@ class UnitFile:
 
     @property
     def untranslated(self) -> Untranslated:
-        """How many messages stay, for the choices in them are not read."""
+        """Number of texts that stay untranslated; messages stay if their choices cannot be read."""
         choices = sum(
             any(isinstance(text, LeftMessage) for text in unit.texts) for unit in self._units
         )

@@ -21,7 +21,7 @@ class Reason(Enum):
 
 
 Untranslated = Counter[Reason]
-"""How many texts stay."""
+"""Number of texts that stay untranslated, by reason."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class LanguageMarks:
     """The languages that a document names for parts of its text."""
 
     codes: LanguageCodes | None
-    """Of source and target, if they are known."""
+    """The codes of source and target, if they are known."""
     untranslated: Untranslated = field(default_factory=Counter)
     """Texts that stay because of their language."""
 

@@ -155,7 +155,7 @@ class _SizeLimit:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What an element says of the units in it."""
+    """The properties that an element sets for its units."""
 
     is_translated: bool = True
     limits: Sequence[_SizeLimit] = ()

@@ -59,7 +59,7 @@ class Metric(ABC):
     """The label of the metric."""
     higher_is_better: ClassVar[bool] = True
     takes_several_references: ClassVar[bool] = False
-    """Whether a sentence may have more than one reference; without, each is a text."""
+    """True if a sentence may have several references; otherwise each reference is a text."""
 
     def __init__(self, language: str) -> None:
         self.language = language

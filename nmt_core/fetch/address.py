@@ -42,7 +42,7 @@ METADATA = [
         "64:ff9b:1::/48",  # translation that each network defines for itself (RFC 8215)
     )
 ]
-"""Where clouds give a machine its secrets, some of them at public addresses."""
+"""Networks of cloud metadata services, which hold secrets; some have public addresses."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -1,4 +1,4 @@
-"""Whether a translation has the literals of its source, and none of its own.
+"""Check that a translation has the literals of its source, and no others.
 
 One rule serves both directions: a line *says* a literal of the other if it has one of the same
 meaning that stands for no other, or says it in words.

@@ -1,4 +1,4 @@
-"""How languages write numbers, currencies, units and dates, as CLDR has it (by Babel)."""
+"""Forms of numbers, currencies, units and dates in each language, from CLDR (by Babel)."""
 
 import unicodedata
 from collections import defaultdict

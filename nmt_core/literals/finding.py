@@ -29,7 +29,7 @@ _DELIMITED = (
     r"|(?<![\p{Nd}%])%(?:\(\w+\)|<\w+>|\[\d+\]|\d+\$)?[\-+#0'I,]*(?:\*|\d+)?(?:\.(?:\*|\d+))?"
     r"(?:[hlLqjzt]{0,2}[a-zA-Z@](?![\p{L}\p{Nd}])|(?<=>))"
 )
-"""What a program fills in or reads: braces, tags, code, links, and the directives of ``printf``."""
+"""Text that programs fill in or read: braces, tags, code, links and ``printf`` directives."""
 _PICTURE = (
     r"\p{RI}{2}|[0-9#*]\uFE0F?\u20E3|\p{Co}"
     r"|(?!°)(?:\p{So}|(?![\p{L}\p{P}\p{Nd}])\p{Extended_Pictographic})[\p{So}\p{Sk}\p{Mn}\p{Cf}]*"

@@ -1,4 +1,4 @@
-"""What of a line must come through its translation: numbers, dates, names, signs and terms."""
+"""Parts of a line that its translation must keep: numbers, dates, names, signs and terms."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -26,7 +26,7 @@ class LiteralKind(StrEnum):
 
     @property
     def is_masked_first(self) -> bool:
-        """Whether a symbol stands for it from the start, and not only where it was lost."""
+        """True if a symbol replaces it in the first search, and not only after a loss."""
         return self is LiteralKind.VERBATIM
 
 
@@ -44,7 +44,7 @@ class Literal(NamedTuple):
     forms: tuple[str, ...] = ()
     """The translations of a term; the first is the one to write."""
     extent: tuple[int, int] | None = None
-    """The place of a number with the sign of its unit; None if there is no sign."""
+    """The span of a number with the sign of its unit; None without a sign."""
 
     def overlaps(self, other: "Literal") -> bool:
         """Tell whether two literals of one line share a character."""

@@ -15,14 +15,14 @@ _SYMBOL = regex.compile(f"[{''.join(ALL_SYMBOLS)}]")
 
 
 class MaskedText(NamedTuple):
-    """What a symbol stands for: literals side by side."""
+    """Adjacent literals that one symbol replaces."""
 
     source: str
     """As the source has them."""
     target: str
     """As the translation should have them."""
     is_verbatim: bool
-    """Whether one of them stays as it is."""
+    """True if one of the literals must not change."""
     is_term: bool
 
 
@@ -31,7 +31,7 @@ class Masked(NamedTuple):
 
     line: str
     texts: Mapping[str, MaskedText]
-    """What each symbol stands for."""
+    """The text that each symbol replaces."""
     has_capital: bool = False
     """Whether the line began with a capital letter."""
 

@@ -1,4 +1,4 @@
-"""What the literals of a line mean, and whether a line says a meaning in another way."""
+"""Meanings of the literals of a line, and other wordings of the same meaning."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SHORT_YEAR = 2
 _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _PARTED = regex.compile(r"[\s,;]*")
-"""What stands between two numbers that are not a range any more."""
+"""The text between two numbers that no longer form a range."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ CODE = 3
 _JOINT = regex.compile(r"[^\p{Nd}.,]+")
 
 Value = Decimal | str
-"""What a number is worth; its digits where it is a name, as 007 is."""
+"""The value of a number; its digits if it is a name, such as 007."""
 
 
 def to_ascii(text: str) -> str:
@@ -146,7 +146,7 @@ def shorten_year(value: Hashable) -> Hashable:
 
 
 class Beside(NamedTuple):
-    """What stands beside a number."""
+    """The unit and the word of scale beside a number."""
 
     unit: str = ""
     """Its unit or currency, in signs, as a code, or as a word."""

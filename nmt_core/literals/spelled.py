@@ -1,4 +1,4 @@
-"""Whether a text has a number in words, by CLDR's rules, or in Roman numerals.
+"""Detection of numbers in words, by CLDR's rules, and in Roman numerals.
 
 The rules are those of Unicode Technical Standard 35, part 3, section 6; they know cardinal and
 ordinal numbers and years of some eighty languages.
@@ -111,7 +111,7 @@ def write_roman(value: int) -> str:
 
 
 def _has_numeral(line: str, numeral: str) -> bool:
-    """Tell whether a line has a Roman numeral that is no part of a word."""
+    """Tell whether a line has a Roman numeral that is not part of a word."""
     if not numeral or numeral in INITIALS or numeral not in line:
         return False
     return regex.search(rf"(?<!\p{{L}}){numeral}\p{{Ll}}{{0,3}}(?!\p{{L}})", line) is not None

@@ -1,8 +1,8 @@
 """The journal of corrections: one JSON object a line, appended, and rewritten only to delete.
 
-Several processes may append to one. Each opens the file anew under a lock beside it, for whoever
-deletes puts another file in its place. A line is on the disk before anybody is told so. Reading
-needs neither the lock nor a disk that can be written.
+Several processes may append to one journal. Each reopens the file under a lock beside it, because
+deleting replaces the file. A line is on the disk before the caller receives the confirmation.
+Reading needs neither the lock nor a writable disk.
 """
 
 import json

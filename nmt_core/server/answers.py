@@ -49,7 +49,7 @@ class TranslatedFile(NamedTuple):
     left: int
     """Messages that stay as they are, for the choices in them are not read."""
     review: str = ""
-    """What a person should look at; empty for nothing."""
+    """The segments that need review; empty without any."""
 
 
 def gather_answer(

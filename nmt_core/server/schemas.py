@@ -47,7 +47,7 @@ class TranslateRequest(Body):
     alternatives: Count = 0
     """How many further translations are wanted."""
     details: Switch = False
-    """Whether tokens, probabilities and linked words of every sentence are wanted."""
+    """Return tokens, probabilities and linked words of every sentence."""
     checks: Switch = False
     """Whether the numbers, placeholders and the like that did not come through are wanted."""
     glossary: str | Absent = None
@@ -89,7 +89,7 @@ class FileAnswer(Body):
     """How many of its messages stay as they are, for a plural or select stands amid their text, or
     beside quoted syntax; absent if none does."""
     review: str | Absent = None
-    """Which of its segments need review, in the words of `nmt translate`; absent if none does."""
+    """The segments that need review, in the words of `nmt translate`; absent if none does."""
 
 
 class DetectRequest(Body):
@@ -173,7 +173,7 @@ class SentenceDetails(Body):
     """The probability that the translation is good, as the model's card explains; absent where the
     model cannot tell."""
     tokens: list[str]
-    """Of the translation; `▁` begins a word. None where the memory translated it."""
+    """The tokens of the translation; `▁` begins a word. Empty if the memory translated it."""
     probabilities: list[float]
     """Of the tokens, and last of the end of the sentence."""
     source_words: list[str]
@@ -181,8 +181,8 @@ class SentenceDetails(Body):
     words: list[str]
     """The words and signs of the translation."""
     links: list[int] | Absent = None
-    """Of each of these, the number from 0 of the source word that it translates, -1 for none;
-    absent where the memory translated the sentence."""
+    """The index of the source word that each word translates, from 0; -1 for none. Absent if the
+    memory translated the sentence."""
     alternatives: list[Alternative]
     checks: list[Check]
     """What of the sentence did not come through."""

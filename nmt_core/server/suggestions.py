@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 DAY = 86_400.0
 DAILY_BYTES = MOST_JOURNAL_BYTES // 64
-"""Of suggestions that a user may send in a day."""
+"""Limit of the suggestions that a user may send in a day, in bytes."""
 
 
 class SuggestionBox:

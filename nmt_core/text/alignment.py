@@ -30,7 +30,7 @@ UNALIGNED = -1
 
 
 class NamedBreach(Protocol):
-    """What is wrong with a translation."""
+    """A problem of a translation."""
 
     @property
     def text(self) -> str:
@@ -38,7 +38,7 @@ class NamedBreach(Protocol):
 
     @property
     def problem(self) -> str:
-        """What happened to it."""
+        """The kind of the problem."""
 
 
 class Translated(Protocol):
@@ -70,7 +70,7 @@ class Translated(Protocol):
 
     @property
     def origin(self) -> str:
-        """Who translated it: ``model`` or ``memory``."""
+        """The origin of the translation: ``model`` or ``memory``."""
 
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:

@@ -66,7 +66,7 @@ class Message:
 
     @property
     def is_header(self) -> bool:
-        """Whether it describes the file."""
+        """True if it describes the file."""
         return not self.fields["msgid"].text and "msgctxt" not in self.fields
 
 
@@ -104,7 +104,7 @@ def parse_po(data: bytes, name: object, error: type[NmtError]) -> PoFile:
 
 
 def escape(text: str) -> str:
-    """Return text as it stands between quotes."""
+    """Escape text for use between quotes."""
     return TO_ESCAPE.sub(
         lambda match: (
             CODES.get(match[0])

@@ -67,7 +67,7 @@ class Restored(NamedTuple):
 
 
 class SavedRestorer(Config, extra="ignore"):
-    """What a file of :meth:`Restorer.save` holds; earlier ones hold more."""
+    """The content of a file of :meth:`Restorer.save`; earlier files hold more."""
 
     case: dict[str, str]
     """Ordinary forms of words in lower case."""
@@ -83,8 +83,8 @@ class Restorer:
     Args:
         case: forms of words that are not written in lower case, by what they are in lower case.
         accents: words in lower case that have accents, by what they are without.
-        words: words of the training text in lower case; none if it was too short to tell which
-            words are unknown.
+        words: words of the training text in lower case; none if it was too short to identify
+            unknown words.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ def find_flaws(
         translation: its translation.
         tokens: of the translation, its end included.
         limit: tokens beyond which no hypothesis was followed.
-        literals: parts of the source that are no words.
+        literals: parts of the source that are not words.
     """
     is_empty = _has_words(source, literals) and not _has_words(translation, literals)
     if is_empty or (source.strip() and not translation.strip()):

@@ -51,7 +51,7 @@ class ProtectedLine(NamedTuple):
     is_escaped: bool = False
     """Whether the line was given with characters by their names or numbers, as in HTML."""
     is_unquoted: bool = False
-    """Whether quotation marks around all of it were left out."""
+    """True if quotation marks around the whole line were removed."""
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,12 @@ class Repair:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong with the best translation."""
+        """True if the best translation has no problem."""
         return not self.choose().breaches
 
     @property
     def is_flawed(self) -> bool:
-        """Whether the best translation loops, is empty or too long, or is its source."""
+        """True if the best translation loops, is empty or too long, or copies its source."""
         return any(map(is_flaw, self.choose().breaches))
 
 

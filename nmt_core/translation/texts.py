@@ -36,7 +36,7 @@ class ApprovedTexts(Protocol):
 
 
 class SentenceTranslator(Protocol):
-    """What translates sentences, and may have a memory, such as ``nmt_core.Translator``."""
+    """A translator of sentences, perhaps with a memory, such as ``nmt_core.Translator``."""
 
     @property
     def source(self) -> Side:

@@ -115,7 +115,7 @@ class Translator:
             tag: see :meth:`choose_tag`.
 
         Raises:
-            ConfigError: if that is no text, or the model knows no such tag.
+            ConfigError: if the tag is not text, or the model does not know it.
         """
         given = list_texts(texts)
         translations = translate_texts(self.choose_tag(tag), given, beam_size=beam_size)

@@ -64,7 +64,7 @@ def try_once(
 ) -> None:
     """Try an exported model in another process, unless that was done before.
 
-    Other problems than a process that ends or hangs are left to whoever loads the model.
+    The trial reports a process that ends or hangs; loading the model reports other problems.
 
     Args:
         folder: what the export stage wrote.

@@ -20,7 +20,7 @@ class PinnedBudget(Config):
     budget: Budget
     validate_every: int
     warning: str = ""
-    """What to know of it; empty if the text is read once at least."""
+    """A warning about the budget; empty if training reads the text at least once."""
 
 
 def pin_budget(calibration: Calibration, params: TrainParams) -> PinnedBudget:

@@ -18,7 +18,7 @@ from stages.params import EvaluateParams
 from stages.reporting.confidence import read_confidence
 
 MOST_SCORES = 11
-"""Of a metrics file, which holds at most 15 numbers."""
+"""Maximum number of scores in a metrics file, which holds at most 15 numbers."""
 
 
 def score_translations(

@@ -71,7 +71,7 @@ def record_inputs(tracker: MlflowTracker) -> None:
 
 
 def restore_journal(training: str) -> None:
-    """Write the journal of a training that was pulled, by what its model tells of it.
+    """Write the journal of a pulled training from the record of its model.
 
     MLflow has no point twice: those of the machine that trained have the same values.
     """

@@ -19,10 +19,10 @@ from stages.tracking import provenance
 from stages.tracking.journal import PARENT
 
 DVC_EXPERIMENT = "DVC_EXP_NAME"
-"""In the environment of a stage that ``dvc exp run`` runs: the name of the experiment."""
+"""Environment variable that ``dvc exp run`` sets: the name of the experiment."""
 
 COMPARISON_VARIABLE = "NMT_COMPARISON"
-"""In the environment of a comparison's experiments: its fingerprint."""
+"""Environment variable of a comparison's experiments: its fingerprint."""
 
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
 """Sections of params.yaml that decide a trained model."""

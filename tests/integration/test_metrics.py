@@ -1,4 +1,4 @@
-"""What the real DVC shows of metrics and plots, by the project's own dvc.yaml."""
+"""Metrics and plots that the real DVC shows, by the project's own dvc.yaml."""
 
 import subprocess
 import sys

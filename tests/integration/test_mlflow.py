@@ -280,7 +280,7 @@ def test_who_sends_to_a_run_that_another_machine_has_removed_finds_the_one_that_
 
 
 def test_a_score_that_returns_is_shown_again(database):
-    """Whoever sends all of it again sends no point twice."""
+    """A tracker that sends everything again sends no point twice."""
     for bleu in (20.0, 21.5, 20.0, 20.0):
         with open_tracker("f", experiment="e") as tracker:
             tracker.metrics({"test_bleu": bleu}, step=100)

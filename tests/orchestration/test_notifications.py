@@ -1,4 +1,4 @@
-"""Who is told by the real Prefect server when a scheduled run fails."""
+"""Notifications of the real Prefect server about failed scheduled runs."""
 
 import json
 import threading

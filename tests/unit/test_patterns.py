@@ -200,7 +200,7 @@ def test_patterns_are_linear_on_hostile_text(package):
 
 
 def test_square_and_cubic_patterns_are_found():
-    """Of a workbook's columns, and of line ends in a translation memory."""
+    """Patterns of a workbook's columns and of line ends in a translation memory."""
     for source, method in (
         (r'<(?:\w+:)?tableColumn\s[^>]*?\bname="([^"]*)"', "findall"),
         (r"\s*(?:<br\s*/?>|\\n|[\r\n]+)\s*", "fullmatch"),

@@ -21,7 +21,7 @@ _BREAKS = ("lb", "xlf:lb")
 """Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
 
 _BREAK = re.compile(r"(?:<br\s*/?>|\\n|)", re.IGNORECASE)
-"""What a code without the white space around it shows for a line end."""
+"""The text that a code for a line end displays, without surrounding white space."""
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 

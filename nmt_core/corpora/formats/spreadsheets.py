@@ -62,7 +62,7 @@ def _trim(rows: Iterator[list[Any]], path: Path, *, has_formulas: bool) -> Itera
     """Yield the columns that have a heading.
 
     Raises:
-        CorpusError: if there is no value below the headings, since nobody computed the formulas.
+        CorpusError: if no cell below the headings has a value, as in uncomputed formulas.
     """
     names = [_write(value) for value in next(rows, [])]
     while names and not names[-1]:

@@ -22,12 +22,12 @@ class Finding(NamedTuple):
 
     kind: FindingKind
     sentence: str
-    """What is wrong, and what mends it."""
+    """The problem and its remedy."""
     examples: tuple[SampleRow, ...]
     setting: str = ""
     """The setting of the corpus's filter that mends it, such as ``repair=[tags]``."""
     stops: bool = True
-    """Whether the corpus is not fit to train on; otherwise it is reported alone."""
+    """True if the corpus is unfit for training; false for a finding that is only reported."""
 
     def __str__(self) -> str:
         shown = "; ".join(" beside ".join(map(repr, map(_cut, lines))) for lines in self.examples)

@@ -1,4 +1,4 @@
-"""What is wrong with a corpus, found on a sample before anything is trained on it."""
+"""Problems of a corpus, detected in a sample before training."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,10 +26,10 @@ NO_LANGUAGE = "zxx"
 """The code of text that is in none, such as noise."""
 
 TELLING = 50
-"""Cased or punctuated lines from which it is told how a side is written."""
+"""Fewest cased or punctuated lines that decide how a side is written."""
 
 TELLING_LANGUAGE = 5
-"""Lines from which the language of a side is told, if most of them agree. None of 2,400 samples of
+"""Fewest lines that decide the language of a side, if most of them agree. None of 2,400 samples of
 ten pairs is misjudged so."""
 
 READ_AS_ONE = 5
@@ -84,7 +84,7 @@ class _Side(NamedTuple):
     code: str
     lines: LineList
     doubt: Array
-    """How much likelier another language is than this one, of each line."""
+    """The advantage of the likeliest other language over this one, for each line."""
 
     def find_off(self, most: float) -> list[int]:
         """Return the lines that are rather in another language."""

@@ -15,10 +15,10 @@ FindingKind = Literal[
     "swapped", "wrong_language", "shifted", "unrelated", "noise", "header", "entities", "mojibake",
     "tags", "tokenized", "lower_case", "numbers", "repeated", "stray_language",
 ]  # fmt: skip
-"""What may be wrong with a corpus as a whole, or with some of its pairs."""
+"""Problems of a whole corpus, or of some of its pairs."""
 
 RepairName = Literal["mojibake", "entities", "tags"]
-"""What can be repaired in a line."""
+"""Problems of a line that can be repaired."""
 
 Threshold = float | Literal["off"] | None
 """Of a signal: pairs above are taken. null fits it, a number is a person's, "off" takes none."""

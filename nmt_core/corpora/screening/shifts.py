@@ -1,4 +1,4 @@
-"""Whether line N of one side translates line N of the other, judged by a table of word pairs."""
+"""Detection of shifted lines by a table of word pairs."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

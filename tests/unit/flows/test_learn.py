@@ -108,19 +108,19 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow):
 
 
 @pytest.mark.parametrize(
-    ("learnt", "held_out", "told"),
+    ("learnt", "held_out", "reason"),
     [
         (29, 10, "about 2 more corrections are needed for a verdict: 29 can be learnt"),
         (47, 7, "about 30 more corrections are needed for a verdict: 47 can be learnt"),
         (0, 0, "about 100 more corrections are needed for a verdict: 0 can be learnt"),
     ],
 )
-def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, told):
-    """Unless a setting says so; the reasons are told in both cases."""
+def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, reason):
+    """A setting trains without a verdict; the log names the reasons in both cases."""
     flow.lesson = make_lesson(learnt=learnt, held_out=held_out)
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn() is None
-    assert told in caplog.text
+    assert reason in caplog.text
     assert "55 stands in validation or test" in caplog.text
     assert flow.done == ["held", ("until download", "before"), "learned", "let go"]
     assert (learn.learn.fn(LearningConfig(without_verdict=True)) is None) is not bool(learnt)
@@ -131,8 +131,8 @@ def test_a_journal_that_is_not_there_is_named(flow, caplog):
         assert learn.learn.fn(LearningConfig(journal=Path("typo.jsonl"))) is None
     assert "there is no journal typo.jsonl" in caplog.text
     assert "decide" not in str(flow.done)
-    told = invoke(learn.main, "--journal", "typo.jsonl")
-    assert (told.exit_code, "there is no journal typo.jsonl" in told.stderr) == (1, True)
+    result = invoke(learn.main, "--journal", "typo.jsonl")
+    assert (result.exit_code, "there is no journal typo.jsonl" in result.stderr) == (1, True)
     Path("typo.jsonl").touch()
     caplog.clear()
     learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))

@@ -1,4 +1,4 @@
-"""What of a line is a literal, by example."""
+"""Literals of a line, by example."""
 
 import pytest
 

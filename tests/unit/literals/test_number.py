@@ -1,4 +1,4 @@
-"""What numbers are worth, and how they are written."""
+"""Values of numbers and their forms."""
 
 from decimal import Decimal
 

@@ -277,8 +277,8 @@ PROPERTIES = {
 
 
 @pytest.mark.parametrize("kind", PROPERTIES)
-@pytest.mark.parametrize(("share", "told"), [(0, False), (2, False), (25, True)])
-def test_spoilt_pairs_are_counted_with_example(kind, share, told):
+@pytest.mark.parametrize(("share", "reported"), [(0, False), (2, False), (25, True)])
+def test_spoilt_pairs_are_counted_with_example(kind, share, reported):
     """Wherever in the text they stand; a few are an accident."""
     rows = range(len(text()) - share, len(text()))
     spoilt = [
@@ -286,7 +286,7 @@ def test_spoilt_pairs_are_counted_with_example(kind, share, told):
         for row, (source, target) in enumerate(text())
     ]
     found = [one for one in inspect_sample(spoilt, ("de", "en")) if one.kind == kind]
-    assert bool(found) is told
+    assert bool(found) is reported
     for one in found:
         assert one.sentence.startswith("25 pairs (3.9%) ")
         assert spoilt[rows[12]] in one.examples
