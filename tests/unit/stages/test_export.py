@@ -1,4 +1,4 @@
-"""What export seals with a model, and what serves it."""
+"""The files that export seals with a model, and the programs that serve it."""
 
 from dataclasses import replace
 
