@@ -8,6 +8,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -17,6 +18,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from infra.servers.server import find_free_port
 from nmt_core.base import seal
+from nmt_core.base.languages import Languages
 from tests.support.processes import wait_for
 from tests.support.served import served
 from tests.support.tiny import LINES, export, tiny_translator
@@ -150,7 +152,8 @@ def test_two_hundred_clients_at_once_get_their_own(server, translators):
         answers = list(clients.map(server.ask, texts))
 
     assert {200} == {answer.status_code for answer in answers}
-    assert translators[0].translate(texts) == [one.json()["translatedText"] for one in answers]
+    own = replace(translators[0], languages=Languages(source="de", target="en"))
+    assert own.translate(texts) == [one.json()["translatedText"] for one in answers]
 
 
 def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
