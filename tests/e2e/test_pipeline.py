@@ -235,12 +235,13 @@ def edit(copy, path, old, new):
 
 
 def points(copy):
-    """The steps at which a copy has said the training loss, run by run."""
+    """The steps at which a copy has logged the training loss, by training."""
     journals = sorted(
         copy.folder.glob("runs/*/journal.jsonl"), key=lambda path: path.stat().st_mtime
     )
     entries = [[json.loads(line) for line in path.read_text().splitlines()] for path in journals]
-    return [[e["step"] for e in each if "train/loss" in e.get("values", ())] for each in entries]
+    runs = [[e["step"] for e in each if "train/loss" in e.get("values", ())] for each in entries]
+    return [run for run in runs if run]  # others are evaluations
 
 
 def test_changed_words_continue(finished, tmp_path):
