@@ -242,6 +242,7 @@ set_model(Echo())
 def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    monkeypatch.setattr(mlflow_run, "list_requirements", lambda _: ["mlflow"])
     (project / "code.py").write_text(ECHO)
     folder = project / "export"
     folder.mkdir()
@@ -263,6 +264,7 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
     """MLflow was away, and when it is back, another training has exported."""
     up = tracking.tracking_uri()
     monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    monkeypatch.setattr(mlflow_run, "list_requirements", lambda _: ["mlflow"])
     (project / "code.py").write_text(ECHO)
     folder = project / "export"
     folder.mkdir()
