@@ -544,7 +544,7 @@ def test_the_export_translates_as_evaluation_did(project):
     exported = Translator.load(project.export, engine="torch", device="cpu")
     sources = lines(project.corpus / "test.source")
 
-    assert [row[3] for row in translations(project)] == exported.translate(sources)
+    assert [row[3] for row in translations(project)] == exported.translate_sentences(sources)
     assert project.metrics["export"]["golden_sentences"] == 4
     assert exported.confidence_model == read_confidence(project.metrics["evaluate"])
 
