@@ -7,7 +7,7 @@ from pathlib import Path
 USER = "admin"
 SETTINGS = "logins.ini"
 
-APPLICATION = Path("infra/mlflow_app")
+APPLICATION = Path(__file__).parents[2] / "infra/mlflow_app"
 """The folder of the application that checks logins and locations of artifacts."""
 
 OPTIONS = ("--app-name=nmt", "--workers=1")
@@ -33,7 +33,7 @@ def list_login_variables(folder: Path, password: str) -> Mapping[str, str]:
         folder: has the settings; the first start keeps a digest of the password there.
         password: of the user :data:`USER`.
     """
-    paths = [str(APPLICATION.resolve()), os.environ.get("PYTHONPATH", "")]
+    paths = [str(APPLICATION), os.environ.get("PYTHONPATH", "")]
     return {
         "MLFLOW_AUTH_ADMIN_USERNAME": USER,
         "MLFLOW_AUTH_ADMIN_PASSWORD": password,
