@@ -25,7 +25,7 @@ def find_exported() -> Path:
         ConfigError: if there is none.
     """
     if not EXPORTED.is_dir():
-        raise ConfigError(f"--model is missing, and there is no {EXPORTED} here; name a model")
+        raise ConfigError(f"--model is missing, and {EXPORTED} does not exist here; name a model")
     return EXPORTED
 
 

@@ -98,7 +98,7 @@ class MeasuredLine:
         if unit in beside or any(meant & self.conventions.find_units(one) for one in beside):
             return True
         near = self.text[max(0, literal.start - NEAR) : literal.end + NEAR]
-        return self.conventions.names_unit(near, meant)
+        return bool(match_name(unit).search(near)) or self.conventions.names_unit(near, meant)
 
     def says(self, literal: Literal, other: "MeasuredLine") -> bool:
         """Tell whether the line says a literal of another: in words, or within its own literals."""

@@ -513,7 +513,7 @@ def test_attention_is_of_lines(bundle, tmp_path, option):
 
 def test_the_model_here_needs_no_name(bundle, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "--model is missing, and there is no models/export" in run("translate", "Hund").stderr
+    assert "--model is missing, and models/export does not exist" in run("translate", "Hund").stderr
     (tmp_path / "models").mkdir()
     (tmp_path / "models/export").symlink_to(bundle)
     named = run("translate", "--model", bundle, "Hund").stdout

@@ -114,6 +114,21 @@ def test_each_lost_or_added_literal_is_reported(source, translation, expected):
     assert [(breach.text, breach.problem) for breach in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "languages"),
+    [
+        ("cena 12,50 zł", "price 12.50 zł", ("pl", "en")),
+        ("On 3/4/2021 at 5:45 p.m.", "Am 4.3.2021 um 17:45 Uhr.", ("en", "de")),
+        ("1 234,50 € (TVA 19,6 %)", "€1,234.50 (VAT 19.6%)", ("fr", "en")),
+        ("٢٠٢٠ و ٥٪", "2020 and 5%", ("ar", "en")),
+        ("5万人", "50,000 people", ("ja", "en")),
+        ("100 000 kr", "SEK 100,000", ("sv", "en")),
+    ],
+)
+def test_other_languages_have_their_own_forms(source, translation, languages):
+    assert check_literals(source, translation, languages) == []
+
+
 def test_a_breach_says_what_was_expected():
     [breach, _] = check_literals("mit 1.234,50 €", "with €123.40", ("de", "en"))
     assert (breach.kind, breach.expected) == ("number", "€1,234.50")
