@@ -19,9 +19,9 @@ from rich.table import Table
 
 from benchmarks import gold_links as alignment
 from benchmarks.gold_links import Gold
-from nmt_core.alignment.learning import learn_aligner
-from nmt_core.alignment.links import Links
 from nmt_core.base import files
+from nmt_core.text.aligner.learning import learn_aligner
+from nmt_core.text.aligner.links import Links
 
 Pair = tuple[str, str]
 

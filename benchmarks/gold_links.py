@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from nmt_core.alignment.links import Links
 from nmt_core.base.errors import CorpusError
+from nmt_core.text.aligner.links import Links
 
 
 class Gold(NamedTuple):

@@ -36,11 +36,11 @@ from rich.table import Table
 from torch import Tensor
 
 from nmt_core.data.batch import pad
-from nmt_core.decoding.greedy import greedy_search
-from nmt_core.decoding.reader import beam_search
-from nmt_core.decoding.rules import compute_length_limits
-from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.search.greedy import greedy_search
+from nmt_core.search.reader import beam_search
+from nmt_core.search.rules import compute_length_limits
+from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import EOS, PAD
 
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]

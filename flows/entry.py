@@ -12,7 +12,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.parallel.parent import end_with_parent
-from nmt_core.fetch.address import redact, redact_url
+from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.servers import find_servers
 

@@ -39,7 +39,7 @@ from flows.entry import report_errors, require_server
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.packages import name_program
 from nmt_core.base.parallel.parent import end_with_parent
-from nmt_core.fetch.address import redact_url
+from nmt_core.corpora.fetch.address import redact_url
 from stages.tracking.tracker import tracking_uri
 
 KIND = "process"

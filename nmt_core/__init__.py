@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmt_core.literals.glossary import Glossary as Glossary
-    from nmt_core.memory.store import TranslationMemory as Memory
+    from nmt_core.translation.memory.store import TranslationMemory as Memory
     from nmt_core.translation.texts import translate_document as translate_document
     from nmt_core.translation.translator import Translator as Translator
 
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
     """
     places = {
         "Glossary": "nmt_core.literals.glossary:Glossary",
-        "Memory": "nmt_core.memory.store:TranslationMemory",
+        "Memory": "nmt_core.translation.memory.store:TranslationMemory",
         "Translator": "nmt_core.translation.translator:Translator",
         "translate_document": "nmt_core.translation.texts:translate_document",
     }

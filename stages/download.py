@@ -29,6 +29,14 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.fetch import http
+from nmt_core.corpora.fetch.initial_model import (
+    BundleModel,
+    ChampionModel,
+    LanguageModels,
+    copy_initial_model,
+    copy_language_models,
+)
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.monolingual_text import join_monolingual
@@ -44,14 +52,6 @@ from nmt_core.corpora.replay import (
 )
 from nmt_core.corpora.splitting import SPLITS
 from nmt_core.corpora.statistics import measure_corpora
-from nmt_core.fetch import http
-from nmt_core.fetch.initial_model import (
-    BundleModel,
-    ChampionModel,
-    LanguageModels,
-    copy_initial_model,
-    copy_language_models,
-)
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import yaml
 
-from nmt_core.alignment.settings import ShortlistConfig
-from nmt_core.alignment.shortlist import Shortlist, learn_shortlist
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.replay import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
+from nmt_core.text.aligner.settings import ShortlistConfig
+from nmt_core.text.aligner.shortlist import Shortlist, learn_shortlist
 from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel

@@ -6,24 +6,24 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from nmt_core.alignment.settings import ShortlistConfig
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.fetch.address import redact
+from nmt_core.corpora.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
+from nmt_core.corpora.fetch.settings import Checksum, HttpConfig
+from nmt_core.corpora.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.corpora.named import check_corpora
 from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
+from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
-from nmt_core.engines.settings import Precision
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
-from nmt_core.fetch.address import redact
-from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
-from nmt_core.fetch.settings import Checksum, HttpConfig
-from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.architectures import ModelConfig
+from nmt_core.search.engine_settings import Precision
+from nmt_core.search.settings import BeamConfig
+from nmt_core.text.aligner.settings import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget

@@ -12,14 +12,14 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from nmt_core.alignment.aligner import Aligner
-from nmt_core.alignment.bundle import ALIGNER, write_aligner
-from nmt_core.alignment.learning import learn_aligner
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
+from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.bundle import ALIGNER, write_aligner
+from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.subwords import SubwordConfig, sample_evenly

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmt_core.alignment.bundle import load_aligner
-from nmt_core.alignment.links import format_links
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.translate_options import Keep
+from nmt_core.text.aligner.bundle import load_aligner
+from nmt_core.text.aligner.links import format_links
 from nmt_core.translation.translator import Translator
 
 

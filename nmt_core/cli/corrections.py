@@ -9,15 +9,15 @@ import typer
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.memory.correction import (
+from nmt_core.translation.memory.correction import (
     KEY_CHARACTERS,
     Correction,
     CorrectionStatus,
     Suggestion,
 )
-from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.memory.pairs import read_languages, read_pair_file, write_pair_file
-from nmt_core.memory.selection import select_corrections
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.pairs import read_languages, read_pair_file, write_pair_file
+from nmt_core.translation.memory.selection import select_corrections
 
 corrections = typer.Typer(
     help="Decide on corrections that users suggested, and export or delete them.",
@@ -103,7 +103,7 @@ def approve(
     chosen = _choose(kept, ids, key_digest, every=every)
     approved = kept.decide("approved", chosen, reason=reason)
     if memory:
-        remember = resolve_name("nmt_core.memory.learning:remember_corrections")
+        remember = resolve_name("nmt_core.translation.memory.learning:remember_corrections")
         remember(_open_memory(memory), approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
 
@@ -207,12 +207,12 @@ def import_file(
 
 
 def _open_memory(path: Path) -> Any:
-    return resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+    return resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
 
 
 def _forget(memory: Path | None, gone: Collection[Correction], key: str = "") -> None:
     if memory:
-        forget = resolve_name("nmt_core.memory.learning:forget_corrections")
+        forget = resolve_name("nmt_core.translation.memory.learning:forget_corrections")
         forget(_open_memory(memory), gone, key=key)
 
 

@@ -8,10 +8,10 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.corrections import escape_unprintable
 from nmt_core.cli.lines import decode_argument
-from nmt_core.memory.difference import format_differences
-from nmt_core.memory.pairs import read_languages, read_pair_file, write_pair_file
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import THRESHOLD, MemoryScope, MemoryUnit
+from nmt_core.translation.memory.difference import format_differences
+from nmt_core.translation.memory.pairs import read_languages, read_pair_file, write_pair_file
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import THRESHOLD, MemoryScope, MemoryUnit
 
 memory = typer.Typer(
     help="Keep approved translations, and find those like a text.",

@@ -127,7 +127,7 @@ def use_memory(translator: Translator, path: Path | None) -> Translator:
     if not path.exists():
         raise ConfigError(f"--memory {path} does not exist; nmt memory import makes it")
     translator = translator.add_memory(
-        resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+        resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
     )
     recall(translator, "")  # refuses a translator without languages
     return translator

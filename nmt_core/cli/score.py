@@ -10,7 +10,7 @@ import typer
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, open_standard_input
 from nmt_core.cli.options import Device, Threads, open_translator
-from nmt_core.decoding.score import LogLikelihood
+from nmt_core.search.score import LogLikelihood
 from nmt_core.translation.likelihood import score_pairs
 
 HEADING = "log-likelihood\tperplexity\ttokens"

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_argument, open_lines
-from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.documents.formats import list_suffixes
+from nmt_core.search.settings import SamplingConfig
 from nmt_core.translation.texts import recall, translate_texts
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.languages import Languages
+from nmt_core.corpora.fetch.settings import Pinnable
+from nmt_core.corpora.fetch.source import Fetch, Fetchable, FindKept, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
-from nmt_core.fetch.settings import Pinnable
-from nmt_core.fetch.source import Fetch, Fetchable, FindKept, find_nothing
 
 OnBadLine = Literal["error", "drop"]
 

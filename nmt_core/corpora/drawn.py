@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus, Origin
+from nmt_core.corpora.fetch.source import Fetch
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.fetch.source import Fetch
 
 
 class DrawnCorpus(Corpus):

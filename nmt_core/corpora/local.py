@@ -22,12 +22,12 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
+from nmt_core.corpora.fetch.source import Fetch, FindKept, Source, find_nothing
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
-from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 
 class FilesCorpus(Corpus):

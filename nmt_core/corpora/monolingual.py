@@ -11,13 +11,13 @@ from typing_extensions import override
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, list_dropped
+from nmt_core.corpora.fetch.source import Fetch
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
 from nmt_core.corpora.local import measure_file
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.corpora.text_files import STAR, fill_part, find_parts, require_pinned
-from nmt_core.fetch.source import Fetch
 
 
 class MonolingualCorpus(Corpus):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
+from nmt_core.corpora.fetch.source import FindKept, find_nothing
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
-from nmt_core.fetch.source import FindKept, find_nothing
 
 Corpora = Mapping[str, Corpus]
 

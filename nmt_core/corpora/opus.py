@@ -22,13 +22,13 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
+from nmt_core.corpora.fetch.address import Address, redact_url
+from nmt_core.corpora.fetch.settings import Checksum, Renewed
+from nmt_core.corpora.fetch.source import Fetch, FindKept, Source, find_nothing
 from nmt_core.corpora.local import measure_kept
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.corpora.web import file_of_both_sides
-from nmt_core.fetch.address import Address, redact_url
-from nmt_core.fetch.settings import Checksum, Renewed
-from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 HOME = "https://opus.nlpl.eu"
 

@@ -13,11 +13,11 @@ from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.fetch.source import Fetch, Fetched, Source
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import Corpora, list_split_off
 from nmt_core.corpora.sifting import COUNTS, SiftedCorpus, SiftRules, sift_corpus
 from nmt_core.corpora.splitting import Split, SplitConfig
-from nmt_core.fetch.source import Fetch, Fetched, Source
 
 OF_MIXTURE = {"weight", "licence", "tag", "filter", "train_only"}
 """Settings of a corpus that change nothing of how it is read; its filters count as they apply."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base.errors import suggest
+from nmt_core.corpora.fetch.address import SCHEMES
 from nmt_core.corpora.formats.registered import NO_FORMAT, advise_suffixes, may_hold_both_sides
-from nmt_core.fetch.address import SCHEMES
 
 Settings = dict[str, Any]
 

@@ -14,6 +14,9 @@ from pydantic import Field, model_validator
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
+from nmt_core.corpora.fetch.address import Address, redact_url
+from nmt_core.corpora.fetch.settings import Checksum, Renewed
+from nmt_core.corpora.fetch.source import Fetch, FindKept, Source, find_nothing
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
@@ -24,9 +27,6 @@ from nmt_core.corpora.formats.registered import (
 from nmt_core.corpora.local import measure_kept
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
-from nmt_core.fetch.address import Address, redact_url
-from nmt_core.fetch.settings import Checksum, Renewed
-from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 
 
 class WebCorpus(Corpus):

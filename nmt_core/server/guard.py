@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmt_core.fetch.address import unmap_address
+from nmt_core.corpora.fetch.address import unmap_address
 from nmt_core.server.errors import RequestError
 from nmt_core.server.logs import describe_failure
 from nmt_core.server.metrics import Metrics

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.memory.correction import KEY_CHARACTERS
 from nmt_core.server.errors import RequestError, too_many
+from nmt_core.translation.memory.correction import KEY_CHARACTERS
 
 MOST_USERS = 10_000
 """Users whose last requests are remembered; the oldest are forgotten, to their advantage."""

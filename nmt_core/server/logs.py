@@ -17,7 +17,7 @@ RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
 }
 """Fields of every record; the caller has added all others."""
 
-LOGGERS = ("nmt_core.server", "nmt_core.memory", "stages.registry", "uvicorn.error")
+LOGGERS = ("nmt_core.server", "nmt_core.translation.memory", "stages.registry", "uvicorn.error")
 """Loggers whose messages hold nothing that a user has sent."""
 
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.server.limits import User
 from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import Match, MatchPart
+from nmt_core.translation.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.translation.translation import Translation, remember_translation
 
 _log = logging.getLogger(__name__)
@@ -42,8 +42,8 @@ class ServedMemory:
         if path is not None:  # what it needs is not loaded without
             if not path.exists():
                 _log.warning("the translation memory %s is new; nmt memory import fills it", path)
-            self._memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
-            self._differ = resolve_name("nmt_core.memory.difference:list_differences")
+            self._memory = resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
+            self._differ = resolve_name("nmt_core.translation.memory.difference:list_differences")
 
     async def translate(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]

@@ -6,14 +6,14 @@ import logging
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.memory.correction import Suggestion
-from nmt_core.memory.journal import MOST_JOURNAL_BYTES, CorrectionJournal
 from nmt_core.server.errors import RequestError, beyond_limit, missing
 from nmt_core.server.limits import RateLimit, User
 from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import SuggestRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import check_text
+from nmt_core.translation.memory.correction import Suggestion
+from nmt_core.translation.memory.journal import MOST_JOURNAL_BYTES, CorrectionJournal
 
 _log = logging.getLogger(__name__)
 

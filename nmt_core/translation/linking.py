@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 
-from nmt_core.alignment.aligner import Aligner
+from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.alignment import align_by_place, find_words, list_words
 from nmt_core.text.span import Span
 from nmt_core.translation.translation import Translation

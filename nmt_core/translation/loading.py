@@ -10,18 +10,18 @@ from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
 from typing import Any
 
-from nmt_core.alignment.bundle import ALIGNER, find_aligner
 from nmt_core.base import config, files
 from nmt_core.base.config import ConfigT
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
-from nmt_core.engines.engine import Engine, FullEngine
-from nmt_core.engines.registered import PROGRAMS, find_program, list_choices, rank_engine
-from nmt_core.engines.settings import FOLDER
 from nmt_core.literals.glossary import Glossary
+from nmt_core.search.engine import Engine, FullEngine
+from nmt_core.search.engine_settings import FOLDER
+from nmt_core.search.registered import PROGRAMS, find_program, list_choices, rank_engine
 from nmt_core.text import load_tokenizer
+from nmt_core.text.aligner.bundle import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary

@@ -11,10 +11,8 @@ from html import escape
 from itertools import chain
 from typing import NamedTuple
 
-from nmt_core.alignment.aligner import Aligner
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.decoding.settings import SearchConfig
 from nmt_core.literals.checking import Breach, check_literals
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import Glossary
@@ -28,6 +26,8 @@ from nmt_core.literals.quotes import (
     unquote,
 )
 from nmt_core.literals.references import NAMES, resolve_references
+from nmt_core.search.settings import SearchConfig
+from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.restoration import Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.flaws import find_flaws

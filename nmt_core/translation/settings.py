@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from nmt_core.base.config import Config
-from nmt_core.decoding.settings import BeamConfig
+from nmt_core.search.settings import BeamConfig
 
 
 class TranslatorConfig(Config):

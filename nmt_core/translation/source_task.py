@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.engines.engine import FullEngine
+from nmt_core.search.engine import FullEngine
+from nmt_core.search.hypothesis import Hypothesis
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation.translation import Translation

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from nmt_core.alignment.aligner import Aligner
-from nmt_core.alignment.words import ENDING
 from nmt_core.literals.literal import Literal
+from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.words import ENDING
 from nmt_core.text.alignment import UNALIGNED, find_words, list_words
 from nmt_core.text.span import Span
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.engine import Engine, Request
+from nmt_core.search.engine import Engine, Request
+from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.settings import BeamConfig
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.translation import Translation
 

@@ -17,8 +17,8 @@ from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.text.side import Side
+from nmt_core.translation.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
 

@@ -13,12 +13,12 @@ from typing import Any, Self, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.aligner import Aligner
 from nmt_core.base.languages import Languages
-from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.decoding.settings import BeamConfig, SamplingConfig
-from nmt_core.engines.engine import Engine, FullEngine, Request
 from nmt_core.literals.glossary import Glossary
+from nmt_core.search.engine import Engine, FullEngine, Request
+from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.settings import BeamConfig, SamplingConfig
+from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized

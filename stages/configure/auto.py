@@ -19,9 +19,9 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.corpus import Size
+from nmt_core.corpora.fetch.kept import find_kept
 from nmt_core.corpora.named import estimate_total
 from nmt_core.data.settings import BatchingConfig, TokenBatching
-from nmt_core.fetch.kept import find_kept
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams

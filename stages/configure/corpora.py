@@ -24,10 +24,10 @@ from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, DownloadError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
+from nmt_core.corpora.fetch.http import renew
+from nmt_core.corpora.fetch.kept import find_kept
+from nmt_core.corpora.fetch.settings import HttpConfig
 from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
-from nmt_core.fetch.http import renew
-from nmt_core.fetch.kept import find_kept
-from nmt_core.fetch.settings import HttpConfig
 from stages import paths
 from stages.runtime.entry import run_stage
 from stages.runtime.params_file import read

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.fetch.address import redact
+from nmt_core.corpora.fetch.address import redact
 
 QUOTED = """and what is not of letters, digits and ./:_- in quotes within quotes: "a.b='c (1)'\""""
 """Advice on values of which Hydra, or the shell before it, reads a sign in its own way."""

@@ -22,11 +22,11 @@ from rich.console import Console
 from nmt_core.base.config import Config
 from nmt_core.base.errors import DownloadError
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.fetch.address import redact_url
+from nmt_core.corpora.fetch.http import renew
+from nmt_core.corpora.fetch.initial_model import ChampionModel, InitialModelConfig
+from nmt_core.corpora.fetch.source import Fetchable, Source
 from nmt_core.corpora.reading import locate
-from nmt_core.fetch.address import redact_url
-from nmt_core.fetch.http import renew
-from nmt_core.fetch.initial_model import ChampionModel, InitialModelConfig
-from nmt_core.fetch.source import Fetchable, Source
 from stages import paths
 from stages.configure import compose
 from stages.configure.sections import check_all

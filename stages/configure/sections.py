@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
-from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.evaluation.words import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.training.settings import ModelPart

@@ -8,10 +8,10 @@ from typing import Any
 
 from nmt_core.base import config
 from nmt_core.base.errors import NmtError
+from nmt_core.corpora.fetch.initial_model import NoInitialModel
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.named import list_split_off
 from nmt_core.corpora.splitting import PER
-from nmt_core.fetch.initial_model import NoInitialModel
 from stages.params import DownloadParams
 
 FEWEST_TESTS, MOST_TESTS = 230, 1000

@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Description, Size
 from nmt_core.corpora.drawn import DrawnCorpus
+from nmt_core.corpora.fetch.source import FindKept, find_nothing
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
-from nmt_core.fetch.source import FindKept, find_nothing
 from stages.dates.generate import draw_dates
 
 ISO = "zxx"

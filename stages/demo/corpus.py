@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Description, Size
 from nmt_core.corpora.drawn import DrawnCorpus
+from nmt_core.corpora.fetch.source import FindKept, find_nothing
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
-from nmt_core.fetch.source import FindKept, find_nothing
 from stages.demo.generate import GrammarConfig, generate
 
 CHARACTERS = 67

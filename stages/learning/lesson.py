@@ -18,12 +18,12 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.looking import MOST_TRUSTED
 from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.memory.correction import Correction
-from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
-from nmt_core.memory.selection import SelectedCorrection, select_corrections
-from nmt_core.memory.store import TranslationMemory
 from nmt_core.text.subwords import sample_evenly
+from nmt_core.translation.memory.correction import Correction
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.lesson import KnownText, Lesson, prepare_lesson
+from nmt_core.translation.memory.selection import SelectedCorrection, select_corrections
+from nmt_core.translation.memory.store import TranslationMemory
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_core.base import files, seal
-from nmt_core.fetch.address import redact_url
+from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
 from stages.registry.versions import (

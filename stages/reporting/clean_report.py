@@ -15,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.fetch import http
+from nmt_core.corpora.fetch.source import Fetched, Source
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.parallel_text import Pair, cut_rows
 from nmt_core.corpora.reading import locate
@@ -27,8 +29,6 @@ from nmt_core.corpora.screening.looking import (
 )
 from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.corpora.splitting import Split
-from nmt_core.fetch import http
-from nmt_core.fetch.source import Fetched, Source
 from stages import paths
 from stages.params import DownloadParams, load
 

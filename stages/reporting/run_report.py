@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from nmt_core.alignment.aligner import Aligner
 from nmt_core.base import files
 from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.evaluation.slice import Mask, SlicedText
 from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
+from nmt_core.text.aligner.aligner import Aligner
 from stages.params import EvaluateParams
 from stages.reporting.judged import (
     JudgedSentence,

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
+from nmt_core.corpora.fetch.address import redact_url
 from nmt_core.evaluation.registered import find_label, find_metric_names
-from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.reporting.card import describe_epochs, describe_novel
 from stages.reporting.verdict import RunVerdict, read_verdict

@@ -7,15 +7,15 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from nmt_core.alignment.bundle import ALIGNER, find_aligner
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
-from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.evaluation.metric import Reference
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
+from nmt_core.search.pytorch import PyTorchEngine
+from nmt_core.text.aligner.bundle import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.settings import TranslatorConfig

@@ -15,10 +15,10 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
-from nmt_core.decoding.settings import SamplingConfig
-from nmt_core.fetch.access import parse
-from nmt_core.fetch.address import redact_url
+from nmt_core.corpora.fetch.access import parse
+from nmt_core.corpora.fetch.address import redact_url
 from nmt_core.literals.checking import check_literals
+from nmt_core.search.settings import SamplingConfig
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

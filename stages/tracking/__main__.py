@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.errors import NmtError
-from nmt_core.fetch.address import redact_url
+from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.runtime.servers import check_port, find_server_python
 from stages.tracking.journal import Journal

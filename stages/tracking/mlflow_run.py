@@ -28,7 +28,7 @@ from packaging.requirements import Requirement
 
 import nmt_core
 from nmt_core.base import seal
-from nmt_core.engines.registered import find_program
+from nmt_core.search.registered import find_program
 from nmt_core.text.subwords import read_kind
 from nmt_core.translation.loading import list_engines
 from stages.tracking.journal import (

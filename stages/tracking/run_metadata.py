@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from nmt_core.base import files
-from nmt_core.fetch.address import redact_url
+from nmt_core.corpora.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import SECTIONS, DownloadParams, TrainParams, load

@@ -34,7 +34,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from nmt_core.base.errors import NmtError
-from nmt_core.fetch.address import redact, redact_url
+from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.servers import find_servers
 from stages.tracking import provenance

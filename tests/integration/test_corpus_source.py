@@ -22,9 +22,9 @@ from pydantic import Field
 
 from nmt_core.corpora.corpus import Corpus, Description, Origin
 from nmt_core.corpora.parallel_text import UNUSABLE, Text
-from nmt_core.fetch.address import Address, redact_url
-from nmt_core.fetch.settings import Renewed
-from nmt_core.fetch.source import Source
+from nmt_core.corpora.fetch.address import Address, redact_url
+from nmt_core.corpora.fetch.settings import Renewed
+from nmt_core.corpora.fetch.source import Source
 
 
 class TableCorpus(Corpus):

@@ -12,8 +12,8 @@ from safetensors.numpy import load_file
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
-from nmt_core.embeddings.fasttext import ZEROED_MEMORY, Task, train_vectors
-from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.fasttext import ZEROED_MEMORY, Task, train_vectors
+from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
 from stages.params import EmbeddingsParams
@@ -157,7 +157,7 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
         result=project / "result",
         vectors=TrainedVectors(**FOREVER),
     )
-    command = [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()]
+    command = [sys.executable, "-m", "nmt_core.data.embeddings.fasttext", task.model_dump_json()]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
 
     process.stdin.close()

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_core.base.errors import CorpusError, DownloadError
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.fetch.source import Source
+from nmt_core.corpora.fetch.source import Source
 from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh

@@ -20,10 +20,10 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.base.tracking import NullTracker
+from nmt_core.corpora.fetch.initial_model import copy_initial_model
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.fetch.initial_model import copy_initial_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side

@@ -5,9 +5,9 @@ import torch
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
-from nmt_core.decoding.reader import beam_search
-from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model
+from nmt_core.search.reader import beam_search
+from nmt_core.search.settings import BeamConfig
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import PRESETS, tiny_config
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_core.alignment.learning import learn_aligner
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
+from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import is_flaw

@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 from nmt_core.base.errors import DownloadError
-from nmt_core.fetch.settings import HttpConfig
+from nmt_core.corpora.fetch.settings import HttpConfig
 
 CONTENT = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -12,11 +12,8 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.formats.registered import PairFormat, open_units
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.decoding.greedy import greedy_search
 from nmt_core.documents.files import translate_data
 from nmt_core.documents.formats import Format, find_format
-from nmt_core.engines.engine import PlainEngine
-from nmt_core.engines.registered import PROGRAMS, Program
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.slice import Slice, SlicedText
@@ -27,6 +24,9 @@ from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
+from nmt_core.search.engine import PlainEngine
+from nmt_core.search.greedy import greedy_search
+from nmt_core.search.registered import PROGRAMS, Program
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from stages.download import describe_corpora
@@ -122,9 +122,9 @@ from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 
 def test_an_engine(offer, tmp_path, monkeypatch):
     imports = """
-from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.engines.engine import InexpressibleError, PlainEngine
-from nmt_core.engines.registered import Program
+from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import InexpressibleError, PlainEngine
+from nmt_core.search.registered import Program
 """
     offer(imports, PlainEngine, Program, name="copying", engines={"copying": "COPYING"})
     monkeypatch.setattr(PROGRAMS, "ours", {})

@@ -6,7 +6,7 @@ from omegaconf import MISSING, OmegaConf
 from pydantic import ValidationError
 
 from nmt_core.base.config import Config, list_kinds
-from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.settings import TrainedVectors
 from stages.dates.corpus import DatesCorpus
 from stages.demo.corpus import DemoCorpus
 from stages.params import SECTIONS
@@ -60,7 +60,7 @@ def test_every_number_has_a_least_one_but_two_of_which_any_will_do():
         if not any(hasattr(bound, sign) for bound in field.metadata for sign in ("ge", "gt"))
     }
 
-    assert unbounded == {"GrammarConfig.seed", "ScoreShift.shift"}
+    assert unbounded == {"GrammarConfig.seed"}
 
 
 def list_defaults(kind, values):

@@ -10,7 +10,6 @@ from typing import Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.words import is_sign
 from nmt_core.corpora.filters import count_letters
 from nmt_core.corpora.screening.flat_text import Array, FlatLines
 from nmt_core.corpora.screening.language_scores import (
@@ -25,6 +24,7 @@ from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG, Measured
 from nmt_core.corpora.screening.word_numbers import WordNumbers, measure_repetition
 from nmt_core.corpora.screening.word_pairs import Explained, WordPairs
 from nmt_core.literals.checking import check_literals
+from nmt_core.text.aligner.words import is_sign
 
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from nmt_core.alignment.words import REMEMBERED, cut_word, is_sign
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, flatten_lines
+from nmt_core.text.aligner.words import REMEMBERED, cut_word, is_sign
 
 STEM_LETTERS = 6
 """First letters of a word that it is known by, as an aligner knows it."""

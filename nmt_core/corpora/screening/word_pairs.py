@@ -16,11 +16,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.learning import learn_aligner
-from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, Numbers
 from nmt_core.corpora.screening.word_numbers import STEM_LETTERS, cut_stems
+from nmt_core.text.aligner.learning import learn_aligner
+from nmt_core.text.aligner.settings import AlignerConfig
 
 LEARNING = AlignerConfig(
     max_words=60,

@@ -16,7 +16,6 @@ from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.options import Changes, Device, Threads
-from nmt_core.decoding.settings import TokenSampling
 from nmt_core.extensions.language_models import bundle
 from nmt_core.extensions.language_models.bundle import load_masked_model
 from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts
@@ -29,6 +28,7 @@ from nmt_core.extensions.language_models.training import (
 )
 from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units
 from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.search.settings import TokenSampling
 from nmt_core.translation.translator import Translator
 
 GAP = "___"

@@ -13,10 +13,10 @@ from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.extensions.language_models import LanguageModel
 from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
+from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.translator import Translator
 

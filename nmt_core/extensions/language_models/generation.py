@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from nmt_core.base.errors import NmtError
-from nmt_core.decoding.settings import TokenSampling
-from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
 from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.search.settings import TokenSampling
+from nmt_core.search.token_sampling import draw_tokens, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS
 
 

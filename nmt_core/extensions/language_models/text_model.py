@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from nmt_core.base.random import make_generator
-from nmt_core.decoding.score import LogLikelihood
-from nmt_core.decoding.settings import TokenSampling
 from nmt_core.extensions.language_models.generation import generate_tokens
 from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.extensions.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.extensions.language_models.units import Units, blank, split_lines, unknown
+from nmt_core.search.score import LogLikelihood
+from nmt_core.search.settings import TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 

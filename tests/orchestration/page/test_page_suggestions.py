@@ -8,9 +8,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from nmt_core.base.languages import Languages
-from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from tests.support.page import serving
 from tests.support.page_reading import file, translated, write
 

@@ -11,8 +11,8 @@ from benchmarks.gold_links import (
     link_diagonally,
     read_gold,
 )
-from nmt_core.alignment.links import read_links
 from nmt_core.base.errors import CorpusError
+from nmt_core.text.aligner.links import read_links
 
 
 def test_links_are_read():

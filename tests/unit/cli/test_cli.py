@@ -15,9 +15,9 @@ from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
 from nmt_core.cli.records import translate_lines
 from nmt_core.cli.translate_options import Beginnings
-from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.documents.review import RESTORED, UNKNOWN
 from nmt_core.models.settings import RnnConfig
+from nmt_core.search.settings import SamplingConfig
 from nmt_core.text.restoration import Restorer
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator

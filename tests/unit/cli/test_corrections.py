@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import open_units
-from nmt_core.memory.correction import Suggestion
-from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.memory.pairs import FORBIDDEN, read_pair_file, write_pair_file
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import MemoryScope
+from nmt_core.translation.memory.correction import Suggestion
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.pairs import FORBIDDEN, read_pair_file, write_pair_file
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope
 from tests.support import formats
 from tests.support.commands import refuse, run
 

@@ -6,8 +6,8 @@ import pytest
 from lxml import etree
 
 from nmt_core.base.languages import Languages
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from tests.support import formats
 from tests.support.commands import refuse, run
 from tests.support.tiny import export, tiny_translator

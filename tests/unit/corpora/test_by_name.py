@@ -17,6 +17,8 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
+from nmt_core.corpora.fetch import http
+from nmt_core.corpora.fetch.kept import find_kept
 from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
 from nmt_core.corpora.mtdata import MtdataCorpus
 from nmt_core.corpora.opus import INDEX, OpusCorpus, OpusEntry, opus_index, read_opus_index
@@ -24,8 +26,6 @@ from nmt_core.corpora.parallel_text import CorpusReading, cut_rows, read_pairs
 from nmt_core.corpora.registered import CORPORA, CorpusConfig
 from nmt_core.corpora.short_names import expand_name
 from nmt_core.corpora.web import WebCorpus
-from nmt_core.fetch import http
-from nmt_core.fetch.kept import find_kept
 from tests.support import formats, opus
 from tests.support.downloads import QUICK
 from tests.support.web_server import serving, status, whole, without_ranges

@@ -15,6 +15,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.corpora import parallel_text as corpus
 from nmt_core.corpora import pivot
+from nmt_core.corpora.fetch.vectors import copy_model
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.parallel_text import (
     DAMAGED,
@@ -26,7 +27,6 @@ from nmt_core.corpora.parallel_text import (
     write_pairs,
 )
 from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
-from nmt_core.fetch.vectors import copy_model
 
 ALL = (*DAMAGED, *UNUSABLE)
 

@@ -13,7 +13,7 @@ from nmt_core.documents.review import (
     write_review,
 )
 from nmt_core.literals.checking import Breach
-from nmt_core.memory.pairs import read_pair_file
+from nmt_core.translation.memory.pairs import read_pair_file
 from tests.support.commands import run
 from tests.support.echoes import Answer
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from nmt_core.base.languages import Languages
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import MemoryScope, MemoryUnit
 from nmt_core.server.limits import read_keys
 from nmt_core.server.memory import ServedMemory
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from tests.support import stand_in
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 

@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.memory.journal import CorrectionJournal
 from nmt_core.server import suggestions
 from nmt_core.server.logs import JsonFormatter
+from nmt_core.translation.memory.journal import CorrectionJournal
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 BETTER = {"q": "Ein Haus.", "s": "A house.", "source": "de", "target": "en"}

@@ -9,8 +9,8 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
-from nmt_core.decoding.settings import BeamConfig
 from nmt_core.evaluation.quality import cutter
+from nmt_core.search.settings import BeamConfig
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

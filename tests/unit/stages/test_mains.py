@@ -14,9 +14,9 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
 from nmt_core.data.batch import Position
-from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings
-from nmt_core.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
+from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.chosen_average import ChosenAverage
 from nmt_core.training.progress import CurvePoint, Point, Progress

@@ -11,9 +11,9 @@ from typing import get_args
 import pytest
 from dvc.repo import Repo
 
-from nmt_core.engines.registered import PROGRAMS
+from nmt_core.corpora.fetch.vectors import VectorsConfig
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
-from nmt_core.fetch.vectors import VectorsConfig
+from nmt_core.search.registered import PROGRAMS
 from stages.params import SECTIONS
 from tests.support.pipeline import STAGES
 from tests.support.projects import PROJECT

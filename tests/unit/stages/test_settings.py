@@ -9,11 +9,11 @@ import pytest
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
-from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.models.settings import EncoderConfig
+from nmt_core.text.aligner.settings import AlignerConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import InverseSquareRoot, WarmupDecay

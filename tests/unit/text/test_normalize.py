@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.parallel_text import CorpusReading, Text, cut_rows, read_pairs
-from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model
+from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side

@@ -7,6 +7,7 @@ from torch.testing import assert_close
 from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.corpora.fetch.initial_model import LanguageModels, copy_language_models
 from nmt_core.extensions.language_models import (
     MaskedConfig,
     TransformerLanguageConfig,
@@ -14,7 +15,6 @@ from nmt_core.extensions.language_models import (
 )
 from nmt_core.extensions.language_models.bundle import with_units, write_language_model
 from nmt_core.extensions.language_models.units import SubwordUnit, Units
-from nmt_core.fetch.initial_model import LanguageModels, copy_language_models
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer import Transformer
 from nmt_core.text import load_tokenizer

@@ -10,7 +10,6 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from nmt_core.alignment import bundle as aligners
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.base.random import derive_seed
@@ -26,10 +25,11 @@ from nmt_core.base.seal import (
     require_replaceable,
     verify_bundle,
 )
-from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.extensions.classifiers import bundle as classifiers
 from nmt_core.models.architectures import build_model
+from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords
+from nmt_core.text.aligner import bundle as aligners
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.translation.golden import check_golden
@@ -273,7 +273,7 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
         places.append(torch.get_default_device().type)
         return build_model(*arguments, **named)
 
-    monkeypatch.setattr("nmt_core.engines.pytorch.build_model", build)
+    monkeypatch.setattr("nmt_core.search.pytorch.build_model", build)
     config = files.read_json(bundle / "model.json") | more
     reseal(bundle, "model.json", json.dumps(config).encode())
 

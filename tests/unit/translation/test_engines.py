@@ -12,12 +12,12 @@ import pytest
 import torch
 
 import nmt_core
-from nmt_core.alignment.shortlist import Shortlist
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.engine import Engine
 from nmt_core.models.settings import RnnConfig, TransformerConfig
+from nmt_core.search.engine import Engine
+from nmt_core.search.settings import BeamConfig
+from nmt_core.text.aligner.shortlist import Shortlist
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import loading, parity, prepared
 from nmt_core.translation.golden import check_golden

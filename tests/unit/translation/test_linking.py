@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.alignment.learning import learn_aligner
+from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.alignment import find_words, list_words
 from nmt_core.translation.linking import META_SPACE, add_links, link_by_attention
 from nmt_core.translation.translation import EMPTY_TRANSLATION

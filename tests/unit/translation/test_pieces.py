@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 
 from nmt_core.data.modifiers import Title
-from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.literals.checking import Breach
+from nmt_core.search.hypothesis import Hypothesis
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import END, trace_attention
 from nmt_core.translation.behaviour import (

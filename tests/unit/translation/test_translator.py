@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.decoding.settings import BeamConfig, SamplingConfig
-from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.search.pytorch import PyTorchEngine
+from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from nmt_core.translation.likelihood import score_pairs
@@ -377,7 +377,7 @@ def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monk
     translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
     roomy, free = search(translator), model.most
     model.most, room = 0, 6 * 4 * len(WORDS)
-    monkeypatch.setattr("nmt_core.engines.pytorch.MOST_LOG_PROBS", room)
+    monkeypatch.setattr("nmt_core.search.pytorch.MOST_LOG_PROBS", room)
 
     assert roomy == search(translator)
     assert room // 2 < model.most <= room < free

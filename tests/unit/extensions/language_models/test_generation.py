@@ -8,13 +8,13 @@ import torch
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
-from nmt_core.decoding.settings import TokenSampling
-from nmt_core.decoding.token_sampling import shape_distribution
 from nmt_core.extensions.language_models import NGram, NGramConfig
 from nmt_core.extensions.language_models.generation import generate_tokens
 from nmt_core.extensions.language_models.ngram import MaximumLikelihood
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.units import WordUnit, learn_units
+from nmt_core.search.settings import TokenSampling
+from nmt_core.search.token_sampling import shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.language_models import LSTM, TEXT, learnt
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from nmt_core.decoding.score import LogLikelihood
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import Units, Words, WordUnit
+from nmt_core.search.score import LogLikelihood
 from tests.support.table_model import END, Table, TableLanguageModel
 
 LINES = ["i am from pittsburg", "i study at a university", "my mother is from utah"]

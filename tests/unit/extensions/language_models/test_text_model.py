@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from nmt_core.decoding.score import LogLikelihood
 from nmt_core.extensions.language_models import (
     NGram,
     NGramConfig,
@@ -15,6 +14,7 @@ from nmt_core.extensions.language_models import (
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
+from nmt_core.search.score import LogLikelihood
 from nmt_core.text.vocabulary import BOS, EOS
 from tests.support.language_models import LSTM, TEXT, learnt
 

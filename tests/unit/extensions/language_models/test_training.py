@@ -6,7 +6,6 @@ import pytest
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.decoding.score import LogLikelihood
 from nmt_core.extensions.language_models import NGram, NGramConfig
 from nmt_core.extensions.language_models.ngram import MaximumLikelihood
 from nmt_core.extensions.language_models.text_model import TextModel
@@ -18,6 +17,7 @@ from nmt_core.extensions.language_models.training import (
     mean_loss,
 )
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
+from nmt_core.search.score import LogLikelihood
 from nmt_core.training.settings import EpochTrainingConfig
 from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, Log, learnt, weights
 

@@ -12,10 +12,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.memory.correction import Suggestion
-from nmt_core.memory.journal import CorrectionJournal
-from nmt_core.memory.store import TranslationMemory
-from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.correction import Suggestion
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from stages import download, paths
 from stages.configure.sections import build_all
 from stages.learning import lesson as lesson_of_a_night

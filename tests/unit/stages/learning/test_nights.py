@@ -9,8 +9,8 @@ from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.gate import Effect
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.memory.correction import Suggestion
 from nmt_core.training.chosen_average import ChosenAverage
+from nmt_core.translation.memory.correction import Suggestion
 from stages import paths
 from stages.learning import contest, lesson
 from stages.learning.contest import (

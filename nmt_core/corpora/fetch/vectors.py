@@ -1,0 +1,211 @@
+"""Pre-trained word vectors: where they come from, and a copy of those rows that are sound.
+
+Written is fastText's text format (:mod:`nmt_core.data.embeddings.word_vectors`), holding sound rows
+alone, so later stages need no care.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
+from nmt_core.corpora.fetch.address import Address
+from nmt_core.corpora.fetch.settings import Renewed
+from nmt_core.corpora.fetch.source import Fetch, Fetchable, Source
+from nmt_core.data.embeddings.word_vectors import open_vectors
+
+RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+MODEL_MAGIC = (793712314).to_bytes(4, "little")
+"""First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
+
+
+class Vectors(Fetchable):
+    """Settings of pretrained word vectors."""
+
+    kind: str
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Write the vectors of each side to ``folder``; return the fetched files, by side.
+
+        Raises:
+            DownloadError: if they cannot be fetched.
+            CorpusError: if a file cannot be read, or holds no vectors.
+        """
+        del languages, folder, fetch
+        return {}
+
+
+class NoVectors(Vectors):
+    """Embeddings are learned from scratch."""
+
+    kind: Literal["none"]
+    """The tag of this choice."""
+
+
+class DownloadedVectors(Vectors):
+    """The most frequent words of published vectors; the transfer ends after them."""
+
+    kind: Literal["download"]
+    """The tag of this choice."""
+
+    url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
+    """Address of a plain .vec file; ``{language}`` stands for each language's code."""
+
+    rows: RowCount = 100_000
+    """Rows to take from the top, sound or not; 100,000 in van der Goten 2018."""
+
+    renewed: Renewed = Field(default_factory=dict)
+    """Checksums that ``python -m stages.configure.refresh`` found and will replace when the
+    rows change, under the names of downloads/; until then nothing else is taken."""
+
+    def sources(self, languages: Languages) -> list[Source]:
+        """Return the header and the first rows for each language."""
+        return [
+            Source(
+                self.url.replace("{language}", code),
+                "download.vectors.url",
+                renewed=self.renewed,
+                lines=self.rows + 1,
+                check=self._check_rows,
+            )
+            for code in languages.codes
+        ]
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Fetch the first rows, and write those that are sound."""
+        measured: dict[str, Any] = {}
+        for side, source in zip(Languages.model_fields, self.sources(languages), strict=True):
+            fetched = fetch(source)
+            counts = write_vectors(fetched.path, folder / f"{side}.vec", rows=self.rows)
+            measured[side] = {"url": fetched.url, "sha256": fetched.sha256} | counts
+        return measured
+
+    def _check_rows(self, path: Path) -> None:
+        opened = open_vectors(path)
+        read, wanted = sum(1 for _ in opened.lines), min(self.rows, opened.rows)
+        if read < wanted:
+            raise CorpusError(f"{path} has {read} of {wanted} rows")
+
+
+class VectorFiles(Vectors):
+    """Vectors that are on this machine."""
+
+    kind: Literal["file"]
+    """The tag of this choice."""
+
+    source: Path
+    """Vectors of the source language, .vec or .vec.gz."""
+
+    target: Path
+    """Vectors of the target language, .vec or .vec.gz."""
+
+    source_model: Path | None = None
+    """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
+
+    rows: RowCount = 100_000
+    """Rows to take from the top, sound or not."""
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Write the sound ones of the first rows, and copy the model."""
+        del languages, fetch
+        if self.source_model is not None:
+            copy_model(self.source_model, folder / "source.bin")
+        return {
+            side: {"path": str(path)} | write_vectors(path, folder / f"{side}.vec", rows=self.rows)
+            for side, path in (("source", self.source), ("target", self.target))
+        }
+
+
+VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(discriminator="kind")]
+
+
+def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
+    """Copy the sound ones of the first ``rows`` rows of ``vectors``.
+
+    Returns:
+        Counts: "rows" written, "dimensions", and the rows left out by reason: "wrong_length" (fewer
+        numbers than dimensions), "space_in_word", "invalid_utf8", "not_finite" (or no number),
+        "duplicate_word" (after the first), and "missing" (the file has fewer than it says).
+
+    Raises:
+        CorpusError: if the header is missing, or no row is sound.
+    """
+    promised, dimensions, lines = open_vectors(vectors)
+    counts: Counter[str] = Counter()
+    body = path.with_name(path.name + ".rows")
+    try:
+        with body.open("wb") as file:
+            for row in _sound(lines, min(rows, promised), dimensions, counts):
+                file.write(row + b"\n")
+        if not counts["rows"]:
+            reasons = ", ".join(f"{why} {count}" for why, count in sorted(counts.items()) if count)
+            raise CorpusError(
+                f"{vectors} has no sound row of {dimensions} numbers ({reasons or 'it is empty'}); "
+                f"fetch it again"
+            )
+        with files.whole_file(path) as part, part.open("wb") as file, body.open("rb") as content:
+            file.write(f"{counts['rows']} {dimensions}\n".encode())
+            shutil.copyfileobj(content, file)
+    finally:
+        body.unlink(missing_ok=True)
+    return {"rows": counts.pop("rows"), "dimensions": dimensions} | dict(sorted(counts.items()))
+
+
+def copy_model(model: Path, path: Path) -> None:
+    """Copy a fastText model.
+
+    Raises:
+        CorpusError: if it is not there or is none.
+    """
+    try:
+        with require_regular_file(model).open("rb") as content:
+            if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
+                raise CorpusError(f"{model} is no fastText model; give a .bin that fastText wrote")
+            content.seek(0)
+            with files.whole_file(path) as part, part.open("wb") as file:
+                shutil.copyfileobj(content, file)
+    except FileNotFoundError as error:
+        raise explain_unreadable_file(model, error) from None
+
+
+def _sound(
+    lines: Iterator[bytes | None], rows: int, dimensions: int, counts: Counter[str]
+) -> Iterator[bytes]:
+    words: set[bytes] = set()
+    seen = 0
+    for line in islice(lines, rows):
+        seen += 1
+        fields = [] if line is None else line.rstrip().split(b" ")
+        why = _fault(fields, dimensions) or ("duplicate_word" if fields[0] in words else None)
+        if why is None:
+            words.add(fields[0])
+            yield b" ".join(fields)
+        counts[why or "rows"] += 1
+    if seen < rows:
+        counts["missing"] = rows - seen
+
+
+def _fault(fields: list[bytes], dimensions: int) -> str | None:
+    if len(fields) <= dimensions:
+        return "wrong_length"
+    try:
+        word = b" ".join(fields[:-dimensions]).decode("utf-8")
+        if len(word.split()) != 1 or word != word.strip():
+            return "space_in_word"
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.array(fields[1:], dtype=np.float32)).all()
+    except UnicodeDecodeError:
+        return "invalid_utf8"
+    except ValueError:
+        return "not_finite"
+    return None if finite else "not_finite"

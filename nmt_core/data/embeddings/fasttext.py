@@ -1,0 +1,221 @@
+"""Vectors trained by fastText, and vectors that it composes from subwords.
+
+Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". This is the only module
+that knows the fasttext package, and it runs as a program of its own, see :func:`train_vectors`.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, UInt8
+from safetensors.numpy import load_file, save_file
+
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
+from nmt_core.base.packages import is_installed
+from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+
+ZEROED_MEMORY = {
+    "MALLOC_PERTURB_": "255",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+}
+"""Makes glibc hand out memory filled with zeros (the complement of 255), also the small blocks that
+it would cache.
+
+With one thread fastText gives random values to the first tenth of its matrix only and trains the
+rest from whatever the memory held (facebookresearch/fastText#1061), so that vectors differ from run
+to run and now and then are not numbers. With ten threads it would fill all, but race.
+"""
+
+LARGEST = 1e4
+"""No training gets there, but uninitialised memory does."""
+
+
+class Task(Config):
+    """The task of this module's program, as JSON in its only argument."""
+
+    text: Path
+    """Tokenized text, one line a sentence."""
+
+    vocabulary: Path
+    """Words to write vectors of."""
+
+    result: Path
+    """Where to write "weight" and "origin", as safetensors."""
+
+    vectors: TrainedVectors
+    """How to train."""
+
+
+def train_vectors(
+    texts: Sequence[Path], vocabularies: Sequence[Path], config: TrainedVectors
+) -> list[WordVectors]:
+    """Train on each text, the same to the last bit each time; compose words that are too rare.
+
+    All are trained at once, each on one core in a process of its own, since glibc reads
+    :data:`ZEROED_MEMORY` only when a process starts. Whatever ends this process, or the wait here,
+    ends them too. No model is kept: it can take gigabytes.
+
+    Args:
+        texts: files of tokens parted by single spaces, one sentence a line.
+        vocabularies: per text, the file of the tokens to return vectors of.
+        config: how to train.
+
+    Raises:
+        ConfigError: if fastText is not installed.
+        TrainingError: if fastText fails, or its numbers are not finite.
+    """
+    _check_installed()
+    with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
+        tasks = [
+            Task(text=text, vocabulary=vocabulary, result=Path(folder, str(number)), vectors=config)
+            for number, (text, vocabulary) in enumerate(zip(texts, vocabularies, strict=True))
+        ]
+        processes = [stack.enter_context(_start(task)) for task in tasks]
+        return [_result(task, process) for task, process in zip(tasks, processes, strict=True)]
+
+
+def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -> WordVectors:
+    """Return the vectors with those that a fastText model composes for words without.
+
+    Raises:
+        ConfigError: if fastText is not installed.
+        CorpusError: if the file is no fastText model, or one of another length of vectors.
+    """
+    if not vectors.counts()["missing"]:
+        return vectors
+    _check_installed()
+    loaded = _load(model)
+    if loaded.get_dimension() != vectors.dimensions:
+        raise CorpusError(
+            f"{model} has vectors of {loaded.get_dimension()} numbers, but the .vec file beside it "
+            f"{vectors.dimensions}; give two files of one training"
+        )
+    weight, origin = vectors.weight.copy(), vectors.origin.copy()
+    _look_up(loaded, vocabulary, weight, origin, known_as=COMPOSED)
+    return WordVectors(weight, origin)
+
+
+def main() -> None:
+    """Train as the task says, and write the vectors."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    task = Task.model_validate_json(sys.argv[1])
+    try:
+        model = _train(task.text, task.vectors)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(f"fastText: {error}")
+    vocabulary = Vocabulary.load(task.vocabulary)
+    weight = np.zeros((len(vocabulary), task.vectors.dimensions), dtype=np.float32)
+    origin = np.zeros(len(vocabulary), dtype=np.uint8)
+    _look_up(model, vocabulary, weight, origin, known_as=FOUND)
+    if not (np.abs(weight) < LARGEST).all():
+        sys.exit("fastText: the vectors hold numbers that are not finite or beyond all measure")
+    save_file({"weight": weight, "origin": origin}, task.result)
+
+
+def _check_installed() -> None:
+    if not is_installed("fasttext"):
+        raise ConfigError(
+            "fastText runs on Linux on x86-64 with Python 3.11 to 3.13 only; give a .vec file "
+            "without a .bin file, or set embeddings.vectors.kind to none"
+        )
+
+
+def _start(task: Task) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nmt_core.data.embeddings.fasttext", task.model_dump_json()],
+        env=os.environ | ZEROED_MEMORY | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,  # open while the parent waits for the result
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
+def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
+    assert process.stderr is not None
+    messages = process.stderr.read().strip().splitlines()
+    status = process.wait()
+    if status:
+        reason = messages[-1] if messages else f"it ended with status {status}"
+        settings = task.vectors.model_dump(
+            include={"learning_rate", "min_count", "dimensions", "buckets"}
+        )
+        raise TrainingError(
+            f"no word vectors could be trained on {task.text}: {reason}; in embeddings.vectors, "
+            f"lower one of {', '.join(f'{name} ({value})' for name, value in settings.items())}"
+        )
+    tensors = load_file(task.result)
+    return WordVectors(tensors["weight"], tensors["origin"])
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # standard input: returns when the other end is closed
+    os._exit(1)
+
+
+def _train(text: Path, config: TrainedVectors) -> Any:
+    import fasttext  # noqa: PLC0415  heavy, and needed by few
+
+    return fasttext.train_unsupervised(
+        str(text),
+        model=config.objective,
+        dim=config.dimensions,
+        epoch=config.epochs,
+        minCount=config.min_count,
+        lr=config.learning_rate,
+        minn=config.min_n if config.max_n else 0,
+        maxn=config.max_n,
+        bucket=config.buckets,
+        thread=1,
+        label=" ",  # no word begins with it; the default would hide words like __label__
+        verbose=0,
+    )
+
+
+def _load(model: Path) -> Any:
+    import fasttext  # noqa: PLC0415  heavy, and needed by few
+
+    try:
+        return fasttext.load_model(str(model))
+    except (RuntimeError, ValueError) as error:
+        raise CorpusError(
+            f"{model} cannot be read as a fastText model ({error}); fetch it again"
+        ) from None
+
+
+def _look_up(
+    model: Any,
+    vocabulary: Vocabulary,
+    weight: Float32[np.ndarray, "V D"],
+    origin: UInt8[np.ndarray, " V"],
+    *,
+    known_as: int,
+) -> None:
+    """Fill the rows of missing words; the reserved tokens are no words.
+
+    A word whose subwords all are unknown would get zeros, and stays missing.
+    """
+    for row in range(len(SPECIALS), len(vocabulary)):
+        if origin[row] != MISSING:
+            continue
+        word = vocabulary.tokens[row]
+        vector = model.get_word_vector(word)
+        if vector.any():
+            weight[row] = vector
+            origin[row] = known_as if model.get_word_id(word) >= 0 else COMPOSED
+
+
+if __name__ == "__main__":
+    main()

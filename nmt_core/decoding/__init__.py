@@ -1,1 +1,0 @@
-"""Searches for a translation: greedy, beam and sampling, under the same rules."""

@@ -1,1 +1,0 @@
-"""Engines that search for translations: PyTorch, and faster programs."""

@@ -1,0 +1,188 @@
+"""Beam search: keep the K best unfinished hypotheses of every sentence at every step.
+
+Twice as many candidates as beams are compared: at most K of them end their sentence, so K live ones
+remain. Sentences that are done leave the batch. A :class:`Reader` asks the model; this file
+imports no torch.
+
+Dimension letters as in ``seq2seq.py``, and N candidates per hypothesis, t tokens so far, BOS
+included.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.search.hypothesis import Hypothesis, drop_impossible
+from nmt_core.search.settings import BeamConfig
+from nmt_core.text.vocabulary import BOS, EOS
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.int64]
+
+
+class Next(NamedTuple):
+    """Continuations of every hypothesis."""
+
+    log_probs: Floats  # (R, N), best first, natural logarithms; -inf where nothing may be written
+    tokens: Ints  # (R, N)
+
+
+class Reader(Protocol):
+    """A batch of sentences, of which it has read the sources; it keeps to their length limits."""
+
+    def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
+        """Read the last token of every hypothesis.
+
+        Args:
+            tokens: (R, t), all that was written.
+            parents: (R,), the rows of the last call that they follow; at first the sentences.
+            count: of candidates, N; the vocabulary may have fewer.
+        """
+
+    def keep(self, sentences: Ints) -> None:
+        """Go on with these sentences alone; the next parents are rows of the last call, still."""
+
+
+class Candidates(NamedTuple):
+    """The best one-token extensions of every sentence's hypotheses, (B, N) each, best first."""
+
+    rows: Ints
+    """Of what they extend."""
+    tokens: Ints
+    steps: Floats
+    """Log-probability of the tokens."""
+    log_prob: Floats
+    """Log-probability of the whole; -inf where nothing may be written."""
+
+    def first(self, count: int) -> "Candidates":
+        """Return the first of every sentence."""
+        return Candidates._make(column[:, :count] for column in self)
+
+
+class ActiveBeams(NamedTuple):
+    """The unfinished hypotheses of every sentence, K each, all rows one after the other."""
+
+    tokens: Ints  # (R, t)
+    steps: Floats  # (R, t - 1), log-probability of every token
+
+    def select(self, rows: NDArray[np.int64 | np.bool_]) -> "ActiveBeams":
+        """Return the given rows; they may repeat, move or be left out."""
+        return ActiveBeams(self.tokens[rows], self.steps[rows])
+
+    def grow(self, candidates: Candidates) -> "ActiveBeams":
+        """Return the hypotheses that the candidates describe."""
+        rows = candidates.rows.ravel()
+        return ActiveBeams(
+            np.concatenate([self.tokens.take(rows, 0), candidates.tokens.reshape(-1, 1)], axis=1),
+            np.concatenate([self.steps.take(rows, 0), candidates.steps.reshape(-1, 1)], axis=1),
+        )
+
+
+def search_beams(
+    reader: Reader, limits: Sequence[int], config: BeamConfig
+) -> list[list[Hypothesis]]:
+    """Translate a batch; return one to ``config.n_best`` hypotheses per sentence, best first.
+
+    Args:
+        reader: of the batch.
+        limits: tokens that a hypothesis of each sentence may have, EOS included.
+        config: how to search.
+
+    Raises:
+        NmtError: if a sentence has no translation of positive probability.
+    """
+    size = config.beam_size
+    finished: list[list[Hypothesis]] = [[] for _ in limits]
+    sentences = parents = np.arange(len(limits))
+    norms = np.array(limits) ** config.length_penalty
+    scores = np.full((len(limits), size), -np.inf)  # of the K best that are finished
+    live = ActiveBeams(np.full((len(limits), 1), BOS), np.empty((len(limits), 0), np.float32))
+    log_prob = np.zeros((len(limits), 1), np.float32)
+    for length in range(1, max(limits, default=0) + 1):
+        following = reader.read(live.tokens, parents, 2 * size)
+        candidates = extend(log_prob, following, size, config.diversity)
+        ends = candidates.tokens == EOS
+        if ends.any():
+            ended = candidates.log_prob / length**config.length_penalty
+            for row, rank in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
+                chosen = Candidates._make(column[row, [rank]] for column in candidates)
+                best = finished[sentences[row]]
+                best.append(
+                    end(
+                        live.grow(chosen),
+                        chosen.log_prob,
+                        ended[row, rank],
+                    )
+                )
+                best.sort(key=lambda hypothesis: -hypothesis.score)
+                del best[size:]
+                scores[row, : len(best)] = [hypothesis.score for hypothesis in best]
+            candidates = keep_live(candidates, ends)
+        candidates = candidates.first(size)
+        log_prob, parents = candidates.log_prob, candidates.rows.ravel()
+        live = live.grow(candidates)
+        if not any(finished):
+            continue
+        done = find_done(scores, log_prob.max(axis=1) / norms, config)
+        if not done.any():
+            continue
+        if done.all():
+            break
+        going = ~done
+        rows = np.repeat(going, log_prob.shape[1])
+        reader.keep(np.flatnonzero(going))
+        sentences, norms, scores = sentences[going], norms[going], scores[going]
+        live, log_prob, parents = live.select(rows), log_prob[going], parents[rows]
+    return [drop_impossible(best)[: config.n_best] for best in finished]
+
+
+def extend(log_prob: Floats, following: Next, size: int, diversity: float) -> Candidates:
+    """Return the best one-token extensions of every sentence, twice ``size`` or all there are.
+
+    A hypothesis' best extension competes as it is, its second best less ``diversity``, its third
+    best less twice that, and so on.
+    """
+    sentences, hypotheses = log_prob.shape
+    each = following.log_probs.shape[1]
+    total = log_prob.reshape(-1, 1) + following.log_probs
+    costs = diversity * np.arange(each, dtype=total.dtype) - total if diversity else -total
+    order = costs.reshape(sentences, -1).argsort(axis=1)[:, : 2 * size]
+    places = order + np.arange(sentences)[:, None] * hypotheses * each
+    columns = (following.tokens, following.log_probs, total)
+    return Candidates._make([places // each, *(column.take(places) for column in columns)])
+
+
+def keep_live(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
+    """Put the candidates that end their sentence last, and let them do nothing more."""
+    order = ends.argsort(axis=1, kind="stable")
+    candidates.log_prob[ends] = -np.inf
+    return Candidates._make(np.take_along_axis(column, order, axis=1) for column in candidates)
+
+
+def end(row: ActiveBeams, log_prob: Floats, score: np.floating) -> Hypothesis:
+    """Return the hypothesis of a single row with its EOS."""
+    return Hypothesis(
+        tuple(row.tokens[0, 1:-1].tolist()),
+        score.item(),
+        log_prob.item(),
+        tuple(row.steps[0].tolist()),
+    )
+
+
+def find_done(scores: Floats, bounds: Floats, config: BeamConfig) -> NDArray[np.bool_]:
+    """Tell of which sentences no live hypothesis can still enter the best.
+
+    Log-probabilities only fall, and none is positive, so no hypothesis can end with a better score
+    than the one it would have at the greatest length with the log-probability it has now.
+
+    Args:
+        scores: (B, K), of the finished hypotheses, best first, -inf where there is none yet.
+        bounds: (B,), that score, of the best live hypothesis.
+        config: how to search.
+    """
+    done = scores[:, config.n_best - 1] >= bounds
+    if config.stopping == "fast":
+        done |= scores[:, -1] > -np.inf
+    return done

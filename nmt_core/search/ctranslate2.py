@@ -1,0 +1,313 @@
+"""CTranslate2 (github.com/OpenNMT/CTranslate2): Transformers in C++, in int8 or float32.
+
+Its beam search ranks hypotheses as ours does and differs in when it stops: a sentence is done when
+``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022), where ours proves that
+none can still become better. Sentences are searched one by one where a batch would mix them up:
+CTranslate2 lets each have the shortlists of all, and the attention of another's first token. This
+file imports no torch.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import ctranslate2
+import numpy as np
+from typing_extensions import override
+
+from nmt_core.base import config, files
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.seal import explain_unreadable
+from nmt_core.data.by_length import batches_by_length
+from nmt_core.search.ctranslate2_file import MODEL_FILE, check_model_file
+from nmt_core.search.engine import MOST_ROWS, PlainEngine, Request, explain_failure
+from nmt_core.search.engine_settings import SCORES, SHORTLIST, ScoreShift
+from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.settings import BeamConfig
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
+
+PATIENCE = 1.4
+"""Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses
+0.2 BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
+
+MOST_HYPOTHESES = 80
+"""Hypotheses that are searched together; more are slower, as their probabilities fill caches."""
+
+END = SPECIALS[EOS]
+
+Tokens = list[str]
+
+
+class TokenTask(NamedTuple):
+    """A sentence to translate."""
+
+    source: Tokens
+    """With EOS."""
+    limit: int
+    """Tokens that its translation may have, EOS included."""
+
+
+class TokenHypothesis(NamedTuple):
+    """A hypothesis in tokens."""
+
+    tokens: Tokens
+    """With EOS, where it ended."""
+    score: float
+    """Log-probability over length, to the power of the length penalty."""
+    looks: list[list[float]]
+    """Attention of each token; empty if it was not requested."""
+    terms: tuple[float, ...] = ()
+    """Log-probability of each token, where that was asked for."""
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it is a whole sentence."""
+        return bool(self.tokens) and self.tokens[-1] == END
+
+
+@dataclass(frozen=True)
+class CTranslate2Engine(PlainEngine):
+    """Searches a Transformer that was written for CTranslate2."""
+
+    program: ctranslate2.Translator
+    source: Vocabulary
+    target: Vocabulary
+    name: str
+    has_shortlist: bool = False
+    """Whether beam search looks at a part of the target's tokens."""
+    score_shift: float = 0.0
+    """How much higher scores are where it does, for those few share the probability of all."""
+
+    @property
+    @override
+    def sees_attention(self) -> bool:
+        return True
+
+    @override
+    def search(
+        self,
+        requests: Sequence[Request],
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+        probabilities: bool,
+        attention: bool,
+    ) -> list[list[Hypothesis]]:
+        tasks = [
+            TokenTask(
+                [self.source.tokens[number] for number in request.source],
+                search.limit_length(len(request.source)),
+            )
+            for request in requests
+        ]
+        searched = self._search(tasks, search, batch_tokens, attention=attention)
+        best = [candidates[: search.n_best] for candidates in searched]
+        if probabilities:
+            best = self._score(tasks, best)
+        return [[self._number(each, search) for each in candidates] for candidates in best]
+
+    def _search(
+        self, tasks: Sequence[TokenTask], search: BeamConfig, batch_tokens: int, *, attention: bool
+    ) -> list[list[TokenHypothesis]]:
+        """Return all candidates of every task, best first.
+
+        A batch is searched up to the greatest limit in it. A sentence whose search went beyond its
+        own limit is searched once more by itself, so that no neighbour decides on its translation.
+        """
+        lengths = {row: len(task.source) for row, task in enumerate(tasks)}
+        mixed = self._is_short(search) or (attention and search.beam_size > 1)
+        most = 1 if mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
+        batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most)]
+        by_row = dict(self._run(tasks, batches, search, attention=attention))
+        beyond = [
+            row
+            for row, task in enumerate(tasks)
+            if any(not each.ended or len(each.tokens) > task.limit for each in by_row[row])
+        ]
+        alone = {row for row, *others in batches if not others}
+        again = ([row] for row in beyond if row not in alone)
+        by_row |= dict(self._run(tasks, again, search, attention=attention))
+        ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
+        for row, candidates in zip(
+            beyond, self._score([tasks[row] for row in beyond], ended), strict=True
+        ):
+            different = {tuple(each.tokens): each for each in candidates}.values()
+            rescored = [
+                each._replace(score=score_terms(each.terms, search), terms=()) for each in different
+            ]
+            by_row[row] = sorted(rescored, key=lambda each: -each.score)
+        return [by_row[row] for row in range(len(tasks))]
+
+    def _is_short(self, search: BeamConfig) -> bool:
+        """Tell whether a search looks at a shortlist: the greedy one is as fast in batches."""
+        return self.has_shortlist and search.beam_size > 1
+
+    def _run(
+        self,
+        tasks: Sequence[TokenTask],
+        batches: Iterable[Sequence[int]],
+        search: BeamConfig,
+        *,
+        attention: bool,
+    ) -> Iterator[tuple[int, list[TokenHypothesis]]]:
+        """Yield the candidates of every row of every batch; all batches are begun before."""
+        patience = 1.0 if search.beam_size == 1 else PATIENCE
+        never = [PAD, BOS, *self.target.tags.values()]
+        answers = [
+            (
+                rows,
+                self.program.translate_batch(
+                    [tasks[row].source for row in rows],
+                    asynchronous=True,
+                    beam_size=search.beam_size,
+                    patience=patience,
+                    num_hypotheses=round(patience * search.beam_size),
+                    length_penalty=search.length_penalty,
+                    min_decoding_length=0,
+                    no_repeat_ngram_size=search.no_repeat_ngram_size,
+                    max_decoding_length=max(tasks[row].limit for row in rows),
+                    max_input_length=0,
+                    disable_unk=search.unknown == "forbid",
+                    suppress_sequences=[[self.target.tokens[number]] for number in never],
+                    use_vmap=self._is_short(search),
+                    return_end_token=True,
+                    return_scores=True,
+                    return_attention=attention,
+                ),
+            )
+            for rows in batches
+        ]
+        for rows, answer in answers:
+            for row, waiting in zip(rows, answer, strict=True):
+                with explain_failure(self.name, RuntimeError, ValueError):
+                    result = waiting.result()
+                looks = result.attention or [[] for _ in result.scores]
+                shift = self.score_shift if self._is_short(search) else 0.0
+                scores = (score - shift for score in result.scores)
+                columns = zip(result.hypotheses, scores, looks, strict=True)
+                yield row, [TokenHypothesis(*column) for column in columns]
+
+    def _score(
+        self, tasks: Sequence[TokenTask], searched: Sequence[Sequence[TokenHypothesis]]
+    ) -> list[list[TokenHypothesis]]:
+        """Return candidates with the log-probability of each of their tokens."""
+        pairs = [
+            (task, each)
+            for task, candidates in zip(tasks, searched, strict=True)
+            for each in candidates
+        ]
+        with explain_failure(self.name, RuntimeError):
+            results = self.program.score_batch(
+                [task.source for task, _ in pairs],
+                [each.tokens[:-1] for _, each in pairs],
+                max_batch_size=MOST_ROWS,
+                max_input_length=0,
+            )
+        scored = iter(
+            each._replace(terms=tuple(result.log_probs))
+            for (_, each), result in zip(pairs, results, strict=True)
+        )
+        return [[next(scored) for _ in candidates] for candidates in searched]
+
+    def _number(self, candidate: TokenHypothesis, search: BeamConfig) -> Hypothesis:
+        """Return a candidate in numbers of tokens."""
+        length = len(candidate.tokens)
+        return Hypothesis(
+            tuple(self.target.encode(candidate.tokens[:-1])),
+            candidate.score,
+            candidate.score * length**search.length_penalty,
+            candidate.terms,
+            np.array(candidate.looks, dtype=np.float32) if candidate.looks else None,
+        )
+
+
+def end_candidate(candidate: TokenHypothesis) -> TokenHypothesis:
+    """Return a candidate that ends: at its limit, EOS replaces its last token.
+
+    EOS then has the attention of the last token.
+    """
+    return candidate._replace(tokens=[*candidate.tokens[:-1], END])
+
+
+def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
+    """Return the ranking score of a hypothesis with these log-probabilities."""
+    return float(sum(terms) / len(terms) ** search.length_penalty)
+
+
+def check_vocabulary_files(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
+    """Refuse tokens that are not those of the bundle, for which the weights may have no row.
+
+    CTranslate2 itself reads past the end of its weights then.
+
+    Raises:
+        BundleError: naming the file.
+    """
+    shared = folder / "shared_vocabulary.json"
+    own = (folder / "source_vocabulary.json", folder / "target_vocabulary.json")
+    paths = (shared, shared) if shared.exists() else own
+    for path, vocabulary in zip(paths, (source, target), strict=True):
+        with explain_unreadable(path):
+            tokens = files.read_json(path)
+        if tokens != list(vocabulary.tokens):
+            raise BundleError(
+                f"{path} holds other tokens than the vocabulary of the bundle; export the model "
+                f"again"
+            )
+
+
+def check_shortlist(path: Path, source: Vocabulary, target: Vocabulary) -> None:
+    """Refuse a shortlist with tokens that are not those of the bundle.
+
+    Raises:
+        BundleError: naming the file and the token.
+    """
+    with explain_unreadable(path):
+        lines = [line.partition("\t") for line in files.read_lines(path)]
+    named = {ours for ours, _, _ in lines}, {one for *_, many in lines for one in many.split(" ")}
+    for tokens, vocabulary in zip(named, (source, target), strict=True):
+        for token in sorted(tokens - {*vocabulary.tokens, ""}):
+            raise BundleError(
+                f"{path} names {token!r}, which is no token of the bundle; export the model again"
+            )
+
+
+def load_ctranslate2(
+    folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
+) -> CTranslate2Engine:
+    """Load a model that was written for CTranslate2.
+
+    Args:
+        folder: of a verified bundle, with ``model.bin``.
+        source: numbers of the source's tokens.
+        target: numbers of the target's tokens.
+        name: the name of the engine.
+        device: ``cpu``, ``cuda`` or ``cuda:1``.
+        threads: of the processor; each computes a batch of its own.
+
+    Raises:
+        BundleError: if CTranslate2 cannot read the folder.
+        ConfigError: if the device is not there.
+    """
+    kind, _, index = device.partition(":")
+    if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
+        raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
+    check_vocabulary_files(folder, source, target)
+    if has_shortlist := (folder / SHORTLIST).exists():
+        check_shortlist(folder / SHORTLIST, source, target)
+    with explain_unreadable(path := folder / MODEL_FILE, struct.error):
+        check_model_file(path, source, target)
+    with explain_unreadable(folder):
+        program = ctranslate2.Translator(
+            str(folder),
+            device=kind,
+            device_index=int(index or 0),
+            inter_threads=threads,
+            intra_threads=1,
+        )
+    shift = 0.0
+    if (path := folder / SCORES).exists():
+        with explain_unreadable(path, ConfigError):
+            shift = config.build(ScoreShift, files.read_json(path), at="scores").shift
+    return CTranslate2Engine(program, source, target, name, has_shortlist, shift)

@@ -1,0 +1,216 @@
+"""Our own searches over our own models: the engine that can do everything."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor
+from typing_extensions import override
+
+from nmt_core.base import files
+from nmt_core.base.compute import find_device, set_threads
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import explain_unreadable
+from nmt_core.data.batch import pad
+from nmt_core.data.by_length import batches_by_length
+from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.weights import compare_shapes, load_own_tensors
+from nmt_core.search.constraints import Constraint, forbid_tokens
+from nmt_core.search.engine import FullEngine, Request
+from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.reader import beam_search
+from nmt_core.search.sampling import sample
+from nmt_core.search.settings import BeamConfig, SamplingConfig
+from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
+
+MOST_LOG_PROBS = 2**24
+"""Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
+70 MB, and a few times that where they are drawn from."""
+
+Find = Callable[[Int[Tensor, "B S"], Int[Tensor, "B P"]], list[list[Hypothesis]]]
+"""Takes sources and prefixes of their translations, both padded."""
+
+
+@dataclass(frozen=True)
+class PyTorchEngine(FullEngine):
+    """Searches a model; puts it in evaluation mode."""
+
+    model: Seq2Seq[Any, Any]
+    vocabulary_size: int
+    """Of the target language, in tokens, V."""
+    name: str = "torch"
+    never: tuple[int, ...] = ()
+    """Numbers of tokens that no translation may hold."""
+
+    def __post_init__(self) -> None:
+        self.model.eval()
+
+    @property
+    @override
+    def sees_attention(self) -> bool:
+        return False  # it looks once more, at what is written
+
+    @override
+    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
+        return None
+
+    @override
+    def search(
+        self,
+        requests: Sequence[Request],
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+        probabilities: bool = True,
+        attention: bool = False,
+    ) -> list[list[Hypothesis]]:
+        results = self._run(
+            requests,
+            lambda source, prefix: beam_search(
+                self.model, source, source == PAD, search, self._constrain(), prefix=prefix
+            ),
+            hypotheses=search.beam_size,
+            batch_tokens=batch_tokens,
+        )
+        if not attention:
+            return results
+        return [
+            self._look(request, hypotheses)
+            for request, hypotheses in zip(requests, results, strict=True)
+        ]
+
+    @override
+    def sample(
+        self,
+        requests: Sequence[Request],
+        sampling: SamplingConfig,
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+    ) -> list[list[Hypothesis]]:
+        return self._run(
+            requests,
+            lambda source, prefix: sample(
+                self.model,
+                source,
+                source == PAD,
+                sampling,
+                search,
+                constraints=self._constrain(),
+                prefix=prefix,
+            ),
+            hypotheses=sampling.samples,
+            batch_tokens=batch_tokens,
+        )
+
+    @override
+    @torch.inference_mode()
+    def next_tokens(self, request: Request, count: int) -> list[tuple[int, float]]:
+        source, target = self._rows([request.source]), self._rows([[BOS, *request.prefix]])
+        memory = self.model.encode(source, source == PAD)
+        hidden, _ = self.model.decode(target, memory, self.model.start(memory))
+        probabilities = self.model.log_probs(hidden[0, -1]).exp()
+        most = probabilities.topk(min(count, len(probabilities)))
+        return list(zip(most.indices.tolist(), most.values.tolist(), strict=True))
+
+    @override
+    def attend(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32]] | None:
+        weights = self._attention(sources, targets)
+        if weights is None:
+            return None
+        return [
+            np.asarray(looks[: len(target) + 1, : len(source)], dtype=np.float32)
+            for looks, source, target in zip(weights.cpu(), sources, targets, strict=True)
+        ]
+
+    def _look(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """Return hypotheses with their attention."""
+        looks = self.attend(
+            [request.source] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses]
+        )
+        if looks is None:
+            return hypotheses
+        return [
+            hypothesis._replace(attention=weights)
+            for hypothesis, weights in zip(hypotheses, looks, strict=True)
+        ]
+
+    def _run(
+        self, requests: Sequence[Request], find: Find, *, hypotheses: int, batch_tokens: int
+    ) -> list[list[Hypothesis]]:
+        """Batch the requests by length; return the results of ``find``, in order."""
+        lengths = {row: len(request.source) for row, request in enumerate(requests)}
+        most = MOST_LOG_PROBS // (hypotheses * self.vocabulary_size)
+        results: list[list[Hypothesis]] = [[] for _ in requests]
+        for rows in batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most):
+            batch = [requests[row] for row in rows]
+            best_first = find(
+                self._rows([request.source for request in batch]),
+                self._rows([request.prefix for request in batch]),
+            )
+            for row, best in zip(rows, best_first, strict=True):
+                results[row] = best
+        return results
+
+    def _constrain(self) -> tuple[Constraint, ...]:
+        device = next(self.model.parameters()).device
+        return (forbid_tokens(self.never, device),) if self.never else ()
+
+    def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
+        """Return rows of equal length, where the model is."""
+        return pad(numbers).to(next(self.model.parameters()).device)
+
+    @torch.inference_mode()
+    def _attention(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> Float[Tensor, "B T S"] | None:
+        source = self._rows(sources)
+        memory = self.model.encode(source, source == PAD)
+        return self.model.attention(self._rows([[BOS, *tokens] for tokens in targets]), memory)
+
+
+def load_pytorch(
+    folder: Path, source: Vocabulary, target: Vocabulary, *, device: str, threads: int | None
+) -> PyTorchEngine:
+    """Load the model of a sealed folder.
+
+    Args:
+        folder: a verified bundle.
+        source: tokens of the source language.
+        target: tokens of the target language.
+        device: as torch names it; ``auto`` takes a GPU if there is one.
+        threads: of the processor; None leaves their number as it is.
+
+    Raises:
+        BundleError: if the folder holds no model that fits its settings.
+        ConfigError: if the device is not there.
+    """
+    set_threads(threads)
+    with explain_unreadable(folder / "model.json"):
+        settings = read_model_config(files.read_json(folder / "model.json"))
+    build = partial(build_model, settings, source_size=len(source), target_size=len(target))
+    path = folder / "model.safetensors"
+    with explain_unreadable(path, SafetensorError), safe_open(path, "pt") as file:
+        stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
+    with explain_unreadable(folder / "model.json"):  # settings may not fit the vocabularies
+        wrong = compare_shapes(build, stored)
+    if wrong:
+        raise BundleError(
+            f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
+        )
+    model = build()
+    load_own_tensors(model, load_file(path))
+    return PyTorchEngine(
+        model.to(find_device(device)), len(target), never=tuple(target.tags.values())
+    )

@@ -1,0 +1,146 @@
+"""A learnt aligner: which words of a sentence pair are translations of each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.text.aligner.batches import PairedText, pair_text
+from nmt_core.text.aligner.direction import Direction
+from nmt_core.text.aligner.jumps import Jumps
+from nmt_core.text.aligner.lexicon import Table, measure_priors
+from nmt_core.text.aligner.links import Links, choose_likely, fill_gaps, link_words
+from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.words import Pieces, cut_line
+from nmt_core.text.alignment import UNALIGNED
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """An aligner learnt from parallel text; index 0 explains the target, index 1 the source."""
+
+    config: AlignerConfig
+    words: tuple[list[str], list[str]]
+    """Vocabularies of source and target."""
+    keys: NDArray[np.int64]
+    """Pairs of words, rising; see ``PairedText``."""
+    counts: Array
+    """Their expected counts, (2, pairs)."""
+    tables: tuple[Table, Table]
+    jumps: tuple[Jumps, Jumps]
+
+    def align(self, lines: Sequence[tuple[str, str]]) -> list[Links]:
+        """Return the links of sentence pairs, over words that spaces part.
+
+        A pair's links depend on no other pair. A pair with an empty side has none.
+
+        Args:
+            lines: source and target.
+        """
+        pieces = [
+            (cut_line(one, self.config), cut_line(other, self.config)) for one, other in lines
+        ]
+        rows = [row for row, (one, other) in enumerate(pieces) if one.spelt and other.spelt]
+        links: list[Links] = [frozenset()] * len(lines)
+        for row, (forward, backward) in zip(
+            rows, self.explain([pieces[row] for row in rows]), strict=True
+        ):
+            likely = choose_likely(forward, backward, self.config.threshold)
+            links[row] = link_words(likely, pieces[row][0].words, pieces[row][1].words)
+        return links
+
+    def trace(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[list[int]]:
+        """Return for each target word the source word that it translates, or UNALIGNED.
+
+        Words and signs of punctuation never translate each other. An unlinked run of words between
+        two that translate the same word belongs to it, as in *Court of Justice*.
+
+        Args:
+            pairs: words of source and target, as ``find_words`` finds them.
+        """
+        pieces = [tuple(cut_line(" ".join(side), self.config) for side in pair) for pair in pairs]
+        rows = [row for row, sides in enumerate(pieces) if all(side.spelt for side in sides)]
+        links = [[UNALIGNED] * len(target) for _, target in pairs]
+        explained = self.explain([(pieces[row][0], pieces[row][1]) for row in rows])
+        for row, (forward, backward) in zip(rows, explained, strict=True):
+            source, target = pairs[row]
+            shares = np.zeros((len(source), len(target)))
+            places = np.ix_(*(side.words for side in pieces[row]))
+            np.maximum.at(shares, places, np.sqrt(forward * backward))
+            are_words = [
+                np.array([any(map(str.isalnum, word)) for word in side])
+                for side in (source, target)
+            ]
+            shares[are_words[0][:, None] != are_words[1]] = 0
+            best = np.where(
+                shares.max(axis=0) > self.config.threshold, shares.argmax(axis=0), UNALIGNED
+            )
+            links[row] = fill_gaps(best.tolist())
+        return links
+
+    def explain(self, pieces: Sequence[tuple[Pieces, Pieces]]) -> list[tuple[Array, Array]]:
+        """Return the probabilities that pieces explain each other, none of the pairs being empty.
+
+        Returns:
+            Of each pair, that target is explained by source, and that source is explained by
+            target, both (source pieces, target pieces).
+        """
+        if not pieces:
+            return []
+        numbers, words = self._number(pieces)
+        text = pair_text(numbers[0], numbers[1], len(words[1]))
+        directions = self._direct(text, words)
+        explained: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros(0))] * len(pieces)
+        for batch in text.batches:
+            forward = directions[0].explain(batch).links[:, 1:].transpose(1, 0, 2)
+            backward = directions[1].explain(batch.turn()).links[:, 1:]
+            for column, row in enumerate(batch.rows):
+                inside = np.s_[: len(numbers[0][row]), : len(numbers[1][row]), column]
+                explained[row] = forward[inside], backward[inside]
+        return explained
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
+        first, second = ({word: number for number, word in enumerate(side)} for side in self.words)
+        return first, second
+
+    def _number(
+        self, pieces: Sequence[tuple[Pieces, Pieces]]
+    ) -> tuple[list[list[NDArray[np.int64]]], list[list[str]]]:
+        """Return the numbers of all pieces, new words after those that are known, and all words."""
+        numbers, words = [], []
+        for side, known in enumerate(self._numbers):
+            new = sorted({*chain.from_iterable(pair[side].spelt for pair in pieces)} - known.keys())
+            every = known | {word: number for number, word in enumerate(new, start=len(known))}
+            numbers.append(
+                [np.array([every[word] for word in pair[side].spelt], np.int64) for pair in pieces]
+            )
+            words.append([*self.words[side], *new])
+        return numbers, words
+
+    def _direct(self, text: PairedText, words: list[list[str]]) -> list[Direction]:
+        """Return both directions for the pairs of words of a text."""
+        source, target = np.divmod(text.keys, len(words[1]))
+        sizes = len(self.words[0]), len(self.words[1])
+        wanted = np.where((source < sizes[0]) & (target < sizes[1]), source * sizes[1] + target, -1)
+        places = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
+        known = self.keys[places] == wanted if len(self.keys) else np.zeros(len(wanted), bool)
+        counts = np.zeros((2, len(wanted)))
+        counts[:, known] = self.counts[:, places[known]]
+        priors = measure_priors(text.keys, words, self.config)
+        return [
+            Direction(
+                prior.look_up(table.extend(prior.sizes, prior.unmet), own),
+                jumps,
+                self.config.null_probability,
+                self.config.diagonal,
+            )
+            for prior, table, own, jumps in zip(
+                priors, self.tables, counts, self.jumps, strict=True
+            )
+        ]

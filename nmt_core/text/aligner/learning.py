@@ -1,0 +1,187 @@
+"""An aligner learnt from parallel text by expectation maximisation, in both directions.
+
+IBM model 1 with a preference for the diagonal (Brown et al. 1993; Dyer et al. 2013) finds which
+words go together; an HMM goes on from there (Vogel et al. 1996), at last counting only what both
+directions agree on (Liang et al. 2006).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.batches import AlignmentBatch, PairedText, pair_text, spread
+from nmt_core.text.aligner.counts import ExpectedCounts
+from nmt_core.text.aligner.direction import Direction
+from nmt_core.text.aligner.jumps import Jumps
+from nmt_core.text.aligner.lexicon import Prior, Table, measure_priors
+from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.words import cut_line
+
+Array = NDArray[np.float64]
+Both = tuple[AlignmentBatch, AlignmentBatch]
+
+JUMP_SMOOTHING = 1.0
+"""Jumps of each kind that are taken for seen."""
+
+MOST_PLACES = 2**24
+"""Words of the source times those of the target, over all pairs, that are learnt from."""
+
+SMALLEST = 1e-4
+"""Expected counts below are left out of a learnt aligner."""
+
+
+class Learner:
+    """An expectation maximisation under way.
+
+    Args:
+        config: how to learn.
+        text: batches of sentence pairs.
+        priors: pseudo-counts of the pairs of words, as either side sees them.
+    """
+
+    def __init__(
+        self, config: AlignerConfig, text: PairedText, priors: tuple[Prior, Prior]
+    ) -> None:
+        self.config = config
+        self.priors = priors
+        self.batches: list[Both] = [(batch, batch.turn()) for batch in text.batches]
+        self.size = len(text.keys)
+        self.longest = max(
+            (max(len(batch.source), len(batch.target)) for batch in text.batches), default=0
+        )
+        self.jumps = [Jumps.start(config.jump_width) for _ in priors]
+        self.counts = [self._start(side) for side in (0, 1)]
+        self.directions = [self._improve(side) for side in (0, 1)]
+
+    def step_model_1(self) -> float:
+        """Make one iteration of model 1; return the log-likelihood of before, of both sides."""
+        counts = [self._zero(side) for side in (0, 1)]
+        for both in self.batches:
+            for side, batch in enumerate(both):
+                links, log_likelihood = self.directions[side].explain_by_place(batch)
+                counts[side].add_links(batch, links)
+                counts[side].log_likelihood += float(log_likelihood.sum())
+        return self._take(counts)
+
+    def step_hmm(self, *, agree: bool) -> float:
+        """Make one iteration of the HMM; return the log-likelihood of before, of both sides.
+
+        Args:
+            agree: count the product of both directions' probabilities.
+        """
+        expected = [self._zero(side) for side in (0, 1)]
+        for both in self.batches:
+            seen = [self.directions[side].explain(both[side]) for side in (0, 1)]
+            links = [posteriors.links for posteriors in seen]
+            if agree:
+                links = multiply_links(links)
+            for side, batch in enumerate(both):
+                expected[side].add_links(batch, links[side])
+                expected[side].add_jumps(batch, seen[side], self.jumps[side])
+                expected[side].log_likelihood += float(seen[side].log_likelihood.sum())
+        for side, counts in enumerate(expected):
+            self.jumps[side] = self.jumps[side].improve(
+                counts.jumps, counts.departures, JUMP_SMOOTHING
+            )
+        return self._take(expected)
+
+    def table(self, side: int) -> Table:
+        """Return the lexicon of a direction."""
+        return Table.of(self.counts[side], self.priors[side])
+
+    def _take(self, expected: list[ExpectedCounts]) -> float:
+        self.counts = expected
+        self.directions = [self._improve(side) for side in (0, 1)]
+        return sum(counts.log_likelihood for counts in expected)
+
+    def _improve(self, side: int) -> Direction:
+        lexicon = self.priors[side].look_up(self.table(side), self.counts[side].pairs[:-1])
+        return Direction(
+            lexicon, self.jumps[side], self.config.null_probability, self.config.diagonal
+        )
+
+    def _zero(self, side: int) -> ExpectedCounts:
+        words = self.priors[side].sizes[1]
+        return ExpectedCounts.zero(self.size, words, len(self.jumps[side].weights), self.longest)
+
+    def _start(self, side: int) -> ExpectedCounts:
+        """Return counts by which each word may be explained by any of its sentence, or by none."""
+        counts = self._zero(side)
+        for both in self.batches:
+            batch = both[side]
+            there = np.arange(len(batch.source))[:, None] < batch.source_lengths
+            links = np.zeros((len(batch.target), len(batch.source) + 1, len(batch.rows)))
+            even = (1 - self.config.null_probability) / batch.source_lengths
+            links[:, 1:] = there * even
+            counts.add_links(batch, links)
+        return counts
+
+
+def multiply_links(links: Sequence[Array]) -> list[Array]:
+    """Return for both directions the products of their probabilities.
+
+    Args:
+        links: (target words, source words + 1, pairs) and (source words, target words + 1, pairs).
+    """
+    both = links[0][:, 1:] * links[1][:, 1:].transpose(1, 0, 2)
+    agreed = [np.zeros_like(matrix) for matrix in links]
+    agreed[0][:, 1:], agreed[1][:, 1:] = both, both.transpose(1, 0, 2)
+    return agreed
+
+
+def learn_aligner(
+    lines: Iterable[tuple[str, str]],
+    config: AlignerConfig | None = None,
+    *,
+    tell: Callable[[str, float], None] = lambda _step, _log_likelihood: None,
+) -> Aligner:
+    """Learn an aligner from sentence pairs.
+
+    Args:
+        lines: source and target; pairs that are too long, or empty on a side, are passed over, and
+            of too many long ones some all over the text are taken.
+        config: how to learn.
+        tell: takes the name of each iteration and the log-likelihood before it.
+
+    Raises:
+        CorpusError: if no pair is left.
+    """
+    config = config or AlignerConfig()
+    pairs = [
+        (source, target)
+        for source, target in ([cut_line(line, config).spelt for line in pair] for pair in lines)
+        if 0 < len(source) <= config.max_words and 0 < len(target) <= config.max_words
+    ]
+    if not pairs:
+        raise CorpusError(
+            f"there is nothing to learn an aligner from: no pair has 1 to {config.max_words} words "
+            f"on both sides; give more text"
+        )
+    pairs = pairs[spread(pairs, MOST_PLACES)]
+    words = [sorted({*chain.from_iterable(pair[side] for pair in pairs)}) for side in (0, 1)]
+    numbers = [{word: number for number, word in enumerate(side)} for side in words]
+    source, target = (
+        [np.array([numbers[side][word] for word in pair[side]]) for pair in pairs]
+        for side in (0, 1)
+    )
+    text = pair_text(source, target, len(words[1]))
+    learner = Learner(config, text, measure_priors(text.keys, words, config))
+    for step in range(config.model_1_iterations):
+        tell(f"model 1, iteration {step + 1}", learner.step_model_1())
+    for step in range(config.hmm_iterations + config.agreement_iterations):
+        agree = step >= config.hmm_iterations
+        tell(f"HMM, iteration {step + 1}", learner.step_hmm(agree=agree))
+    counts = np.stack([direction_counts.pairs[:-1] for direction_counts in learner.counts])
+    used = (counts > SMALLEST).any(axis=0)
+    return Aligner(
+        config,
+        (words[0], words[1]),
+        text.keys[used],
+        np.ascontiguousarray(counts[:, used]),
+        (learner.table(0), learner.table(1)),
+        (learner.jumps[0], learner.jumps[1]),
+    )

@@ -1,0 +1,351 @@
+"""A translation memory in one SQLite file: units by language pair, project and user key.
+
+What stands in one scope neither shows in another nor crowds it out: each has an index of its own.
+Readers never wait for a writer, and nothing of what is deleted stays in the file.
+"""
+
+import errno
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import require_regular_file
+from nmt_core.translation.memory.index import join_spaces, list_terms
+from nmt_core.translation.memory.search import search_units
+from nmt_core.translation.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
+
+APPLICATION = 0x6E6D746D
+"""What SQLite's header says that the file is for: nmtm."""
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of opening a file for writing that may still be read."""
+
+MEMORY_VERSION = 1
+PORTION_UNITS = 50_000
+"""Units that are put in at once, sorted, so that the index grows in order."""
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {MEMORY_VERSION};
+CREATE TABLE scope (
+    id INTEGER PRIMARY KEY, source TEXT, target TEXT, project TEXT, key TEXT,
+    UNIQUE (source, target, project, key)
+);
+CREATE TABLE unit (
+    id INTEGER PRIMARY KEY, scope INTEGER, digest INTEGER, source TEXT, target TEXT,
+    approved INTEGER, origin TEXT, time TEXT,
+    UNIQUE (scope, digest)
+);
+CREATE INDEX unit_origin ON unit (origin) WHERE origin <> '';
+CREATE TABLE term (
+    scope INTEGER, term INTEGER, length INTEGER, unit INTEGER,
+    PRIMARY KEY (scope, term, length, unit)
+) WITHOUT ROWID;
+"""
+
+
+class TranslationMemory:
+    """Approved translations, by their sources.
+
+    Args:
+        path: of the SQLite file, which is made if it is not there.
+
+    Raises:
+        CorpusError: if it is no memory of this version.
+        DiskError: if there is no room.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = require_regular_file(path)
+        self._local = threading.local()
+        with _explained(path):
+            _open(path, flags=os.O_CREAT).close()
+
+    def put(self, scope: MemoryScope, units: Iterable[MemoryUnit], *, approved: bool = True) -> int:
+        """Remember units, a portion at a time; return how many.
+
+        One whose source is there takes the place of the old one, unless only that is approved.
+
+        Raises:
+            DiskError: if there is no room; the last portion is not in the memory.
+        """
+        rest, count = iter(units), 0
+        while portion := [*islice(rest, PORTION_UNITS)]:
+            with self._connected() as connection:
+                count += _put(connection, scope, portion, approved=approved)
+        self._empty_log()
+        return count
+
+    def find_exact(self, text: str, scope: MemoryScope) -> MemoryMatch | None:
+        """Return the approved unit of a text that its user sees: of their own before others'."""
+        source = join_spaces(text)
+        with self._connected() as connection:
+            for number in _list_visible(connection, scope):
+                row = connection.execute(
+                    "SELECT target FROM unit WHERE scope = ? AND digest = ? AND source = ? "
+                    "AND approved",
+                    (number, _digest(source), source),
+                ).fetchone()
+                if row:
+                    return MemoryMatch(source, row[0], 1.0, approved=True)
+        return None
+
+    def search(
+        self,
+        text: str,
+        scope: MemoryScope,
+        *,
+        threshold: float = THRESHOLD,
+        most: int = 3,
+        approved: bool = False,
+    ) -> list[MemoryMatch]:
+        """Return the units most like a text that its user sees, the most similar first.
+
+        Args:
+            text: a sentence.
+            scope: whose.
+            threshold: least similarity.
+            most: how many.
+            approved: whether to leave others out.
+        """
+        source = join_spaces(text)
+        if not source:
+            return []
+        with self._connected() as connection:
+            found = [
+                match
+                for number in _list_visible(connection, scope)
+                for match in search_units(
+                    connection, number, source, threshold=threshold, most=most, approved=approved
+                )
+            ]
+        best: dict[tuple[str, str], MemoryMatch] = {}
+        for match in sorted(found, key=lambda each: (-each.score, not each.approved)):
+            best.setdefault(match[:2], match)
+        return [*best.values()][:most]
+
+    def read(self, scope: MemoryScope) -> Iterator[MemoryUnit]:
+        """Yield the approved units of one scope, in the order in which they came."""
+        with self._connected() as connection:
+            number = _find_scope(connection, scope)
+            rows = connection.execute(
+                "SELECT source, target, origin FROM unit WHERE scope = ? AND approved ORDER BY id",
+                (number,),
+            )
+            yield from map(MemoryUnit._make, rows)
+
+    def list_scopes(self) -> list[tuple[MemoryScope, int]]:
+        """Return all scopes, and how many units each has."""
+        with self._connected() as connection:
+            rows = connection.execute(
+                "SELECT scope.source, scope.target, project, key, count(unit.id) FROM scope "
+                "LEFT JOIN unit ON unit.scope = scope.id GROUP BY scope.id ORDER BY scope.id"
+            ).fetchall()
+        return [
+            (MemoryScope(Languages(source=source, target=target), project, key), count)
+            for source, target, project, key, count in rows
+        ]
+
+    def delete(self, *, key: str = "", origins: Collection[str] = ()) -> int:
+        """Delete what a key's scopes hold, and what comes of some corrections; return how many.
+
+        Nothing of it stays in the file.
+        """
+        with self._connected() as connection:
+            rows = [
+                row
+                for origin in origins
+                for row in connection.execute(
+                    "SELECT id, scope, source FROM unit WHERE origin = ? AND origin <> ''",
+                    (origin,),
+                )
+            ]
+            for number, scope, source in rows:
+                connection.executemany(
+                    "DELETE FROM term WHERE scope = ? AND term = ? AND length = ? AND unit = ?",
+                    [(scope, term, len(source), number) for term in list_terms(source)],
+                )
+                connection.execute("DELETE FROM unit WHERE id = ?", (number,))
+            count = len(rows)
+            scopes = connection.execute("SELECT id FROM scope WHERE key = ? AND key <> ''", (key,))
+            for (scope,) in scopes.fetchall():
+                connection.execute("DELETE FROM term WHERE scope = ?", (scope,))
+                count += connection.execute("DELETE FROM unit WHERE scope = ?", (scope,)).rowcount
+                connection.execute("DELETE FROM scope WHERE id = ?", (scope,))
+        self._empty_log()
+        return count
+
+    def _empty_log(self) -> None:
+        """Bring what was written into the file, so that nothing of it lies beside."""
+        with self._connected() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Yield this thread's connection; what is done to it is done whole or not at all.
+
+        Another file of the same name is opened anew.
+        """
+        with _explained(self.path):
+            try:
+                found = self.path.stat()
+            except FileNotFoundError:
+                raise CorpusError(
+                    f"{self.path} was removed; put it back, or start without it"
+                ) from None
+            file = (found.st_dev, found.st_ino)
+            if getattr(self._local, "file", None) != file:
+                self._local.connection, self._local.file = _open(self.path), file
+            with self._local.connection as connection:
+                yield connection
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _explain(error, path) from None
+
+
+def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
+    """Open a memory, for reading alone where it cannot be written.
+
+    Args:
+        path: of the memory.
+        flags: ``O_CREAT`` makes a memory that is missing.
+
+    Raises:
+        CorpusError: if the file is none of this version.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
+    except OSError as error:
+        if error.errno not in READ_ONLY or not path.exists():
+            raise
+        return _open_read_only(path)
+    connection = sqlite3.connect(path, timeout=30)
+    try:
+        connection.execute("PRAGMA secure_delete = ON")
+        if _is_empty(connection):
+            connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
+            if _is_empty(connection):
+                for statement in SCHEMA.split(";"):
+                    connection.execute(statement)
+            connection.commit()
+        _check_version(connection, path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA mmap_size = 2147483648")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a memory whose folder takes no files either, as on a read-only volume.
+
+    SQLite then reads without a lock, so that a file in use must be replaced, not written.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+    try:
+        _check_version(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise CorpusError(
+            f"{path} is a database of another program; name a memory that nmt memory import wrote, "
+            f"or a new file"
+        )
+    if version != MEMORY_VERSION:
+        raise CorpusError(
+            f"{path} is a memory of version {version}, but this program reads version "
+            f"{MEMORY_VERSION}; export it by the version of nmt that wrote it, and import it"
+        )
+
+
+def _explain(error: sqlite3.DatabaseError, path: Path) -> CorpusError | DiskError:
+    """Return the error of SQLite in one sentence, without text of users."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        return DiskError(f"{path} could not be written ({name}); make room, or make it writable")
+    if name.startswith("SQLITE_BUSY"):
+        return DiskError(f"{path} is being written by another program; try again when it is done")
+    return CorpusError(
+        f"{path} is no translation memory, or is damaged ({name or type(error).__name__}); name "
+        f"one that nmt memory import wrote, or a new file"
+    )
+
+
+def _digest(source: str) -> int:
+    digest = hashlib.blake2b(source.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def _find_scope(connection: sqlite3.Connection, scope: MemoryScope) -> int | None:
+    row = connection.execute(
+        "SELECT id FROM scope WHERE source = ? AND target = ? AND project = ? AND key = ?",
+        (*scope.languages.codes, scope.project, scope.key),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[int]:
+    """Return the scopes that a user sees, the closest first."""
+    names = [(project, key) for key in (scope.key, "") for project in (scope.project, "")]
+    found = (
+        _find_scope(connection, scope._replace(project=project, key=key))
+        for project, key in dict.fromkeys(names)
+    )
+    return [number for number in found if number is not None]
+
+
+def _put(
+    connection: sqlite3.Connection,
+    scope: MemoryScope,
+    units: Collection[MemoryUnit],
+    *,
+    approved: bool,
+) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO scope (source, target, project, key) VALUES (?, ?, ?, ?)",
+        (*scope.languages.codes, scope.project, scope.key),
+    )
+    number, time = _find_scope(connection, scope), datetime.now(UTC).isoformat(timespec="seconds")
+    terms = []
+    count = 0
+    for unit in units:
+        source, target = join_spaces(unit.source), join_spaces(unit.target)
+        if not source or not target:
+            continue
+        count += 1
+        for row in connection.execute(
+            "INSERT INTO unit (scope, digest, source, target, approved, origin, time) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, digest) DO UPDATE SET "
+            "target = excluded.target, approved = excluded.approved, origin = excluded.origin, "
+            "time = excluded.time WHERE excluded.approved >= approved RETURNING id",
+            (number, _digest(source), source, target, approved, unit.origin, time),
+        ).fetchall():
+            terms += [(number, term, len(source), row[0]) for term in list_terms(source)]
+    terms.sort()
+    connection.executemany("INSERT OR IGNORE INTO term VALUES (?, ?, ?, ?)", terms)
+    return count

@@ -1,0 +1,135 @@
+"""What may stand in a setting, what may be printed, and where an address leads."""
+
+import socket
+
+import pytest
+
+from nmt_core.base.config import Config, build
+from nmt_core.base.errors import ConfigError
+from nmt_core.corpora.fetch.address import Address, is_metadata, is_private, redact, redact_url
+
+
+class Settings(Config):
+    url: Address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h/{pair}.tgz",
+        "http://[::1]:80/a?version=2",
+        "https://h/a@b.tgz?mail=a@b",
+        "https://h/a?token={secret}&x=1",
+        "https://h/a?X-Amz-Signature={secret}",
+        "https://h/a?id=1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms&t=de-en_EuroParl#page",
+    ],
+)
+def test_an_address_without_secrets_is_taken(url):
+    assert build(Settings, {"url": url}, at="a").url == url
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://anna:canary@h/a", "no user name or password, since settings are committed"),
+        ("https://canary@h/a", "no user name or password"),
+        ("https://anna:can@canary@h/a", "no user name or password"),
+        ("https://h/a?token=canary", "write token={secret} and set the environment variable NMT_"),
+        ("https://h/a?x=1&Api_Key=canary", "write Api_Key={secret}"),
+        ("https://h/a?X-Amz-Signature=canary", "no secret"),
+        ("https://h/a?sig=canary", "no secret"),
+        ("https://h/a?password=canary", "no secret"),
+        ("https://h/a;token=canary", "write token={secret}"),
+        ("https://h/a#to%6Ben=canary", "no secret"),
+        ("https://h/a?t=ghp_16C7e42F292c6912E7710canary", "write t={secret}"),
+        ("anna:canary@h/a", "must begin with http:// or https://"),
+        ("http://anna:canary", "must begin with http:// or https://"),
+        ("http://anna:can/ary@h/a", "must begin with http:// or https://"),
+        ("ftp://anna:canary@h/a", "got 'ftp://h/a'"),
+        ("http://[anna:canary@h/a", "got 'an address that cannot be read'"),
+    ],
+)
+def test_a_secret_is_refused_and_not_repeated(url, reason):
+    with pytest.raises(ConfigError) as told:
+        build(Settings, {"url": url}, at="download")
+
+    assert reason in str(told.value)
+    assert not {"canary", "can@", "ary@"} & {*str(told.value).replace("/", " ").split()}
+    assert "canary" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://anna:canary@h:8080/a?token=canary#canary", "http://h:8080/a?..."),
+        ("http://h/a;token=canary", "http://h/a?..."),
+        ("postgresql://anna:c%40nary@[::1]:5/nmt", "postgresql://[::1]:5/nmt"),
+        ("sqlite:////tmp/nmt.db", "sqlite:////tmp/nmt.db"),
+        ("runs/mlflow", "runs/mlflow"),
+        ("anna:canary@h", "an address that cannot be read"),
+        ("http://a:b@c:d", "an address that cannot be read"),
+    ],
+)
+def test_an_address_is_shown_without_what_is_secret(url, expected):
+    assert redact_url(url) == expected
+
+
+def test_what_is_secret_is_cut_out_of_any_text():
+    text = "'http://anna:canary@h/a?t=canary' failed (postgresql://b:c@d@i/x, a@b?, c:/d@e)"
+    text += "; http://h/b#token=canary or http://h/c; read on"
+    expected = "'http://h/a?...' failed (postgresql://i/x, a@b?, c:/d@e)"
+    expected += "; http://h/b?... or http://h/c; read on"
+
+    assert redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "2130706433", "0x7f000001", "127.1", "017700000001", "0", "localhost",
+     "localhost.", "a.localhost", "169.254.169.254", "10.0.0.1", "::1", "::ffff:10.0.0.1",
+     "64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:a00:1::1"],
+)  # fmt: skip
+def test_a_private_network_is_known_however_it_is_spelt(host):
+    assert is_private(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["8.8.8.8", "134744072", "2606:4700:4700::1111", "64:ff9b::808:808", "2002:808:808::1"]
+)
+def test_a_public_number_is_public(host):
+    assert not is_private(host)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [(["8.8.8.8"], False), (["8.8.8.8", "192.168.0.1"], True), (["fe80::1%lo"], True), ([], False)],
+)
+def test_a_name_is_as_private_as_any_machine_it_leads_to(monkeypatch, numbers, expected):
+    def looked_up(host, *_, **__):
+        assert host == "mirror.example"
+        if not numbers:
+            raise socket.gaierror(-2, "Name or service not known")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, 0)) for number in numbers]
+
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    assert is_private("mirror.example") == expected
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 300, "no name.invalid"])
+def test_what_is_no_name_leads_nowhere(host):
+    assert not is_private(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "2852039166", "fe80::1", "::ffff:169.254.0.1",
+             "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "::169.254.169.254", "fd00:ec2::254",
+             "100.100.100.200", "192.0.0.192", "168.63.129.16", "64:ff9b:1::a9fe:a9fe"],
+)  # fmt: skip
+def test_addresses_of_cloud_secrets_are_private(host):
+    assert is_metadata(host)
+    assert is_private(host)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "localhost", "127.0.0.1", "8.8.8.8", "2002:a00:1::1"])
+def test_a_private_number_is_not_of_the_link(host):
+    assert not is_metadata(host)

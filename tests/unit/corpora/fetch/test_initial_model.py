@@ -1,0 +1,176 @@
+"""The model to start from comes whole, and is the one that was asked for."""
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pydantic import ValidationError
+
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.corpora.fetch.initial_model import (
+    NEEDED_FILES,
+    OTHER_FILES,
+    BundleModel,
+    ChampionModel,
+    LanguageModels,
+    copy_initial_model,
+)
+from nmt_core.training.initial import load_initial_model
+from stages import download
+from stages.configure import refresh
+from stages.params import DownloadParams, ExportParams
+from stages.registry.settings import PromotionParams
+from stages.registry.versions import RegistryAwayError
+from tests.support.tiny import MODEL, export, tiny_translator
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "general")
+
+
+def params(**initial_model):
+    values = {
+        "languages": {"source": "de", "target": "en"},
+        "corpora": {"demo": {"kind": "demo", "grammar": {}}},
+        "initial_model": initial_model,
+    }
+    return build(DownloadParams, values, at="download")
+
+
+def bring(given, tmp_path):
+    folder = tmp_path / "initial_model"
+    return folder, download.bring_initial_model(given, folder, scratch=tmp_path / "scratch")
+
+
+def test_a_bundle_comes_with_its_weights_tokens_and_name(bundle, tmp_path):
+    given = params(kind="bundle", folder=str(bundle)).pinned()
+    folder, origin = bring(given, tmp_path)
+
+    initial = load_initial_model(folder)
+    assert initial is not None
+    assert (MODEL, 320) == (initial.config, len(initial.target))
+    assert origin == {"folder": str(bundle), "bundle_sha256": seal.digest_bundle(bundle)}
+    assert origin == files.read_json(folder / "initial_model.json")
+    assert {*NEEDED_FILES, *OTHER_FILES, "initial_model.json"} == {
+        path.name for path in folder.iterdir()
+    }
+    assert given.pins()[str(bundle)] == seal.digest_bundle(bundle)
+
+
+def test_without_one_there_is_none(tmp_path):
+    folder, origin = bring(params(kind="none"), tmp_path)
+
+    assert (load_initial_model(folder), origin) == (None, {})
+
+
+def test_another_model_than_the_pinned_one_is_refused(bundle, tmp_path):
+    other = export(tmp_path / "other", translator=tiny_translator(seed=2))
+    given = params(kind="bundle", folder=str(other), sha256=seal.digest_bundle(bundle))
+
+    with pytest.raises(BundleError, match="another model than params"):
+        bring(given, tmp_path)
+    assert not (tmp_path / "initial_model").exists()
+
+
+def test_an_altered_model_is_refused(tmp_path):
+    folder = export(tmp_path / "altered")
+    (folder / "decoding.json").write_text("{}")
+
+    with pytest.raises(BundleError, match=r"decoding\.json was altered"):
+        copy_initial_model(folder, tmp_path)
+
+
+def test_what_is_no_model_is_told_when_it_is_pinned(tmp_path):
+    with pytest.raises(BundleError, match="is not an exported model"):
+        params(kind="bundle", folder=str(tmp_path)).pinned()
+
+
+def test_training_never_starts_from_its_own_result():
+    with pytest.raises(ConfigError, match=r"copy it: cp -r models/export models/initial"):
+        params(kind="bundle", folder="models/export")
+
+
+class RegistryOfOne:
+    """Has one version, or does not answer."""
+
+    name = "nmt-de-en"
+
+    def __init__(self, digest):
+        self.digest = digest
+
+    def find_initial(self, digest):
+        assert digest == ""
+        if self.digest is None:
+            raise RegistryAwayError("away")
+        return SimpleNamespace(number=3, digest=self.digest)
+
+
+@pytest.mark.parametrize(
+    ("champion", "pinned", "found", "said"),
+    [
+        ("a" * 64, "", "a" * 64, 1),
+        ("a" * 64, "b" * 64, "a" * 64, 1),
+        ("a" * 64, "a" * 64, "a" * 64, 0),
+        (None, "b" * 64, "b" * 64, 0),
+    ],
+)
+def test_a_renewal_pins_the_champion_of_now(monkeypatch, champion, pinned, found, said):
+    monkeypatch.setattr(refresh, "Registry", lambda _: RegistryOfOne(champion))
+    given = params(kind="champion", sha256=pinned)
+    others = {"export": ExportParams(), "promotion": PromotionParams()}
+    fresh, sentences = refresh.refresh_pins({"download": given, **others})
+
+    assert fresh["download"].initial_model == ChampionModel(kind="champion", sha256=found)
+    assert len(sentences) == said
+    assert all("version 3 of nmt-de-en" in sentence for sentence in sentences)
+
+
+def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
+    asked = []
+
+    class FakeRegistry:
+        def __init__(self, name):
+            self.name = name
+
+        def find_initial(self, digest):
+            asked.append((self.name, digest))
+            return SimpleNamespace(number=3)
+
+        def fetch(self, version, folder):
+            assert folder.is_dir()
+            return bundle
+
+    monkeypatch.setattr(download, "Registry", FakeRegistry)
+    digest = seal.digest_bundle(bundle)
+    _, origin = bring(params(kind="champion", sha256=digest), tmp_path)
+
+    assert asked == [("nmt-de-en", digest)]
+    assert origin == {"registered": "version 3 of nmt-de-en", "bundle_sha256": digest}
+    assert not (tmp_path / "scratch").exists()
+    with pytest.raises(BundleError, match="another model"):  # whatever the registry gives
+        bring(params(kind="champion", sha256="0" * 64), tmp_path)
+
+
+def test_halves_that_name_no_language_model_are_refused():
+    with pytest.raises(ValidationError, match="encoder, decoder or both"):
+        LanguageModels(kind="language_models")
+
+
+@pytest.mark.parametrize(
+    ("config", "folders"),
+    [
+        (partial(BundleModel, kind="bundle"), ["folder"]),
+        (partial(LanguageModels, kind="language_models"), ["encoder"]),
+        (partial(LanguageModels, kind="language_models"), ["encoder", "decoder"]),
+    ],
+)
+def test_models_are_found_from_any_folder(project, config, folders):
+    """As by an experiment, which works in a folder of its own."""
+    given = {name: Path(f"models/{name}") for name in folders}
+    elsewhere = {name: project / path for name, path in given.items()}
+
+    assert config(**given).absolute() == config(**elsewhere)

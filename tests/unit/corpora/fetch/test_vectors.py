@@ -1,0 +1,108 @@
+import gzip
+
+import pytest
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.fetch.vectors import MODEL_MAGIC, copy_model, write_vectors
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, *, rows=100, name="wiki.de.vec"):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        counts = write_vectors(path, tmp_path / "out.vec", rows=rows)
+        return counts, (tmp_path / "out.vec").read_bytes()
+
+    return write
+
+
+def refusal(write, content):
+    with pytest.raises(CorpusError) as caught:
+        write(content)
+    return str(caught.value).split("/")[-1]
+
+
+@pytest.mark.parametrize("name", ["wiki.de.vec", "wiki.de.vec.gz"])
+@pytest.mark.parametrize("rows", [2, 100])
+def test_the_first_sound_rows_are_copied_in_order(write, name, rows):
+    """fastText ends its rows with a space."""
+    counts, content = write(b"3 2\n, 1 -2.5 \nder 1e-3 0 \nHaus 1 1\n", name=name, rows=rows)
+
+    copied = [b", 1 -2.5\n", b"der 1e-3 0\n", b"Haus 1 1\n"][:rows]
+    assert content == b"%d 2\n" % len(copied) + b"".join(copied)
+    assert counts == {"rows": len(copied), "dimensions": 2}
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (b"kurz 1", "wrong_length"),
+        (b"1 2", "wrong_length"),
+        (b"", "wrong_length"),
+        (b"x" * 200_000, "wrong_length"),
+        (b"New York 1 2", "space_in_word"),
+        ("New\u00a0York 1 2".encode(), "space_in_word"),
+        ("a\u2028b 1 2".encode(), "space_in_word"),
+        (b" 1 2", "space_in_word"),
+        (b"  1 2", "space_in_word"),
+        (b"sch\xf6n 1 2", "invalid_utf8"),
+        (b"nan 1 nan", "not_finite"),
+        (b"inf inf 1", "not_finite"),
+        (b"large 1e39 1", "not_finite"),
+        (b"word 1 two", "not_finite"),
+        (b"gut 3 4", "duplicate_word"),
+    ],
+)
+def test_bad_rows_are_left_out_and_counted(write, row, why):
+    counts, content = write(b"3 2\ngut 1 2\n" + row + b"\nja 3 4\n")
+
+    assert content == b"2 2\ngut 1 2\nja 3 4\n"
+    assert {"rows": 2, "dimensions": 2, why: 1} == counts
+
+
+def test_missing_rows_are_counted(write):
+    assert write(b"5 2\ngut 1 2\n")[0] == {"rows": 1, "dimensions": 2, "missing": 4}
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        (b"gut 1 2\n", "'gut 1 2'"),
+        (b"", "''"),
+        (b"3\n", "'3'"),
+        (b"3 0\n", "'3 0'"),
+        (b"3 99999999\n", "'3 99999999'"),
+        (b"x" * 200_000, "''"),
+        (b"\xff\n", "'\ufffd'"),
+    ],
+)
+def test_a_missing_header_is_said(write, start, shown):
+    assert f"must begin with a line 'rows dimensions', got {shown};" in refusal(write, start)
+
+
+def test_no_sound_row_is_an_error(write, tmp_path):
+    told = refusal(write, b"2 3\ngut 1 2\n")
+    assert "no sound row of 3 numbers (missing 1, wrong_length 1)" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["wiki.de.vec"]
+
+
+def test_models_are_copied(tmp_path):
+    (tmp_path / "wiki.de.bin").write_bytes(MODEL_MAGIC + b"rest")
+    copy_model(tmp_path / "wiki.de.bin", tmp_path / "source.bin")
+
+    assert (tmp_path / "source.bin").read_bytes() == MODEL_MAGIC + b"rest"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"3 2\n", "wiki.de.bin is no fastText model"),
+        (None, "wiki.de.bin does not exist"),
+    ],
+)
+def test_what_is_no_model_is_refused(tmp_path, content, expected):
+    if content is not None:
+        (tmp_path / "wiki.de.bin").write_bytes(content)
+    with pytest.raises(CorpusError, match=expected):
+        copy_model(tmp_path / "wiki.de.bin", tmp_path / "source.bin")

@@ -1,0 +1,209 @@
+"""Which words get a vector, and of which kind, whatever a fastText model knows."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from safetensors.numpy import load_file, save_file
+
+from nmt_core.base.errors import CorpusError, TrainingError
+from nmt_core.data.embeddings import fasttext
+from nmt_core.data.embeddings.fasttext import Task, compose_missing
+from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
+from nmt_core.data.embeddings.word_vectors import MAX_DIMENSIONS, open_vectors, read_sound_rows
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+
+KNOWN, RARE, STRANGE = "known", "rare", "strange"
+"""A word of a model, one of which it knows subwords, and one of which it knows none."""
+
+
+class Model:
+    """Knows words by how they begin, and gives reserved tokens a vector, as fastText does."""
+
+    def __init__(self, dimensions=2, number=7.0):
+        self._dimensions, self._number = dimensions, number
+
+    def get_dimension(self):
+        return self._dimensions
+
+    def get_word_vector(self, word):
+        length = 0.0 if word.startswith(STRANGE) else self._number
+        return np.array([0.0] * (self._dimensions - 1) + [length], dtype=np.float32)
+
+    def get_word_id(self, word):
+        return 0 if word.startswith((KNOWN, *SPECIALS)) else -1
+
+
+def vectors_of(origins):
+    origin = np.array([MISSING] * len(SPECIALS) + origins, dtype=np.uint8)
+    return WordVectors(np.stack([origin, origin], axis=1).astype(np.float32), origin)
+
+
+KINDS = st.lists(
+    st.tuples(st.sampled_from([KNOWN, RARE, STRANGE]), st.sampled_from([MISSING, FOUND])),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(KINDS)
+@settings(max_examples=40)
+def test_words_without_a_vector_get_the_one_that_a_model_composes(words):
+    vocabulary = Vocabulary([*SPECIALS, *(f"{kind}{at}" for at, (kind, _) in enumerate(words))])
+    given_ones = vectors_of([origin for _, origin in words])
+    before = given_ones.weight.copy(), given_ones.origin.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fasttext, "_load", lambda path: Model() if path == Path("m.bin") else None)
+        made = compose_missing(given_ones, vocabulary, Path("m.bin"))
+
+    for row in range(len(SPECIALS)):
+        assert not made.weight[row].any()
+        assert made.origin[row] == MISSING
+    for row, (kind, origin) in enumerate(words, start=len(SPECIALS)):
+        composed = origin == MISSING and kind != STRANGE
+        assert made.origin[row] == (COMPOSED if composed else origin)
+        assert made.weight[row].tolist() == ([0, 7] if composed else [origin, origin])
+    np.testing.assert_array_equal(before[0], given_ones.weight)
+    np.testing.assert_array_equal(before[1], given_ones.origin)
+
+
+def test_no_model_is_read_where_every_word_has_a_vector(tmp_path):
+    vectors = vectors_of([FOUND, COMPOSED])
+    assert compose_missing(vectors, Vocabulary([*SPECIALS, "a", "b"]), tmp_path / "x") is vectors
+
+
+def test_vectors_of_another_length_are_refused(monkeypatch):
+    monkeypatch.setattr(fasttext, "_load", lambda _: Model(dimensions=5))
+    with pytest.raises(CorpusError, match=r"m\.bin has vectors of 5 numbers.* beside it 2;"):
+        compose_missing(vectors_of([MISSING]), Vocabulary([*SPECIALS, "a"]), Path("m.bin"))
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    pytest.importorskip("fasttext")
+    path = tmp_path / "m.bin"
+    path.write_bytes(b"no model")
+    with pytest.raises(CorpusError, match=r"m\.bin cannot be read as a fastText model"):
+        compose_missing(vectors_of([MISSING]), Vocabulary([*SPECIALS, "a"]), path)
+
+
+@pytest.fixture
+def task(tmp_path):
+    Vocabulary([*SPECIALS, KNOWN, RARE, STRANGE]).save(tmp_path / "vocabulary")
+    return Task(
+        text=tmp_path / "text",
+        vocabulary=tmp_path / "vocabulary",
+        result=tmp_path / "result",
+        vectors=TrainedVectors(dimensions=3),
+    )
+
+
+def train(monkeypatch, task, learn):
+    monkeypatch.setattr(sys, "argv", ["fasttext", task.model_dump_json()])
+    monkeypatch.setattr(fasttext, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(fasttext, "_train", learn)
+    fasttext.main()
+
+
+def test_the_program_writes_the_vectors_of_words_and_of_no_reserved_token(monkeypatch, task):
+    told = []
+    train(monkeypatch, task, lambda *given: told.append(given) or Model(3, -9999.0))
+    assert told == [(task.text, task.vectors)]
+    written = load_file(task.result)
+    none = [0.0] * 3
+    assert written["weight"].tolist() == [none] * 4 + [[0, 0, -9999], [0, 0, -9999], none]
+    assert written["origin"].tolist() == [MISSING] * 4 + [FOUND, COMPOSED, MISSING]
+
+
+@pytest.mark.parametrize("number", [1e4, -1e4, float("nan"), float("inf"), float("-inf")])
+def test_the_program_writes_no_numbers_beyond_all_measure(monkeypatch, task, number):
+    with pytest.raises(SystemExit, match="beyond all measure"):
+        train(monkeypatch, task, lambda *_: Model(3, number))
+    assert not task.result.exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError])
+def test_the_program_says_what_fasttext_says(monkeypatch, task, error):
+    def fail(*_):
+        raise error("Empty vocabulary")
+
+    with pytest.raises(SystemExit, match="fastText: Empty vocabulary"):
+        train(monkeypatch, task, fail)
+
+
+def ended(status, *messages):
+    text = "".join(f"{message}\n" for message in messages)
+    return SimpleNamespace(stderr=SimpleNamespace(read=lambda: text), wait=lambda: status)
+
+
+@pytest.mark.parametrize(
+    ("process", "reason"),
+    [
+        (ended(1, "progress", "fastText: Encountered NaN"), "fastText: Encountered NaN"),
+        (ended(-9), "it ended with status -9"),
+        (ended(2, " "), "it ended with status 2"),
+    ],
+)
+def test_a_failure_is_told_with_its_last_words_and_what_to_change(task, process, reason):
+    with pytest.raises(TrainingError) as told:
+        fasttext._result(task, process)
+    assert f"on {task.text}: {reason}; in embeddings.vectors, lower one of" in str(told.value)
+    named = {"learning_rate (0.05)", "min_count (5)", "dimensions (3)", "buckets (200000)"}
+    assert {*str(told.value).partition("lower one of ")[2].split(", ")} == named
+
+
+def test_a_result_is_read_whatever_was_said_meanwhile(task):
+    weight, origin = np.eye(2, dtype=np.float32), np.array([1, 2], dtype=np.uint8)
+    save_file({"weight": weight, "origin": origin}, task.result)
+    read = fasttext._result(task, ended(0, "a warning"))
+    np.testing.assert_array_equal(read.weight, weight)
+    np.testing.assert_array_equal(read.origin, origin)
+
+
+def test_subwords_have_from_one_letter_to_the_most():
+    for least in range(5):
+        for most in range(5):
+            if most == 0 or 1 <= least <= most:
+                TrainedVectors(min_n=least, max_n=most)
+            else:
+                with pytest.raises(ValidationError, match=rf"to max_n \({most}\), got {least}"):
+                    TrainedVectors(min_n=least, max_n=most)
+
+
+@pytest.mark.parametrize(
+    ("first", "sizes"),
+    [
+        ("3 1\n", (3, 1)),
+        ("0 300 \r\n", (0, 300)),
+        (f"1 {MAX_DIMENSIONS}\n", (1, MAX_DIMENSIONS)),
+        (f"1 {MAX_DIMENSIONS + 1}\n", None),
+        ("1 0\n", None),
+        ("x" * 50 + "\n", None),
+    ],
+)
+def test_the_first_line_says_how_many_numbers_follow(tmp_path, first, sizes):
+    path = tmp_path / "a.vec"
+    path.write_text(first)
+    if sizes:
+        opened = open_vectors(path)
+        assert (opened.rows, opened.dimensions, [*opened.lines]) == (*sizes, [])
+        return
+    with pytest.raises(CorpusError, match="must begin with a line 'rows dimensions'") as told:
+        open_vectors(path)
+    assert f"got {first.strip()[:40]!r}; " in str(told.value)
+
+
+def test_rows_are_words_and_their_numbers_and_none_that_was_promised_is_missing(tmp_path):
+    path = tmp_path / "a.vec"
+    path.write_text("2 2\nein 1 2\nü 3 4\nmehr 5 6\n")
+    dimensions, rows = read_sound_rows(path)
+    assert dimensions == 2
+    assert [*rows] == [("ein", b"1 2"), ("ü", b"3 4"), ("mehr", b"5 6")]
+    path.write_text("1 2\n")
+    with pytest.raises(CorpusError, match="promises 1 rows and holds 0"):
+        [*read_sound_rows(path)[1]]

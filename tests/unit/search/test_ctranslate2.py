@@ -1,0 +1,414 @@
+"""CTranslate2 against our own search over the same weights, for every shape it can express."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
+from nmt_core.search import ctranslate2 as engine_file
+from nmt_core.search.conversion import explain_inexpressible, write_ctranslate2
+from nmt_core.search.ctranslate2 import load_ctranslate2
+from nmt_core.search.engine import Request
+from nmt_core.search.pytorch import PyTorchEngine
+from nmt_core.search.rules import compute_length_limits
+from nmt_core.search.settings import BeamConfig
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from tests.support.presets import PRESETS, VARIANTS, tiny_config
+
+WORDS = Vocabulary([*SPECIALS, *"abcdefghijklmnopqrstuvwxyz"])
+MORE = Vocabulary([*SPECIALS, *"abcdefghijklmnopqrstuvwxyzäöü"])
+SMALL = {
+    "width": 16,
+    "heads": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "feed_forward_width": 24,
+}
+SHAPES = {
+    "default": {},
+    "post-norm": {"norm": "post"},
+    "gelu": {"activation": "gelu"},
+    "learned positions": {"positions": "learned", "max_positions": 6},
+    "rotary positions": {"positions": "rotary"},
+    "trained scale": {"position_scale": "trained"},
+    "untied": {"tie": "none"},
+    "output tied": {"tie": "output"},
+    "no bias": {"projection_bias": False, "attention_output_bias": False},
+    "no scale of norms": {"norm_scale": False},
+    "words as they are": {"scale_embeddings": False},
+    "head width given": {"head_width": 8},
+    "two layers": {"encoder_layers": 1, "decoder_layers": 2},
+    "one head": {"width": 20, "heads": 1},
+}
+EXPRESSED = ("transformer", "transformer_base", "transformer_post_learned")
+GREEDY = BeamConfig(beam_size=1, stopping="fast")
+QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
+
+
+@torch.no_grad()
+def make_certain(model, config, likely):
+    """Let a model write as trained ones do: with certainty, never a reserved token, to an end."""
+    for name, weight in model.named_parameters():
+        if weight.dim() == 2:
+            weight.mul_(2.0 if "table" in name else 1.5)
+    hidden = torch.randn(model.output.weight.size(1))
+    after = model.decoder[-1].transform.after
+    last = model.decoder_norm if hasattr(model.decoder_norm, "bias") else after
+    last.bias.copy_(hidden)
+    model.output.weight[[PAD, BOS, UNK]] = -6 * hidden / hidden.norm()
+    model.output.weight[likely] += (
+        (8 if likely == UNK else 1.2 if config.tie == "all" else 0.3) * hidden / hidden.norm()
+    )
+
+
+def pair(folder, shape, *, seed=0, precision="float32", likely=EOS, shortlist=None):
+    """Return PyTorch's engine and CTranslate2's over the same weights."""
+    config = TransformerConfig(**SMALL | shape)
+    source, target = (WORDS, WORDS) if config.tie == "all" else (WORDS, MORE)
+    torch.manual_seed(seed)
+    model = build_model(config, source_size=len(source), target_size=len(target)).eval()
+    make_certain(model, config, likely)
+    write_ctranslate2(
+        folder / precision,
+        precision,
+        model=model,
+        config=config,
+        vocabularies=(source, target),
+        positions=80,
+        shortlist=shortlist,
+    )
+    other = load_ctranslate2(
+        folder / precision, source, target, name=precision, device="cpu", threads=1
+    )
+    return PyTorchEngine(model, len(target)), other
+
+
+def requests(count, *, seed=1):
+    draw = np.random.default_rng(seed)
+    return [
+        Request([*draw.integers(UNK + 1, len(WORDS), size=draw.integers(1, 14)).tolist(), EOS])
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def engines(request, tmp_path_factory):
+    return pair(tmp_path_factory.mktemp("engines"), SHAPES[request.param])
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    return pair(tmp_path_factory.mktemp("engines"), {})
+
+
+def test_greedily_it_writes_what_pytorch_writes(engines):
+    search = GREEDY
+    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
+
+    assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    assert len({best.tokens for [best] in one}) > 5
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_no_tokens_in_a_row_stand_twice_where_they_may_not(engines, size):
+    search = GREEDY.model_copy(update={"no_repeat_ngram_size": size})
+    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
+
+    assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    for [best] in one:
+        runs = [best.tokens[at : at + size] for at in range(len(best.tokens) - size + 1)]
+        assert len({*runs}) == len(runs)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, monkeypatch):
+    """Wherever the best is not cut off; these models go in circles where length is for nothing."""
+    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+    search = BeamConfig(beam_size=4, length_penalty=penalty)
+    asked = requests(14)
+    one, other = (engine.search(asked, search, **QUIET) for engine in engines)
+    free = [
+        (mine.tokens, its.tokens)
+        for request, [mine], [its] in zip(asked, one, other, strict=True)
+        if len(mine.tokens) + 1 < search.limit_length(len(request.source))
+    ]
+
+    assert all(mine == its for mine, its in free)
+
+
+def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
+    search = GREEDY
+    wanted = {"batch_tokens": 64, "probabilities": True, "attention": True}
+    one, other = (engine.search(requests(8), search, **wanted) for engine in engines)
+
+    for [mine], [its] in zip(one, other, strict=True):
+        assert mine.log_prob == pytest.approx(its.log_prob, rel=2e-2, abs=2e-2)
+        assert mine.score == pytest.approx(its.score, rel=2e-2, abs=2e-2)
+        assert mine.token_log_probs == pytest.approx(its.token_log_probs, rel=2e-2, abs=2e-2)
+        assert (
+            mine.attention.shape
+            == its.attention.shape
+            == (len(mine.tokens) + 1, mine.attention.shape[1])
+        )
+        assert np.allclose(mine.attention, its.attention, atol=1e-4)
+
+
+def test_attention_of_beam_search_is_that_of_the_sentence_itself(default):
+    """CTranslate2 has that of a neighbour for the first token of some in a batch."""
+    torch_engine, engine = default
+    asked = requests(20)
+    wanted = {"batch_tokens": 10_000, "probabilities": False, "attention": True}
+    found = [best for [best] in engine.search(asked, BeamConfig(beam_size=4), **wanted)]
+    free = [
+        len(best.tokens) + 1 < 2 * len(one.source) for one, best in zip(asked, found, strict=True)
+    ]
+    looks = torch_engine.attend([one.source for one in asked], [best.tokens for best in found])
+
+    assert sum(free) > 5
+    for best, look, ended in zip(found, looks, free, strict=True):
+        assert np.allclose(
+            best.attention[: -1 if not ended else None],
+            look[: -1 if not ended else None],
+            atol=1e-4,
+        )
+
+
+@settings(max_examples=10)
+@given(st.lists(st.integers(0, 29), max_size=30), st.sampled_from([1, 3]))
+def test_a_sentence_is_translated_alike_in_any_company(default, chosen, beam_size):
+    """In any order, and also one that meets its limit, whatever the limits of its neighbours."""
+    _, engine = default
+    search = BeamConfig(beam_size=beam_size, max_length_factor=0.5, max_length_offset=2)
+    everything = requests(30)
+    alone = [engine.search([request], search, **QUIET)[0] for request in everything]
+    together = QUIET | {"batch_tokens": 10_000}
+    found = engine.search([everything[n] for n in chosen], search, **together)
+
+    assert [best.tokens for [best] in found] == [alone[n][0].tokens for n in chosen]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("limits", [(0.5, 1, 256), (1.5, 10, 4), (0.0, 1, 256), (1.1, 1, 256)])
+def test_limits_are_those_of_pytorch(default, beam_size, limits, monkeypatch):
+    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+    factor, offset, most = limits
+    search = BeamConfig(
+        beam_size=beam_size,
+        stopping="fast" if beam_size == 1 else "exact",
+        max_length_factor=factor,
+        max_length_offset=offset,
+        max_length=most,
+    )
+    asked = requests(30)
+    one, other = (engine.search(asked, search, **QUIET) for engine in default)
+
+    if beam_size == 1:
+        assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    together = QUIET | {"batch_tokens": 10_000}
+    for request, [best] in zip(asked, default[1].search(asked, search, **together), strict=True):
+        assert len(best.tokens) + 1 <= search.limit_length(len(request.source))
+
+
+def test_a_translation_cut_off_at_its_limit_is_worth_what_pytorch_says(default):
+    search = GREEDY.model_copy(update={"max_length_factor": 0.0, "max_length_offset": 3})
+    one, other = (engine.search(requests(30), search, **QUIET) for engine in default)
+
+    for [mine], [its] in zip(one, other, strict=True):
+        assert mine.score == pytest.approx(its.score, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_the_n_best_are_different_and_in_order(default, penalty):
+    search = BeamConfig(beam_size=5, n_best=4, length_penalty=penalty)
+    for request, found in zip(
+        requests(20), default[1].search(requests(20), search, **QUIET), strict=True
+    ):
+        scores = [one.score for one in found]
+
+        assert request.source
+        assert len({one.tokens for one in found}) == len(found) == 4
+        assert scores == sorted(scores, reverse=True)
+        for one in found:
+            length = len(one.tokens) + 1
+            assert one.score == pytest.approx(one.log_prob / length**penalty)
+
+
+def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
+    _, engine = pair(tmp_path, {}, likely=UNK)
+    found = {
+        unknown: engine.search(
+            requests(40), BeamConfig(beam_size=5, n_best=5, unknown=unknown), **QUIET
+        )
+        for unknown in ("forbid", "write")
+    }
+    held = {
+        unknown: any(UNK in one.tokens for best in lists for one in best)
+        for unknown, lists in found.items()
+    }
+
+    assert held == {"forbid": False, "write": True}
+
+
+def test_int8_is_near(tmp_path):
+    """A few of the translations of a model without certainty differ, and no score by much."""
+    one, other = pair(tmp_path, {}, precision="int8")
+    search = GREEDY
+    found = [engine.search(requests(60), search, **QUIET) for engine in (one, other)]
+    apart = [abs(mine.score - its.score) for [mine], [its] in zip(*found, strict=True)]
+
+    assert 0 < np.mean(apart) < 0.5
+    assert (tmp_path / "int8/model.bin").stat().st_size < 40_000
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (ConvS2SConfig(), "it is not a Transformer"),
+        (RnnConfig(), "it is not a Transformer"),
+        (TransformerConfig(norm="article"), "norm 'article'"),
+        (TransformerConfig(activation="leaky_relu"), "activation 'leaky_relu'"),
+        (TransformerConfig(activate_output=True), "activate_output"),
+        (TransformerConfig(source_start=True), "source_start"),
+        (
+            TransformerConfig(width=16, heads=2, head_width=5),
+            "heads that are together not as wide as the model",
+        ),
+        (TransformerConfig(width=16, heads=2, head_width=8), None),
+    ],
+)
+def test_what_cannot_be_expressed_is_said(config, said):
+    assert explain_inexpressible(config) == said
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+def test_every_preset_is_expressed_or_refused(name, tmp_path):
+    config = tiny_config(name)
+    reason = explain_inexpressible(config)
+
+    assert (reason is None) == (name in EXPRESSED)
+    if reason is None:
+        pair(tmp_path, config.model_dump(exclude={"architecture"}))
+
+
+@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tokens: [f"t{number}" for number in range(100_000)],
+        lambda tokens: [*tokens, "more"],
+        lambda tokens: tokens[:-1],
+        lambda tokens: [*tokens[:-2], tokens[-1], tokens[-2]],
+        lambda tokens: dict.fromkeys(tokens, 0),
+        lambda tokens: None,
+    ],
+    ids=["100,000 others", "one more", "one fewer", "two exchanged", "an object", "nothing"],
+)
+def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, change, tie):
+    """CTranslate2 would read past the end of its weights, which ends the process."""
+    pair(tmp_path, {"tie": tie})
+    folder, target = tmp_path / "float32", WORDS if tie == "all" else MORE
+    names = sorted(path.name for path in folder.glob("*vocabulary.json"))
+    assert names == (
+        ["shared_vocabulary.json"]
+        if tie == "all"
+        else ["source_vocabulary.json", "target_vocabulary.json"]
+    )
+    path = folder / names[-1]
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+
+    with pytest.raises(BundleError, match=f"{names[-1]} holds other tokens than the vocabulary"):
+        load_ctranslate2(folder, WORDS, target, name="x", device="cpu", threads=1)
+
+
+ALIGNMENT = b"decoder/alignment_layer\0"
+HEADS = b"decoder/num_heads\0"
+WEIGHT = b"decoder/layer_0/ffn/linear_1/weight\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "told"),
+    [
+        (ALIGNMENT, b"\0", b"\x17", "has 23 dimensions"),
+        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "heads of a layer"),
+        (HEADS, b"\0\x02\x02\0\0\0\x02", b"\0\x02\x02\0\0\0\0", "num_heads' is 0"),
+        (HEADS, b"\0\x02", b"\0\x03", "has 2 bytes"),
+        (HEADS, b"\0\x02", b"\0\x04", "num_heads' is -1"),
+        (WEIGHT, b"\x02\x10", b"\x02\x11", "has 1536 bytes for the shape"),
+        (WEIGHT, b"", b"\xff", ""),
+        (WEIGHT[:-1], b"\0", b"z", "not of this format|has the shape"),
+        (b"TransformerSpec", b"\0", b"y", "not a Transformer of version 6"),
+    ],
+)
+def test_variable_of_another_shape_is_refused(default_files, name, before, after, told):
+    """CTranslate2 would write behind its memory, which ends the process or worse."""
+    folder, sound = default_files
+    data = sound.replace(name + before, name + after, 1)
+    assert data != sound
+    (folder / "model.bin").write_bytes(data)
+
+    with pytest.raises(BundleError, match=rf"model\.bin cannot be read.*({told})"):
+        load_ctranslate2(folder, WORDS, WORDS, name="x", device="cpu", threads=1)
+
+
+@pytest.fixture(scope="module")
+def default_files(tmp_path_factory):
+    pair(folder := tmp_path_factory.mktemp("files"), {})
+    return folder / "float32", (folder / "float32" / "model.bin").read_bytes()
+
+
+def test_tokens_that_cannot_be_read_are_told_in_a_sentence(tmp_path):
+    pair(tmp_path, {})
+    (tmp_path / "float32" / "shared_vocabulary.json").write_text("[" * 200_000)
+
+    with pytest.raises(BundleError, match="is nested too deeply"):
+        load_ctranslate2(tmp_path / "float32", WORDS, WORDS, name="x", device="cpu", threads=1)
+
+
+def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
+    class Broken:
+        def translate_batch(self, sources, **_):
+            return [self for _ in sources]
+
+        def result(self):
+            raise RuntimeError("matmul of unequal shapes\nat dense.cc")
+
+        def score_batch(self, *_, **__):
+            self.result()
+
+    engine = engine_file.CTranslate2Engine(Broken(), WORDS, WORDS, "ctranslate2_int8")
+    told = r"ctranslate2_int8 cannot compute with this model \(matmul of unequal shapes\);"
+
+    with pytest.raises(BundleError, match=told):
+        engine.search(requests(2), GREEDY, **QUIET)
+    with pytest.raises(BundleError, match=told):
+        engine._score(
+            [engine_file.TokenTask(["a"], 3)], [[engine_file.TokenHypothesis(["b"], -1.0, [])]]
+        )
+
+
+def test_no_gpu_is_made_up(tmp_path):
+    with pytest.raises(ConfigError, match="there is no device 'cuda:9' here; use auto or cpu"):
+        load_ctranslate2(tmp_path, WORDS, WORDS, name="x", device="cuda:9", threads=1)
+
+
+def test_limits_are_computed_alike():
+    """One by one, and for a batch by torch."""
+    for factor in (0.1, 0.3, 0.7, 1.1, 1.5, 2.3):
+        search = replace_config(factor)
+        padding = torch.tensor(
+            [[place >= length for place in range(60)] for length in range(1, 60)]
+        )
+
+        assert compute_length_limits(padding, search).tolist() == [
+            search.limit_length(length) for length in range(1, 60)
+        ]
+
+
+def replace_config(factor):
+    return BeamConfig(max_length_factor=factor, max_length_offset=3, max_length=40)

@@ -1,0 +1,64 @@
+"""What the fast engines refuse, all of them alike."""
+
+import pytest
+
+from nmt_core.base.errors import BundleError
+from nmt_core.search.ctranslate2 import CTranslate2Engine
+from nmt_core.search.engine import PlainEngine, explain_failure
+from nmt_core.search.pytorch import PyTorchEngine
+from nmt_core.search.settings import BeamConfig
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"diversity": 1.0}, "diversity"),
+        ({"unknown": "copy"}, None),
+        ({}, None),
+        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "no_repeat_ngram_size": 3}, None),
+    ],
+)
+def test_what_a_fast_engine_cannot_do_is_said(changes, said):
+    engine = CTranslate2Engine(None, None, None, "ctranslate2_int8")
+    search = BeamConfig(**changes)
+
+    assert engine.explain_refusal(search, prefixes=False) == said
+    assert engine.explain_refusal(search, prefixes=True) == "a prefix"
+
+
+class Blind(PlainEngine):
+    sees_attention = False
+
+
+def test_without_attention_nothing_is_copied():
+    engine = Blind()
+
+    assert engine.explain_refusal(BeamConfig(), prefixes=False) is None
+    assert engine.explain_refusal(BeamConfig(unknown="copy"), prefixes=False) == (
+        "copying unknown words"
+    )
+
+
+def test_pytorch_refuses_nothing():
+    everything = BeamConfig(diversity=1.0, no_repeat_ngram_size=3, unknown="copy")
+
+    assert PyTorchEngine.explain_refusal(None, everything, prefixes=True) is None
+
+
+def test_a_failure_of_a_library_is_told_by_its_first_line():
+    with (
+        pytest.raises(
+            BundleError, match=r"ctranslate2_int8 cannot compute with this model \(broken\);"
+        ),
+        explain_failure("ctranslate2_int8", RuntimeError),
+    ):
+        raise RuntimeError("broken\nat line 3")
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA failed to allocate memory"), ValueError("ours"), MemoryError()]
+)
+def test_a_lack_of_memory_and_other_failures_are_passed_on(error):
+    with pytest.raises(type(error)) as passed, explain_failure("ctranslate2_int8", RuntimeError):
+        raise error
+    assert passed.value is error

@@ -1,0 +1,373 @@
+"""Learning word alignments: the laws of expectation maximisation, and what comes out of it."""
+
+import numpy as np
+import pytest
+
+from nmt_core.base.errors import BundleError, CorpusError
+from nmt_core.base.random import make_generator
+from nmt_core.text.aligner import batches, bundle, learning
+from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.batches import pair_text, plan_batches
+from nmt_core.text.aligner.bundle import load_aligner, write_aligner
+from nmt_core.text.aligner.learning import JUMP_SMOOTHING, SMALLEST, Learner, learn_aligner
+from nmt_core.text.aligner.lexicon import measure_priors
+from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.words import cut_line
+from nmt_core.text.alignment import UNALIGNED
+from tests.support.processes import run_python
+from tests.support.sealing import reseal
+
+WORDS = {"das": "the", "haus": "house", "hund": "dog", "sieht": "sees", "rote": "red", "er": "he"}
+ORDERS = [
+    ("das rote haus", "the house red"),
+    ("er sieht das haus", "he sees the house"),
+    ("das haus", "the house"),
+    ("er sieht das rote haus .", "he sees the house red ."),
+    ("das sieht er", "he sees the"),
+    ("das haus sieht er", "he sees the house"),
+]
+PAIRS = [
+    *ORDERS,
+    *((one.replace("haus", "hund"), other.replace("house", "dog")) for one, other in ORDERS),
+]
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    return learn_aligner(PAIRS)
+
+
+def cut_pair(pair):
+    source, target = (cut_line(line, AlignerConfig()) for line in pair)
+    return source, target
+
+
+def prepare(config):
+    pieces = [[cut_line(line, config).spelt for line in pair] for pair in PAIRS]
+    words = [sorted({word for pair in pieces for word in pair[side]}) for side in (0, 1)]
+    numbers = [
+        [np.array([words[side].index(word) for word in pair[side]]) for pair in pieces]
+        for side in (0, 1)
+    ]
+    text = pair_text(*numbers, len(words[1]))
+    return Learner(config, text, measure_priors(text.keys, words, config))
+
+
+@pytest.mark.parametrize("waiting", [1, 7, 10**6])
+def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
+    monkeypatch.setattr(batches, "WAITING", waiting)
+    draw = make_generator(1, "sentences")
+    source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
+    text = pair_text(source, target, 12)
+
+    met = {
+        (one, other)
+        for ours, theirs in zip(source, target, strict=True)
+        for one in ours.tolist()
+        for other in theirs.tolist()
+    }
+    assert text.keys.tolist() == sorted(one * 12 + other for one, other in met)
+    assert sorted(row for batch in text.batches for row in batch.rows) == [*range(90)]
+    for batch in text.batches:
+        for column, row in enumerate(batch.rows):
+            ours, theirs = source[row], target[row]
+            held = batch.cells[:, :, column]
+            place = np.ix_(range(len(ours)), range(len(theirs)))
+            np.testing.assert_array_equal(text.keys[held[place]], ours[:, None] * 12 + theirs)
+            assert (held == len(text.keys)).sum() == held.size - len(ours) * len(theirs)
+            np.testing.assert_array_equal(batch.source[: len(ours), column], ours)
+            np.testing.assert_array_equal(batch.target[: len(theirs), column], theirs)
+
+
+def prior_log_probability(learner):
+    """Of the lexicons and the jumps, up to a constant."""
+    found = 0.0
+    for side, prior in enumerate(learner.priors):
+        direction, table = learner.directions[side], learner.table(side)
+        found += (prior.counts * np.log(direction.lexicon.pairs[:-1])).sum()
+        met = np.bincount(prior.givens, minlength=prior.sizes[0])
+        found += prior.unmet * ((prior.sizes[1] - met) * np.log(prior.unmet / table.totals)).sum()
+        found += prior.unmet * np.log(direction.lexicon.nulls).sum()
+        weights = learner.jumps[side].weights
+        found += JUMP_SMOOTHING * np.log(weights / weights.sum()).sum()
+    return found
+
+
+@pytest.mark.parametrize("method", ["model 1", "HMM"])
+def test_no_iteration_lowers_the_posterior_probability(method):
+    """What is maximised is the likelihood times that of the parameters under their priors."""
+    learner = prepare(AlignerConfig(pseudo_count=0.05))
+    found = []
+    for _ in range(6):
+        prior = prior_log_probability(learner)
+        step = (
+            learner.step_model_1 if method == "model 1" else lambda: learner.step_hmm(agree=False)
+        )
+        found.append(step() + prior)
+
+    assert (np.diff(found) > -1e-9).all()
+    assert found[-1] > found[0] + 1
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("er sieht das rote haus", "he sees the house red"),
+        ("„er“ sieht das rote haus", "he sees the house red"),
+        ("er sieht das rote haus", "“he” sees the house red"),
+    ],
+)
+def test_the_words_of_a_small_language_are_found(learnt, pair):
+    """In a sentence and order that were never seen, whatever signs are written to a word."""
+    [links] = learnt.align([pair])
+
+    assert {(0, 0), (1, 1), (2, 2), (3, 4), (4, 3)} == links
+
+
+@pytest.mark.parametrize("iterations", [(1, 0, 0), (2, 2, 0), (2, 1, 1), (3, 0, 2)])
+def test_learning_makes_so_many_iterations_of_each_kind(iterations):
+    """Model 1, then the HMM, at last counting what both directions agree on."""
+    model_1, hmm, agreement = iterations
+    config = AlignerConfig(
+        model_1_iterations=model_1, hmm_iterations=hmm, agreement_iterations=agreement
+    )
+    learner, told = prepare(config), []
+    likelihoods = [learner.step_model_1() for _ in range(model_1)]
+    likelihoods += [learner.step_hmm(agree=False) for _ in range(hmm)]
+    likelihoods += [learner.step_hmm(agree=True) for _ in range(agreement)]
+    learnt = learn_aligner(PAIRS, config, tell=lambda _, likelihood: told.append(likelihood))
+
+    assert told == likelihoods
+    assert learnt.jumps[0].weights.tolist() == learner.jumps[0].weights.tolist()
+    assert learnt.tables[1].totals.tolist() == learner.table(1).totals.tolist()
+
+
+def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
+    """By the formula of Dyer et al. (2013, section 2), word by word."""
+    learner = prepare(config := AlignerConfig(null_probability=0.2, diagonal=3.0))
+    learner.step_model_1()
+    for direction, batch in zip(learner.directions, learner.batches[-1], strict=True):
+        links, log_likelihood = direction.explain_by_place(batch)
+        for row, sizes in enumerate(zip(batch.source_lengths, batch.target_lengths, strict=True)):
+            total = 0.0
+            for word in range(sizes[1]):
+                places = [(i + 1) / (sizes[0] + 1) for i in range(sizes[0])]
+                place = (word + 1) / (sizes[1] + 1)
+                near = np.exp([-config.diagonal * abs(place - other) for other in places])
+                given = direction.lexicon.pairs[batch.cells[: sizes[0], word, row]]
+                found = (1 - config.null_probability) * near / near.sum() * given
+                none = config.null_probability * direction.lexicon.nulls[batch.target[word, row]]
+                total += np.log(found.sum() + none)
+                np.testing.assert_allclose(
+                    links[word, 1 : sizes[0] + 1, row], found / (found.sum() + none)
+                )
+            assert log_likelihood[row] == pytest.approx(total)
+
+
+@pytest.mark.parametrize("agree", [False, True])
+def test_an_iteration_counts_what_each_direction_or_both_explain(agree):
+    """From the posteriors, pair by pair; of the jumps each counts its own, and one of each kind."""
+    learner = prepare(AlignerConfig())
+    learner.step_model_1()
+    pairs, none = (
+        np.zeros((2, learner.size)),
+        [np.zeros(prior.sizes[1]) for prior in learner.priors],
+    )
+    before = [*learner.jumps]
+    for both in learner.batches:
+        seen = [learner.directions[side].explain(both[side]) for side in (0, 1)]
+        forward, backward = seen[0].links[:, 1:], seen[1].links[:, 1:].transpose(1, 0, 2)
+        own = [forward, seen[1].links[:, 1:]]
+        if agree:
+            own = [forward * backward, (forward * backward).transpose(1, 0, 2)]
+        for side, batch in enumerate(both):
+            for word, place, row in np.ndindex(own[side].shape):
+                if word < batch.target_lengths[row] and place < batch.source_lengths[row]:
+                    pairs[side, batch.cells[place, word, row]] += own[side][word, place, row]
+            for word, row in np.ndindex(batch.target.shape):
+                if word < batch.target_lengths[row]:
+                    none[side][batch.target[word, row]] += 1 - own[side][word, :, row].sum()
+    learner.step_hmm(agree=agree)
+    for side, found in enumerate(learner.counts):
+        np.testing.assert_allclose(found.pairs[:-1], pairs[side], atol=1e-12)
+        np.testing.assert_allclose(found.nulls, none[side], atol=1e-12)
+        expected = before[side].improve(found.jumps, found.departures, 1.0)
+        np.testing.assert_array_equal(learner.jumps[side].weights, expected.weights)
+
+
+def test_jumps_that_were_never_seen_are_not_impossible(learnt):
+    """No sentence is long enough for the widest."""
+    for jumps in learnt.jumps:
+        assert jumps.weights.min() > 1e-3 * jumps.weights.max()
+
+
+def test_a_count_is_kept_if_either_direction_needs_it():
+    """And none is that is next to nothing in both."""
+    config = AlignerConfig(agreement_iterations=0, hmm_iterations=50, pseudo_count=0.005)
+    learner = prepare(config)
+    for _ in range(config.model_1_iterations):
+        learner.step_model_1()
+    for _ in range(config.hmm_iterations):
+        learner.step_hmm(agree=False)
+    counts = np.stack([one.pairs[:-1] for one in learner.counts])
+    needed = (counts > SMALLEST).sum(axis=0)
+    learnt = learn_aligner(PAIRS, config)
+
+    assert np.bincount(needed, minlength=3).all()  # some by none, one and both
+    np.testing.assert_array_equal(learnt.counts, counts[:, needed > 0])
+
+
+def test_as_many_words_as_are_allowed_are_learnt_from():
+    """On either side, and not one more."""
+    for pair in (("eins zwei drei", "one"), ("eins", "one two three")):
+        learnt = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=3))
+        shorter = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=2))
+
+        assert [len(words) for words in learnt.words] == [1 + len(line.split()) for line in pair]
+        assert [["a"], ["b"]] == [*shorter.words]
+
+
+def test_unknown_words_that_are_spelt_alike_are_linked(learnt):
+    """Though others stand nearer."""
+    [links] = learnt.align([("Straßburg Zebra", "giraffe Strasbourg")])
+
+    assert (0, 1) in links
+    assert (0, 0) not in links
+
+
+def test_what_a_word_is_translated_by_sums_to_one():
+    """With all that it never met; and so what none translates."""
+    learner = prepare(AlignerConfig())
+    learner.step_model_1()
+    for side, prior in enumerate(learner.priors):
+        lexicon, totals = learner.directions[side].lexicon, learner.table(side).totals
+        met = np.bincount(prior.givens, lexicon.pairs[:-1])
+        unmet = prior.sizes[1] - np.bincount(prior.givens)
+
+        np.testing.assert_allclose(met + unmet * prior.unmet / totals, 1)
+        assert lexicon.nulls.sum() == pytest.approx(1)
+
+
+def test_probabilities_are_probabilities(learnt):
+    pieces = [*map(cut_pair, PAIRS)]
+    for forward, backward in learnt.explain(pieces):
+        assert (forward >= 0).all()
+        assert (backward >= 0).all()
+        assert (forward.sum(axis=0) <= 1 + 1e-12).all()
+        assert (backward.sum(axis=1) <= 1 + 1e-12).all()
+
+
+def test_links_do_not_depend_on_neighbours(learnt):
+    alone = [learnt.explain([cut_pair(pair)])[0] for pair in PAIRS]
+    together = learnt.explain([*map(cut_pair, PAIRS)])
+
+    assert all(
+        (a == b).all()
+        for one, two in zip(alone, together, strict=True)
+        for a, b in zip(one, two, strict=True)
+    )
+
+
+def test_an_empty_side_has_no_links(learnt):
+    assert [frozenset(), frozenset()] == learnt.align([("", "the"), ("das", "")])
+    assert [] == learnt.align([])
+
+
+def test_each_target_word_is_traced_to_its_source(learnt):
+    words = [(source.split(), target.split()) for source, target in PAIRS[:2]]
+    assert learnt.trace([*words, ([], ["x"])]) == [[0, 2, 1], [0, 1, 2, 3], [UNALIGNED]]
+
+
+def test_signs_and_words_never_translate_each_other():
+    learnt = learn_aligner([("haus", "!")] * 9)
+    assert learnt.align([("haus", "!")]) == [{(0, 0)}]
+    assert learnt.trace([(["haus"], ["!"])]) == [[UNALIGNED]]
+
+
+def test_long_text_is_learnt_from_in_part(monkeypatch):
+    monkeypatch.setattr(learning, "MOST_PLACES", 8)
+    even, odd = ("eins zwei", "one two"), ("drei vier", "three four")
+    learnt = learn_aligner([even, odd, even, odd])
+    assert learnt.words == (["eins", "zwei"], ["one", "two"])
+
+
+def test_pairs_that_teach_nothing_are_passed_over(learnt):
+    more = [("", "the"), ("das " * 101, "the"), *PAIRS]
+
+    assert learn_aligner(more).align(PAIRS) == learnt.align(PAIRS)
+    with pytest.raises(CorpusError, match="no pair has 1 to 100 words"):
+        learn_aligner([("", "the")])
+
+
+def test_every_pair_is_in_one_batch():
+    lengths = np.random.default_rng(1).integers(1, 90, (2, 500)).tolist()
+    batches = list(plan_batches(*lengths))
+
+    assert sorted(row for rows in batches for row in rows) == list(range(500))
+    assert len(batches) < 60
+
+
+def test_what_is_saved_is_loaded(learnt, tmp_path):
+    write_aligner(tmp_path / "aligner", learnt)
+    loaded = load_aligner(tmp_path / "aligner")
+
+    assert isinstance(loaded, Aligner)
+    assert loaded.align(PAIRS) == learnt.align(PAIRS)
+    assert (loaded.counts == learnt.counts).all()
+    assert loaded.config == learnt.config
+
+
+def test_an_earlier_aligner_keeps_whole_words(learnt, tmp_path):
+    write_aligner(tmp_path / "aligner", learnt)
+    settings = learnt.config.model_dump_json(exclude={"tail_length"}).encode()
+    reseal(tmp_path / "aligner", "aligner.json", settings)
+    assert load_aligner(tmp_path / "aligner").config.tail_length == 0
+
+
+def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
+    write_aligner(tmp_path / "aligner", learnt)
+    path = tmp_path / "aligner" / "words.json"
+    path.write_text(path.read_text().replace("haus", "maus"))
+    with pytest.raises(BundleError, match=r"words.json was altered"):
+        load_aligner(tmp_path / "aligner")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"keys": lambda keys: keys[::-1].copy()}, "no aligner has"),
+        ({"counts": lambda counts: counts * np.nan}, "no aligner has"),
+        ({"target.totals": lambda totals: totals * 0}, "no aligner has"),
+        ({"target.jumps": lambda jumps: jumps[:-1].copy()}, "does not fit"),
+    ],
+)
+def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypatch):
+    """Its seal is right, its numbers are not."""
+    save = bundle.save_file
+    monkeypatch.setattr(
+        bundle,
+        "save_file",
+        lambda tensors, path: save(
+            {name: change.get(name, np.array)(array) for name, array in tensors.items()}, path
+        ),
+    )
+    write_aligner(tmp_path / "aligner", learnt)
+    with pytest.raises(BundleError, match=reason):
+        load_aligner(tmp_path / "aligner")
+
+
+def test_no_bit_depends_on_threads():
+    """Sums are made in order, and none by BLAS."""
+    program = f"""
+import hashlib
+from nmt_core.text.aligner.learning import learn_aligner
+learnt = learn_aligner({PAIRS!r} * 40)
+arrays = (learnt.counts, *learnt.tables[0], *learnt.tables[1], *learnt.jumps[0], *learnt.jumps[1])
+print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
+"""
+    digests = {
+        run_python(program, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads)
+        for threads in ("1", "2", "5")
+    }
+
+    assert len(digests) == 1

@@ -1,0 +1,106 @@
+"""Shortlists of tokens, learnt from numbered pairs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.text.aligner import shortlist as shortlist_module
+from nmt_core.text.aligner.settings import ShortlistConfig
+from nmt_core.text.aligner.shortlist import learn_shortlist
+
+SIZE = 12
+SOURCE = [f"s{number}" for number in range(SIZE)]
+TARGET = [f"t{number}" for number in range(SIZE)]
+FEW = ShortlistConfig(translations=2, frequent=3)
+
+
+def number(*pairs):
+    return [tuple(np.array(side, np.int64) for side in pair) for pair in pairs]
+
+
+def draw_pairs(count=300, *, seed=0):
+    """Return pairs in which each source token stands for the target token of the same number."""
+    draw = np.random.default_rng(seed)
+    rows = [draw.choice(SIZE - 1, draw.integers(1, 6), replace=False) for _ in range(count)]
+    return number(*((row, draw.permutation(row)) for row in rows))
+
+
+def test_a_token_may_be_translated_by_what_it_stands_for():
+    shortlist = learn_shortlist(draw_pairs(), (SOURCE, TARGET), FEW)
+
+    for token in range(SIZE - 1):
+        assert shortlist.translations[token][0] == token
+    assert SIZE - 1 not in shortlist.translations or not shortlist.translations[SIZE - 1]
+
+
+def test_what_is_frequent_is_always_allowed():
+    pairs = number(([0], [1] * 5), ([1], [2] * 4), ([2], [3, 3, 3]), ([3], [4, 4, 5, 5]))
+
+    assert learn_shortlist(pairs, (SOURCE, TARGET), FEW).always == [1, 2, 3]
+
+
+def test_letters_digits_and_what_is_spelt_alike_are_allowed_though_nothing_was_read():
+    source, target = ["ab", "x", "cd"], ["x", "cd", "7", "é", "yz"]
+    shortlist = learn_shortlist([], (source, target), FEW)
+
+    assert shortlist.always == [0, 2]
+    assert shortlist.translations == {1: [0], 2: [1]}
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(
+        st.tuples(*[st.lists(st.integers(0, SIZE - 1), max_size=5)] * 2), min_size=1, max_size=20
+    ),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+def test_no_list_is_too_long_or_names_what_was_not_met(pairs, translations, frequent):
+    config = ShortlistConfig(translations=translations, frequent=frequent)
+    alike = [*TARGET[:3], *SOURCE[3:6], *TARGET[6:]]
+    shortlist = learn_shortlist(number(*pairs), (SOURCE, alike), config)
+    met = {(one, other) for source, target in pairs for one in source for other in target}
+    met |= {(one, one) for one in range(3, 6)}
+
+    assert len(shortlist.always) <= frequent
+    for token, several in shortlist.translations.items():
+        assert len(several) == len({*several}) <= translations
+        assert {(token, other) for other in several} <= met
+
+
+def test_pairs_that_are_too_long_teach_nothing():
+    long = number(([1] * 101, [2]), ([1], [2] * 101), ([], [2]), ([1], []))
+    shortlist = learn_shortlist(long, (SOURCE, TARGET), FEW)
+
+    assert (shortlist.always, shortlist.translations) == ([], {})
+    [pair] = number(([1] * 100, [2] * 100))
+    assert learn_shortlist([pair], (SOURCE, TARGET), FEW).translations == {1: [2]}
+
+
+@pytest.mark.parametrize(("most", "step"), [(10**9, 1), (600, None), (1, None)])
+def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
+    monkeypatch.setattr(shortlist_module, "MOST_PLACES", most)
+    pairs = draw_pairs()
+    places = sum(len(source) * len(target) for source, target in pairs)
+    step = step or math.ceil(places / most)
+    found = learn_shortlist(pairs, (SOURCE, TARGET), FEW)
+    monkeypatch.setattr(shortlist_module, "MOST_PLACES", 10**9)
+
+    assert found == learn_shortlist(pairs[::step], (SOURCE, TARGET), FEW)
+
+
+def test_the_more_often_two_tokens_go_together_the_earlier_they_stand():
+    pairs = number(*[([0], [3])] * 5, *[([0], [1])] * 2, *[([0], [2])] * 9)
+    config = ShortlistConfig(translations=3)
+
+    assert learn_shortlist(pairs, (SOURCE, TARGET), config).translations[0] == [2, 3, 1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_text_gives_the_same_lists(seed):
+    one, other = (learn_shortlist(draw_pairs(seed=seed), (SOURCE, TARGET), FEW) for _ in range(2))
+
+    assert one == other

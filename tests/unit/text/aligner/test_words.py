@@ -1,0 +1,71 @@
+"""Lines as pieces, and how alike words are spelt."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.spelling import compare_spelling, encode_words
+from nmt_core.text.aligner.words import cut_line, cut_word
+
+WHOLE = AlignerConfig(stem_length=100, tail_length=0)
+
+
+def compare(one, other, least=0.01):
+    first, second = encode_words([one]), encode_words([other])
+    return compare_spelling(first, second, np.array([0]), np.array([0]), least)[0]
+
+
+@given(st.text("aß1.,'’-„“", min_size=1, max_size=8))
+def test_pieces_spell_their_word(word):
+    pieces = cut_word(word)
+
+    assert word == "".join(pieces)
+    assert all(pieces)
+
+
+@given(st.text("aB., '", max_size=12))
+def test_pieces_belong_to_the_words_that_spaces_part(line):
+    pieces = cut_line(line, WHOLE)
+    words = line.casefold().split()
+
+    assert words == [
+        "".join(spelt for spelt, number in zip(*pieces, strict=True) if number == word)
+        for word in range(len(words))
+    ]
+
+
+def test_signs_and_endings_are_apart_and_inner_signs_are_not():
+    line = "Er sagt: „Die Non-food-Kulturen, 6,2 %\"; the Commission's"
+
+    assert [
+        *("er", "sagt", ":", "„", "die", "non-food-kulturen", ",", "6,2", "%", '"', ";"),
+        *("the", "commission", "'s"),
+    ] == cut_line(line, WHOLE).spelt
+    assert ("'s",) == cut_word("'s")
+
+
+def test_long_words_have_a_beginning_and_an_end():
+    pieces = cut_line("Kulturausschuss tagt, 東京", AlignerConfig())
+
+    assert pieces.spelt == ["kultur", "-chuss", "tagt", ",", "東", "京"]
+    assert pieces.words == [0, 0, 1, 1, 2, 2]
+
+
+def test_likeness_is_the_longest_common_subsequence_over_the_longer_word():
+    assert compare("kommission", "commission") == pytest.approx(0.9)
+    assert compare("haus", "mouse") == pytest.approx(2 / 5)
+    assert compare("parlament", "parliament") == pytest.approx(0.9)
+    assert compare("9", "9") == 1
+    assert compare("9", "8") == 0
+    assert compare("die", "dies") == 0
+
+
+@given(st.text("abc", max_size=14), st.text("abc", max_size=14))
+def test_likeness_is_the_same_from_either_side(one, other):
+    assert compare(one, other) == compare(other, one)
+
+
+def test_little_likeness_counts_nothing():
+    assert compare("haus", "mouse", least=0.5) == 0

@@ -1,0 +1,383 @@
+"""The journal of corrections loses nothing that was answered, and keeps nothing deleted."""
+
+import errno
+import json
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmt_core.base.errors import ConfigError, CorpusError, DiskError
+from nmt_core.base.languages import Languages
+from nmt_core.translation.memory.correction import Correction, Suggestion
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.selection import select_corrections
+from tests.support.projects import PROJECT
+
+DE_EN = Languages(source="de", target="en")
+EN_DE = Languages(source="en", target="de")
+TEXTS = st.text(min_size=1).filter(str.strip)
+
+
+def suggestion(source="Ein Haus.", target="A house.", **given):
+    return Suggestion(languages=DE_EN, source=source, target=target, **given)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return CorrectionJournal(tmp_path / "corrections.jsonl")
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """A disk that answers at once, where much is written and no crash is meant."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+
+
+def ids(corrections):
+    return [each.id for each in corrections]
+
+
+def test_what_was_suggested_is_read_again(journal):
+    given = suggestion("a\n\u2028<b>\x00\r", "\t😀", before="x", key="k", model="m")
+
+    assert [] == journal.read()
+    [made] = journal.suggest(given)
+    [read] = journal.read()
+
+    assert (given, made, "suggested", 1) == (read.suggestion, read.id, read.status, read.times)
+    assert re.fullmatch("[0-9a-f]{16}", made)  # as links and lists of users have it
+    assert json.loads(journal.path.read_text().splitlines()[0]) == {"format": "nmt corrections 1"}
+    assert journal.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_last_decision_counts(journal):
+    first, second = journal.suggest(suggestion(), suggestion(target="One house."))
+    journal.decide("approved", [first, second])
+    [dropped] = journal.decide("dropped", [first], reason="wrong")
+
+    assert ("dropped", "wrong") == (dropped.status, dropped.reason)
+    assert [second, first] == ids(journal.read())  # the newest is last
+    journal.suggest(suggestion())
+    assert [("approved", 1), ("dropped", 2)] == [(e.status, e.times) for e in journal.read()]
+
+
+def test_what_is_given_again_is_the_newest_until_it_is_decided(journal):
+    """Of two for one source, the one given last holds where all are approved at once."""
+    first, second = suggestion(target="first"), suggestion(target="second")
+    journal.suggest(first, second)
+    journal.suggest(first)
+    assert [second.id, first.id] == ids(journal.read())
+    assert [1, 2] == [each.times for each in journal.read()]
+
+    journal.decide("approved", [first.id, second.id])
+    before = ids(journal.read())
+    journal.suggest(suggestion(target="first"))
+    assert before == ids(journal.read())  # whoever decided had seen both
+
+
+def test_a_clock_that_jumps_back_orders_nothing(journal, monkeypatch):
+    times = iter(f"{year}-01-01T00:00:00+00:00" for year in range(2040, 2000, -1))
+    monkeypatch.setattr("nmt_core.translation.memory.journal._tell_time", lambda: next(times))
+    for target in ("first", "second"):
+        [made] = journal.suggest(suggestion(target=target))
+        journal.decide("approved", [made])
+
+    assert ["second"] == [pair.target for pair in select_corrections(journal.read(), DE_EN)]
+    assert ["2040", "2038"] == [each.time[:4] for each in journal.read()]
+
+
+def test_a_correction_that_is_not_there_cannot_be_decided(journal):
+    [known] = journal.suggest(suggestion())
+    before = journal.path.read_bytes()
+
+    with pytest.raises(ConfigError, match="holds no correction 'nothing'; nmt corrections list"):
+        journal.decide("approved", [known, "nothing"])
+    assert before == journal.path.read_bytes()
+
+
+def test_wherever_it_is_cut_off_whole_lines_are_kept(journal, caplog, at_once):
+    """Law: of a file cut off at any byte, the entries whose lines are whole are read."""
+    journal.suggest(suggestion(target="ä"))
+    journal.suggest(suggestion(target="b"))
+    journal.decide("approved", [suggestion(target="ä").id])
+    whole = journal.path.read_bytes()
+    kinds = [b"suggested", b"suggested", b"approved"]
+    lines_end = {0, *(place + 1 for place, byte in enumerate(whole) if byte == ord("\n"))}
+    near = {end + step for end in lines_end for step in range(-3, 4)}
+    for size in sorted((near | {*range(0, len(whole), 17)}) & {*range(len(whole))}):
+        caplog.clear()
+        journal.path.write_bytes(whole[:size])
+        lines = whole[:size].count(b"\n")
+        torn = not whole[:size].endswith(b"\n") and size > 0
+
+        read = journal.read()
+
+        assert min(2, max(0, lines - 1)) == len(read)
+        assert ("approved" in {each.status for each in read}) == (lines == len(kinds) + 1)
+        assert journal.path.read_bytes() == whole[:size]
+        journal.suggest(suggestion(target="c"))
+        assert [torn] == [bool(caplog.records)]
+        assert "ä" not in caplog.text
+        sound = b"".join(whole[:size].splitlines(True)[:lines])
+        assert journal.path.read_bytes().startswith(sound)
+        assert suggestion(target="c").id in ids(journal.read())
+
+
+def test_reading_needs_no_writable_disk(journal, monkeypatch):
+    journal.suggest(suggestion())
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.open", refuse)
+    assert [suggestion().id] == ids(journal.read())
+
+
+def test_long_journal_is_read_in_little_memory(journal):
+    journal.suggest(suggestion())
+    [header, line] = journal.path.read_bytes().splitlines(keepends=True)
+    journal.path.write_bytes(header + line * 20_000)
+    tracemalloc.start()
+    try:
+        journal.check()
+        assert tracemalloc.get_traced_memory()[1] < 200_000
+        assert len(journal.read()) == 1
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_zeros_of_a_power_cut_are_taken_off(journal):
+    journal.suggest(suggestion())
+    with journal.path.open("ab") as file:
+        file.write(bytes(200_000))
+
+    assert [suggestion().id] == ids(journal.read())
+
+
+def test_a_full_disk_is_told_and_leaves_the_journal_as_it_was(journal):
+    journal.suggest(suggestion())
+    before = journal.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
+    try:
+        with pytest.raises(DiskError, match=r"could not be written .*; make room"):
+            journal.suggest(suggestion(target="Home."))
+        with pytest.raises(DiskError):
+            journal.decide("approved", [suggestion().id])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert before == journal.path.read_bytes()
+    journal.suggest(suggestion(target="Home."))
+    assert 2 == len(journal.read())
+
+
+def test_it_is_answered_once_it_is_on_the_disk(journal, monkeypatch):
+    journal.suggest(suggestion())
+    synced = []
+    monkeypatch.setattr(
+        "os.fsync", lambda handle: synced.append(journal.path.read_text().count("\n"))
+    )
+
+    journal.suggest(suggestion(target="Home."))
+    journal.decide("dropped", [suggestion().id])
+
+    assert [3, 4] == synced
+
+
+def test_what_cannot_be_synced_is_not_kept(journal, monkeypatch):
+    journal.suggest(suggestion())
+    before = journal.path.read_bytes()
+
+    def fail(handle):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        journal.suggest(suggestion(target="Home."))
+    assert before == journal.path.read_bytes()
+
+
+def test_a_journal_has_a_largest_size(journal):
+    small = CorrectionJournal(journal.path, most_bytes=100)
+    small.suggest(suggestion())
+
+    with pytest.raises(DiskError, match="holds 100 bytes, which is as many as it may"):
+        small.suggest(suggestion(target="Home."))
+    assert 1 == len(journal.read())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"format": "nmt corrections 2"}\n', "has format 'nmt corrections 2', but .* install"),
+        (b"Ein Haus.\n", "is no journal of corrections"),
+        (b"[1]\n", "is no journal of corrections"),
+        (b"x" * 500 + b"\n", "is no journal of corrections"),
+        (b'{"format": "nmt corrections 1"}\n{"event": "sung"}\n', "line 2 of .* is damaged"),
+        (b'{"format": "nmt corrections 1"}\n\xff\n', "line 2 of .* is damaged"),
+    ],
+)
+def test_another_file_is_refused_and_stays(journal, content, message):
+    journal.path.write_bytes(content)
+
+    with pytest.raises(CorpusError, match=message):
+        journal.read()
+    if b"1" not in content[:31]:
+        with pytest.raises(CorpusError, match=message):
+            journal.suggest(suggestion())
+    assert content == journal.path.read_bytes()
+
+
+def test_a_folder_is_no_journal(tmp_path):
+    with pytest.raises(CorpusError, match="is no ordinary file"):
+        CorrectionJournal(tmp_path).suggest(suggestion())
+
+
+def test_what_is_deleted_leaves_no_trace_and_others_stay(journal):
+    journal.suggest(*(suggestion(f"Satz {n}", f"Text {n}", key=f"key{n % 3}") for n in range(9)))
+    journal.decide("approved", ids(journal.read()), reason="of all")
+    kept = [each for each in journal.read() if each.suggestion.key != "key1"]
+
+    gone = journal.delete(lambda each: each.suggestion.key == "key1")
+
+    assert ["Satz 1", "Satz 4", "Satz 7"] == [each.suggestion.source for each in gone]
+    assert [(e.id, e.suggestion, e.status, e.reason) for e in kept] == [
+        (e.id, e.suggestion, e.status, e.reason) for e in journal.read()
+    ]
+    content = journal.path.read_text()
+    assert not any(word in content for word in ("key1", "Satz 1", "Text 4", gone[0].id))
+    assert journal.path.stat().st_mode & 0o777 == 0o600
+    inode = journal.path.stat().st_ino
+    assert [] == journal.delete(lambda each: False)
+    assert inode == journal.path.stat().st_ino
+
+
+def test_a_deletion_that_finds_no_room_deletes_nothing(journal):
+    journal.suggest(*(suggestion(f"Satz {n}", key="k" * (n % 2)) for n in range(40)))
+    before = journal.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(DiskError):
+            journal.delete(lambda each: each.suggestion.key == "k")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert before == journal.path.read_bytes()
+    assert {journal.path.name, f"{journal.path.name}.lock"} == {
+        path.name for path in journal.path.parent.iterdir()
+    }
+
+
+def test_threads_append_whole_lines_while_another_deletes(journal):
+    with ThreadPoolExecutor(8) as pool:
+        work = [pool.submit(journal.suggest, suggestion(f"Satz {n}")) for n in range(60)]
+        work += [pool.submit(journal.delete, lambda each: each.suggestion.source == "Satz 0")]
+        for each in work:
+            each.result()
+    left = {each.suggestion.source for each in journal.read()}
+    assert {f"Satz {n}" for n in range(60)} - {"Satz 0"} == left - {"Satz 0"}
+
+
+WRITER = """
+import sys
+from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.correction import Suggestion
+from pathlib import Path
+journal = CorrectionJournal(Path(sys.argv[1]))
+languages = {"source": "de", "target": "en"}
+for number in range(10**9):
+    text = f"{sys.argv[2]} {number}"
+    [made] = journal.suggest(Suggestion(languages=languages, source=text, target="x" * 5000))
+    print(made, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_answered_outlives_processes_that_are_killed(journal):
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, journal.path, str(name)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=PROJECT,
+        )
+        for name in range(3)
+    ]
+    answered = [[process.stdout.readline().strip() for _ in range(20)] for process in running]
+    for process in running:
+        process.send_signal(signal.SIGKILL)
+    answered += [process.communicate()[0].split("\n")[:-1] for process in running]
+
+    known = ids(journal.read())
+
+    assert {made for some in answered for made in some} <= set(known)
+    assert len(known) <= sum(map(len, answered)) + len(running)  # one may not have been told
+
+
+@given(
+    given=st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.sampled_from("xyz"),
+            st.sampled_from(["suggested", "approved", "dropped"]),
+        ),
+        max_size=8,
+    ),
+    undecided=st.booleans(),
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_newest_approved_correction_of_a_source_holds(
+    tmp_path_factory, at_once, given, undecided
+):
+    """Oracle: a plain walk through what happened, backwards."""
+    journal = CorrectionJournal(tmp_path_factory.mktemp("journal") / "c.jsonl")
+    happened = []
+    for source, target, event in given:
+        one = suggestion(source, target)
+        if event == "suggested" or (source, target, "suggested") not in happened:
+            journal.suggest(one)
+            happened.append((source, target, "suggested"))
+        if event != "suggested":
+            journal.decide(event, [one.id])
+            happened.append((source, target, event))
+    status = {}
+    for source, target, event in happened:
+        old = status.get((source, target), "suggested")
+        status[source, target] = old if event == "suggested" else event
+    wanted = {}
+    for name in ["approved", "suggested"][: 1 + undecided]:
+        for source, target, event in reversed(happened):
+            if status[source, target] == name == event:
+                wanted.setdefault(source, target)
+
+    found = [*select_corrections(journal.read(), DE_EN, undecided=undecided)]
+
+    assert wanted == {pair.source: pair.target for pair in found}
+    assert len(wanted) == len(found)
+    assert all(suggestion(pair.source, pair.target).id == pair.id for pair in found)
+
+
+@given(TEXTS, TEXTS)
+@settings(max_examples=50)
+def test_selected_text_is_a_line(source, target):
+    one = Correction("i", suggestion(source, target), "approved", 1, "")
+
+    for pair in select_corrections([one], DE_EN):
+        assert [pair.source, pair.target] == [" ".join(text.split()) for text in (source, target)]
+        assert 1 == len(pair.source.splitlines()) == len(pair.target.splitlines())
+    assert [] == [*select_corrections([one], EN_DE)]
+
+
+def test_a_suggestion_holds_text():
+    for empty in ("", " \n"):
+        with pytest.raises(ValueError, match="must hold text"):
+            suggestion(target=empty)

@@ -1,0 +1,325 @@
+"""A translation memory finds what is like a text, in its scope, and forgets what it should."""
+
+import errno
+import random
+import sqlite3
+import threading
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rapidfuzz.distance.Levenshtein import normalized_similarity
+
+from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.languages import Languages
+from nmt_core.translation.memory.correction import Correction, Suggestion
+from nmt_core.translation.memory.difference import format_differences, list_differences
+from nmt_core.translation.memory.index import bound_lengths, join_spaces, list_terms
+from nmt_core.translation.memory.learning import forget_corrections, remember_corrections
+from nmt_core.translation.memory.store import TranslationMemory
+from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
+
+DE_EN = Languages(source="de", target="en")
+ALL = MemoryScope(DE_EN)
+WORDS = [f"{a}{b}{c}" for a in ("b", "k", "str", "w") for b in "aeiou" for c in ("l", "nd", "t")]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    return TranslationMemory(tmp_path / "memory")
+
+
+def put(memory, *pairs, scope=ALL, **options):
+    return memory.put(scope, [MemoryUnit(*pair) for pair in pairs], **options)
+
+
+def targets(memory, text, scope=ALL, **options):
+    return [one.target for one in memory.search(text, scope, **options)]
+
+
+def test_the_same_sentence_is_found_whatever_its_white_space(memory):
+    put(memory, (" Ein\n Haus. ", "A  house."))
+
+    found = memory.find_exact("Ein Haus.", ALL)
+    assert ("A house.", 1.0, True) == (found.target, found.score, found.approved)
+    assert found == memory.search("Ein  Haus.", ALL)[0]
+    assert memory.find_exact("ein Haus.", ALL) is None
+
+
+def test_the_same_sentence_is_found_however_its_letters_are_written(memory):
+    """macOS writes ü as u and a mark, as do texts copied from PDF."""
+    apart = unicodedata.normalize("NFD", "Er prüft die Maßnahmen für Übersetzer.")
+    put(memory, (apart, "first"), ("Über uns", "About us"))
+
+    assert "first" == memory.find_exact("Er prüft die Maßnahmen für Übersetzer.", ALL).target
+    [found] = memory.search(unicodedata.normalize("NFD", "Über uns"), ALL)
+    assert (found.source, found.score) == ("Über uns", 1.0)
+
+
+def test_the_newest_unit_of_a_source_holds_unless_it_is_not_approved(memory):
+    put(memory, ("Haus", "hut"))
+    put(memory, ("Haus", "house"))
+    put(memory, ("Haus", "garbage"), approved=False)
+    put(memory, ("Hund", "dog"), approved=False)
+
+    assert ["house"] == targets(memory, "Haus")
+    assert memory.find_exact("Hund", ALL) is None
+    assert [("dog", False)] == [(e.target, e.approved) for e in memory.search("Hund", ALL)]
+    assert [] == memory.search("Hund", ALL, approved=True)
+    put(memory, ("Hund", "hound"))
+    assert "hound" == memory.find_exact("Hund", ALL).target
+
+
+def test_each_sees_their_own_units_before_those_of_all_and_no_others(memory):
+    scopes = [ALL._replace(project=p, key=k) for k in ("", "mine", "theirs") for p in ("", "p")]
+    for number, scope in enumerate(scopes):
+        put(memory, ("Haus", f"house {number}"), scope=scope)
+        put(memory, (f"Nur in {number}", "only"), scope=scope)
+    put(memory, ("Haus", "casa"), scope=MemoryScope(Languages(source="de", target="es")))
+
+    mine = ALL._replace(project="p", key="mine")
+    assert "house 3" == memory.find_exact("Haus", mine).target
+    assert "house 2" == memory.find_exact("Haus", mine._replace(project="other")).target
+    assert "house 1" == memory.find_exact("Haus", mine._replace(key="new")).target
+    assert "house 0" == memory.find_exact("Haus", ALL).target
+    assert {"house 0", "house 1", "house 2", "house 3"} == {*targets(memory, "Haus", mine, most=9)}
+    assert memory.find_exact("Nur in 4", mine) is None
+    assert [2] * 6 + [1] == [count for _, count in memory.list_scopes()]
+
+
+def test_a_poisoned_memory_changes_nothing_for_other_keys(memory):
+    """However much of another key there is that resembles what is asked."""
+    mine = ALL._replace(key="mine")
+    put(memory, ("Der Hund schläft im Haus.", "The dog sleeps in the house."), scope=mine)
+    asked = "Der Hund schlief im Haus."
+    before = memory.search(asked, mine)
+    flood = [(f"Der Hund schlief im Haus {n}.", "spam") for n in range(5000)]
+    put(memory, (asked, "spam"), *flood, scope=ALL._replace(key="theirs"))
+
+    assert before == memory.search(asked, mine)
+    assert memory.find_exact(asked, mine) is None
+
+
+def make_sentences(draw, count):
+    return [" ".join(draw.choices(WORDS, k=draw.randint(3, 14))) for _ in range(count)]
+
+
+def test_what_is_found_is_what_comparing_with_every_unit_finds(memory):
+    """Oracle: brute force, over sentences changed in up to a quarter of their words."""
+    draw = random.Random(1)
+    known = make_sentences(draw, 1500)
+    put(memory, *((text, text.upper()) for text in known))
+    wanted, got = [], []
+    for text in draw.sample(known, 60):
+        words = text.split()
+        for _ in range(draw.randint(1, max(1, len(words) // 4))):
+            words[draw.randrange(len(words))] = draw.choice(WORDS)
+        asked = " ".join(words)
+        best = max(normalized_similarity(one, asked) for one in known)
+        wanted.append(best if best >= 0.75 else None)
+        found = memory.search(asked, ALL)
+        got.append(found[0].score if found else None)
+        assert all(normalized_similarity(one.source, asked) == one.score >= 0.75 for one in found)
+        assert sorted(found, key=lambda one: -one.score) == found
+
+    missed = [one for one, other in zip(wanted, got, strict=True) if one != other]
+    assert len(missed) <= 1
+    assert sum(one is not None for one in wanted) > 30
+
+
+def test_rare_words_are_asked_before_common_ones(memory, monkeypatch):
+    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_ROWS", 5)
+    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_COMMON", 1)
+    frame = "der die das {} kommt heute wieder gern zu uns nach hause zurück"
+    put(memory, *((frame.format(word), word) for word in WORDS))
+
+    assert [WORDS[-1]] == targets(memory, frame.format(WORDS[-1]) + " jetzt", most=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ("我们明天去北京看长城。", "我们昨天去北京看长城。"),
+        ("ここに名前を書いてください。", "そこに名前を書いてください。"),
+        ("Ja.", "Ja!"),
+        ("!!!", "!!"),
+        ("Öffnen 12", "öffnen 12"),
+        ("Donaudampfschifffahrt", "Donaudampfschiffahrt."),
+    ],
+)
+def test_short_texts_and_other_scripts_are_found(memory, known, asked):
+    put(memory, (known, "there"))
+    wanted = normalized_similarity(known, asked) >= 0.6 and {*list_terms(known)} & {
+        *list_terms(asked)
+    }
+
+    assert (["there"] if wanted else []) == targets(memory, asked, threshold=0.6)
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.floats(0.05, 1))
+@example("a" * 3, "a" * 4, 0.75)
+def test_lengths_are_bounded_so_that_nothing_similar_is_left_out(one, other, threshold):
+    if one and other and normalized_similarity(one, other) >= threshold:
+        least, greatest = bound_lengths(len(one), threshold)
+        assert least <= len(other) <= greatest
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_differences_give_back_both_texts(old, new):
+    parts = list_differences(old, new)
+
+    assert old == "".join(part.text for part in parts if part.kind != "new")
+    assert new == "".join(part.text for part in parts if part.kind != "old")
+    assert (old == new) == all(part.kind == "same" for part in parts)
+    assert all(part.text for part in parts)
+
+
+def test_differences_are_shown_by_words():
+    shown = format_differences("Der Hund schläft.", "Der alte Hund schlief.")
+    assert "Der {+alte +}Hund [-schläft-]{+schlief+}." == shown
+
+
+def test_what_is_deleted_leaves_no_trace(memory):
+    key = ALL._replace(key="a" * 16)
+    put(memory, ("Geheimnis eins", "secret"), ("Haus", "house"), scope=key)
+    put(memory, ("Geheimnis zwei", "secret", "id2"), ("Haus", "home", "id3"))
+    assert 2 == memory.delete(key="a" * 16)
+    assert 1 == memory.delete(origins=["id2", "none", ""])
+
+    assert [] == targets(memory, "Geheimnis zwei") + targets(memory, "Geheimnis eins", key)
+    assert ["home"] == targets(memory, "Haus", key)
+    left = b"".join(each.read_bytes() for each in memory.path.parent.iterdir())
+    assert b"Geheimnis" not in left
+    assert b"secret" not in left
+    with sqlite3.connect(memory.path) as file:
+        [count] = file.execute("SELECT count(DISTINCT unit) FROM term").fetchone()
+    assert 1 == count
+
+
+def test_deleted_text_is_overwritten(tmp_path, monkeypatch):
+    """Debian's SQLite does so by default; others do not."""
+
+    def connect(*arguments, **options):
+        connection = sqlite_connect(*arguments, **options)
+        connection.execute("PRAGMA secure_delete = OFF")
+        return connection
+
+    sqlite_connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with TranslationMemory(tmp_path / "memory")._connected() as connection:
+        assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
+
+
+def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
+    put(memory, ("Haus", "house"))
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("os.open", refuse)
+    copy = TranslationMemory(memory.path)
+    assert ["house"] == targets(copy, "Haus")
+    with pytest.raises(DiskError, match="make it writable"):
+        put(copy, ("Hund", "dog"))
+
+
+def test_writer_waits_for_another(memory):
+    """As approving does while a file is imported."""
+    with closing(sqlite3.connect(memory.path, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.2, other.rollback)
+        timer.start()
+        put(memory, ("Haus", "house"))
+        timer.join()
+    assert ["house"] == targets(memory, "Haus")
+
+
+def test_approved_corrections_enter_and_leave(memory):
+    def correct(target, status, place, key="k"):
+        told = Suggestion(languages=DE_EN, source="Haus", target=target, key=key)
+        return Correction(told.id, told, status, place, "")
+
+    new, old = correct("house", "approved", 5), correct("hut", "approved", 3)
+    waiting = correct("spam", "suggested", 9)
+    assert 2 == remember_corrections(memory, [new, waiting, old], shared=False)
+
+    assert memory.find_exact("Haus", ALL) is None
+    assert "house" == memory.find_exact("Haus", ALL._replace(key="k")).target
+    assert 1 == forget_corrections(memory, [new, old])
+    remember_corrections(memory, [new], shared=True)
+    assert "house" == memory.find_exact("Haus", ALL).target
+
+
+def test_it_is_whole_or_not_there(memory):
+    put(memory, ("Haus", "house"))
+
+    def fail():
+        yield MemoryUnit("Hund", "dog")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        memory.put(ALL, fail())
+    assert [] == targets(memory, "Hund")
+    assert ["house"] == targets(memory, "Haus")
+
+
+def test_two_that_open_it_see_the_same(memory):
+    other = TranslationMemory(memory.path)
+    put(memory, ("Haus", "house"))
+    assert ["house"] == targets(other, "Haus")
+    put(other, ("Haus", "home"))
+    assert ["home"] == targets(memory, "Haus")
+    assert memory.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_reads_does_not_wait_for_who_writes(memory):
+    put(memory, ("Haus", "house"))
+    with sqlite3.connect(memory.path) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE unit SET target = 'hut'")
+        with ThreadPoolExecutor(1) as pool:  # by a connection of its own
+            assert ["house"] == pool.submit(targets, memory, "Haus").result(timeout=5)
+
+
+def test_another_file_is_refused(tmp_path):
+    (text := tmp_path / "text").write_text("Ein Haus.\n" * 200)
+    other, newer = tmp_path / "other", tmp_path / "newer"
+    with sqlite3.connect(other) as file:
+        file.execute("CREATE TABLE t (x)")
+    TranslationMemory(newer)
+    with sqlite3.connect(newer) as file:
+        file.execute("PRAGMA user_version = 2")
+    refused = [
+        (text, "is no translation memory, or is damaged"),
+        (other, "is a database of another program"),
+        (newer, "is a memory of version 2, but this program reads version 1; export it"),
+        (tmp_path, "is no ordinary file"),
+    ]
+    for path, message in refused:
+        before = path.read_bytes() if path.is_file() else b""
+        with pytest.raises(CorpusError, match=message):
+            TranslationMemory(path)
+        assert before == (path.read_bytes() if path.is_file() else b"")
+
+
+def test_a_full_disk_is_told(memory):
+    put(memory, ("Haus", "house"))
+    with memory._connected() as connection:
+        [pages] = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    with pytest.raises(DiskError, match=r"could not be written \(SQLITE_FULL\); make room"):
+        put(memory, *((f"Satz {n} {'x' * 500}", "t") for n in range(500)))
+    assert ["house"] == targets(memory, "Haus")
+    assert [] == targets(memory, f"Satz 1 {'x' * 500}")
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=50)
+def test_terms_are_those_of_a_text_whatever_its_white_space(text):
+    flat = join_spaces(text)
+    assert list_terms(flat) == list_terms(join_spaces(f"\n{flat}  "))
+    assert len(set(list_terms(flat))) == len(list_terms(flat)) > 0
