@@ -25,6 +25,7 @@ FILES = (
     "Makefile",
     "dvc.yaml",
     "prefect.yaml",
+    "pyproject.toml",
 )
 
 STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10

@@ -354,7 +354,9 @@ CHECKS = {
     "nmt translate --model models/export --prefix 'On Monday'": shows("On Monday"),
     "nmt translate --model models/export <": leaves_files("out.txt"),
     "nmt translate --model models/export letter.txt": leaves_files("letter.en.txt", "page.en.html"),
-    ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(r"\(\d+, \d+\)$"),
+    ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(
+        r"\[[-\d, ]*\]", r"\(\d\.\d+, .*\)$"
+    ),
     ".venv/bin/python -c 'from nmt_core import Translator\nfrom": shows("<p>.*</p>"),
     "nmt next": shows(r"\d"),
     "nmt learn --text novel.txt": leaves_files("models/novel"),
