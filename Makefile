@@ -248,9 +248,8 @@ postgresql: $(DEV)
 weigh: $(DEV) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh
 
-bench: $(DEV) ## Measure training, and quality beside its cost, against other toolkits, in one run [PEERS="eole" RECORD=1]
-	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
-	python -m benchmarks.quality $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
+bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop [RECORD=1]
+	python -m benchmarks.training $(if $(RECORD),--record)
 
 gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
 	python -m benchmarks.gpu $(if $(RECORD),--record)

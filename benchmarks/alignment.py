@@ -8,8 +8,9 @@ pairs of which a side stands in the gold, and from the gold's text, as aligners 
 links.
 """
 
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -17,13 +18,76 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import gold_links as alignment
-from benchmarks.gold_links import Gold
 from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.aligner.links import Links
 
 Pair = tuple[str, str]
+
+
+class Gold(NamedTuple):
+    """Links of a sentence pair as people gave them."""
+
+    sure: Links
+    possible: Links
+    """Those that may be found or not, and all that are sure."""
+
+
+def parse_links(line: str) -> Gold:
+    """Read a line of links such as ``1-1 2p3``: words from 1, sure by ``-``, possible by ``p``.
+
+    Raises:
+        CorpusError: if it is something else.
+    """
+    links: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
+    for link in line.split():
+        found = re.fullmatch(r"([1-9]\d*)([-p])([1-9]\d*)", link)
+        if not found:
+            raise CorpusError(
+                f"links of people are written as in '1-1 2p3', words counted from 1; got {link!r}"
+            )
+        links[found[2]].add((int(found[1]) - 1, int(found[3]) - 1))
+    return Gold(frozenset(links["-"]), frozenset(links["-"] | links["p"]))
+
+
+def link_diagonally(source_words: int, target_words: int) -> Links:
+    """Link every target word to the source word at the same relative place, to compare with."""
+    return frozenset(
+        (target * source_words // target_words, target)
+        for target in range(target_words if source_words else 0)
+    )
+
+
+class Agreement(NamedTuple):
+    """How found links compare with given ones (Och and Ney 2003, section 6.1)."""
+
+    precision: float
+    """Share of found links that are possible; 1 where none is found."""
+    recall: float
+    """Share of sure links that are found; 1 where none is sure."""
+    error_rate: float
+    """The alignment error rate, 1 - (|A & S| + |A & P|) / (|A| + |S|)."""
+
+
+def compare_links(found: Collection[Links], gold: Collection[Gold]) -> Agreement:
+    """Compare the links of all sentences with those of people.
+
+    Raises:
+        ValueError: if there are not as many sentences, or no links at all.
+    """
+    pairs = list(zip(found, gold, strict=True))
+    links = sum(len(ours) for ours, _ in pairs)
+    sure = sum(len(theirs.sure) for _, theirs in pairs)
+    if not links + sure:
+        raise ValueError("there are no links to compare")
+    surely = sum(len(ours & theirs.sure) for ours, theirs in pairs)
+    possibly = sum(len(ours & theirs.possible) for ours, theirs in pairs)
+    return Agreement(
+        possibly / links if links else 1.0,
+        surely / sure if sure else 1.0,
+        1 - (surely + possibly) / (links + sure),
+    )
 
 
 class Task(NamedTuple):
@@ -41,7 +105,7 @@ def read_pairs(prefix: Path, endings: Sequence[str]) -> list[Pair]:
 
 def read_gold(folder: Path, endings: Sequence[str]) -> Task:
     """Read sentences whose links people have made."""
-    given = [alignment.read_gold(line) for line in files.read_lines(folder / "gold.talp")]
+    given = [parse_links(line) for line in files.read_lines(folder / "gold.talp")]
     return Task(read_pairs(folder / "gold", endings), given)
 
 
@@ -58,7 +122,7 @@ def leave_out(train: Sequence[Pair], gold: Sequence[Pair]) -> Iterator[Pair]:
 
 def score(found: Sequence[Links], task: Task) -> list[str]:
     """Return cells of the table: error rate, precision, recall."""
-    agreement = alignment.compare_links(found, task.given)
+    agreement = compare_links(found, task.given)
     numbers = (agreement.error_rate, agreement.precision, agreement.recall)
     return [f"{number:.3f}" for number in numbers]
 
@@ -78,7 +142,7 @@ def main(
     found = learnt.align(task.pairs)
     table.add_row(f"an HMM, {time.perf_counter() - began:.0f} s", *score(found, task))
     lengths = [tuple(len(side.split()) for side in pair) for pair in task.pairs]
-    straight = [alignment.link_diagonally(source, target) for source, target in lengths]
+    straight = [link_diagonally(source, target) for source, target in lengths]
     table.add_row("the diagonal", *score(straight, task))
     Console().print(table)
 

@@ -21,7 +21,7 @@ import typer
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.report import record, render_blocks
-from benchmarks.training.loops import add_gradients, compute_loss, train
+from benchmarks.training_loops import add_gradients, compute_loss, train
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator

@@ -1,34 +1,21 @@
-"""How many requests `nmt serve` answers, how fast, and what of the engine's own speed is left.
+"""Requests per second of `nmt serve`, their latency, and the share of the engine's own speed.
 
 Usage: python -m benchmarks.serving MODEL TEXT [--seconds 120] [--clients 1 --clients 8 ...]
-                                    [--threads 2] [--peer PORT] [--soak 300]
+                                    [--threads 2]
 
 TEXT has one sentence a line. Each client sends one sentence a request over one connection, and the
-next when it has the answer. Server, clients and engine take turns on one machine: clients are one
-process that does little more than reading and writing bytes, but shares the cores; with fewer
-threads than cores, the engine has cores of its own. The engine's own speed is measured before and
-after, on the same sentences: all at once, sorted by length, and one by one. Processor time is told
-beside the clock's, for a machine that does other things meanwhile: what the engine alone takes for
-a sentence, over what server and engine take for a request, is the share of its speed that is left.
-
---peer measures another server of LibreTranslate's API in turns with ours; it runs already. The same
-model for LibreTranslate: a folder `translate-de_en-1_0` under `argos-translate/packages` with
-`metadata.json`, the bundle's `engines/NAME` as `model` (with `add_source_eos`) and its
-`sentencepiece.model`.
-
-With --soak, the model is replaced on disk by another after a third of the time, and by itself again
-after two thirds, while 8 clients go on.
+next when it has the answer. Clients are one process that only reads and writes bytes, but shares
+the cores. The engine's own speed is measured before and after, on the same sentences: all at once,
+sorted by length, and one by one. Processor time is shown beside the clock's, for a busy machine.
 """
 
 import asyncio
 import itertools
 import json
-import shutil
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -37,7 +24,6 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
-from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import psutil
@@ -45,7 +31,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmt_core.base import files, seal
+from nmt_core.base import files
 from nmt_core.translation.translator import Translator
 
 BEGINNING = 3.0
@@ -54,17 +40,15 @@ BEGINNING = 3.0
 CLIENTS = [1, 8, 64, 200]
 """Clients at once, one number after another."""
 
-SOAKING_CLIENTS = 8
-
 COLUMNS = (
-    *("server", "clients", "per s", "share", "CPU ms", "share"),
+    *("clients", "per s", "share", "CPU ms", "share"),
     *("p50 ms", "p95", "p99", "batch", "MB"),
 )
 
 
 @dataclass
 class Load:
-    """What clients have seen."""
+    """Answers and failures that clients have received."""
 
     seconds: list[float] = field(default_factory=list)
     """Of each request."""
@@ -118,7 +102,7 @@ def run_clients(port: int, clients: int, seconds: float, lines: list[str], pair:
 
 
 class Engine(NamedTuple):
-    """What the engine does by itself."""
+    """The speed of the engine without a server."""
 
     speed: float
     """Sentences a second, in batches."""
@@ -128,7 +112,7 @@ class Engine(NamedTuple):
     """Seconds of each of some sentences, one by one, in order."""
 
     def average(self, other: "Engine") -> "Engine":
-        """Return what two measurements say together."""
+        """Return the mean of two measurements."""
         speed, processor = (statistics.mean(pair) for pair in zip(self[:2], other[:2], strict=True))
         return Engine(speed, processor, sorted([*self.alone, *other.alone]))
 
@@ -169,62 +153,12 @@ def serving(model: Path, threads: int) -> Iterator[tuple[int, psutil.Process, st
 
 
 def read_batch_size(port: int) -> float:
-    """Return the mean number of sentences of all batches so far; nan if the server has none."""
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-            lines = answer.read().decode().splitlines()
-    except HTTPError:
-        return float("nan")
+    """Return the mean number of sentences of all batches so far."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
     value = dict(line.rsplit(" ", 1) for line in lines if line.startswith("nmt_batch_sentences"))
     batches = float(value["nmt_batch_sentences_count"])
     return float(value["nmt_batch_sentences_sum"]) / max(batches, 1)
-
-
-def reseal(model: Path, folder: Path) -> Path:
-    """Copy an export with one more line in its card: another digest, the same translations."""
-    shutil.copytree(model, folder)
-    card = folder / "README.md"
-    card.write_text(card.read_text() + "\nOnce more.\n")
-    manifest = files.read_json(folder / seal.MANIFEST) | {"files": seal.list_contents(folder)}
-    files.write_json(folder / seal.MANIFEST, manifest)
-    return folder
-
-
-def soak(
-    model: Path, lines: list[str], seconds: float, threads: int, clients: ProcessPoolExecutor
-) -> None:
-    """Replace the model on disk twice under load, and tell what came of it."""
-    with tempfile.TemporaryDirectory() as made:
-        served = Path(made) / "served"
-        shutil.copytree(model, served)
-        other = reseal(model, Path(made) / "other")
-        kept = Path(made) / "kept"
-        shutil.copytree(model, kept)
-        with serving(served, threads) as (port, process, pair):
-            task = clients.submit(run_clients, port, SOAKING_CLIENTS, seconds, lines, pair)
-            megabytes, swaps = [], {int(seconds / 3): other, int(2 * seconds / 3): kept}
-            for second in range(int(seconds)):
-                if second in swaps:
-                    shutil.rmtree(served)
-                    shutil.copytree(swaps[second], served.with_name("part"))
-                    served.with_name("part").rename(served)
-                megabytes.append(process.memory_info().rss / 1e6)
-                time.sleep(1)
-            load = task.result()
-            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-                swapped = answer.read().decode().partition("\nnmt_swaps_total ")[2].split()[0]
-    tenth = megabytes[len(megabytes) // 10]
-    print(
-        f"soak: {len(load.seconds)} requests in {seconds:.0f} s, {len(load.failed)} failed "
-        f"{load.failed[:1]}, {swapped} swaps; p99 {load.find_percentile(99):.0f} ms; MB after a "
-        f"tenth {tenth:.0f}, most {max(megabytes):.0f}, last {megabytes[-1]:.0f}"
-    )
-
-
-def find_listener(port: int) -> psutil.Process:
-    """Return the process that listens on a port of this machine."""
-    found = [one.pid for one in psutil.net_connections("tcp") if one.laddr[1:] == (port,)]
-    return psutil.Process(next(pid for pid in found if pid))
 
 
 class Measured(NamedTuple):
@@ -234,7 +168,7 @@ class Measured(NamedTuple):
     processor: float
     """Seconds."""
     batch: float
-    """Mean sentences; nan where the server does not tell."""
+    """Mean sentences."""
     megabytes: float
 
     def render(self, seconds: float, engine: Engine) -> list[str]:
@@ -248,7 +182,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Bench:
-    """What all measurements share."""
+    """Parameters of all measurements."""
 
     model: Path
     lines: list[str]
@@ -279,37 +213,29 @@ def main(
     clients: Annotated[list[int], typer.Option()] = CLIENTS,
     threads: int = 2,
     lines: int = 1000,
-    peer: Annotated[int | None, typer.Option(help="Port of another server of the API.")] = None,
-    soak_seconds: Annotated[float, typer.Option("--soak")] = 0,
 ) -> None:
     """Measure, and print a table."""
     sentences = list(itertools.islice(files.read_lines(text), lines))
     table = Table(title=f"one sentence a request, {threads} threads, {seconds:.0f} s each")
     for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "server" else "right")
+        table.add_column(column, justify="right")
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
         bench = Bench(model, sentences, seconds, threads, anew)
         before = bench.measure_engine()
-        found = []
+        measurements = []
         for number in clients:
             with serving(model, threads) as (port, process, pair):
-                found.append(("nmt", number, bench.measure(port, process, number, pair)))
-            if peer:
-                others = bench.measure(peer, find_listener(peer), number, pair)
-                found.append(("peer", number, others))
+                measurements.append((number, bench.measure(port, process, number, pair)))
         engine = before.average(bench.measure_engine())
-        for name, number, measured in found:
-            failed = f" ({len(measured.load.failed)} failed)" if measured.load.failed else ""
-            table.add_row(name, f"{number}{failed}", *measured.render(seconds, engine))
-        p50, p95 = (1000 * engine.alone[int(share * len(engine.alone))] for share in (0.5, 0.95))
-        print(
-            f"engine alone: {engine.speed:.0f} sentences/s in batches ({before.speed:.0f} at "
-            f"first), {engine.processor:.2f} processor ms each; one by one p50 {p50:.1f} ms, "
-            f"p95 {p95:.1f} ms"
-        )
-        Console(width=100).print(table)
-        if soak_seconds:
-            soak(model, sentences, soak_seconds, threads, anew)
+    for number, measured in measurements:
+        failed = f" ({len(measured.load.failed)} failed)" if measured.load.failed else ""
+        table.add_row(f"{number}{failed}", *measured.render(seconds, engine))
+    p50, p95 = (1000 * engine.alone[int(share * len(engine.alone))] for share in (0.5, 0.95))
+    print(
+        f"engine alone: {engine.speed:.0f} sentences/s in batches ({before.speed:.0f} at first), "
+        f"{engine.processor:.2f} processor ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+    )
+    Console(width=100).print(table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Speed of translating on one core, by every engine, beside another checkout in turns.
+"""Translation speed on one core, by each engine.
 
-Usage: python -m benchmarks.translation [PRESETS...] [--peer CHECKOUT] [--rounds N]
+Usage: python -m benchmarks.translation [PRESETS...] [--rounds N]
        python -m benchmarks.translation --bundle FOLDER --text FILE [--rounds N]
 
 Presets are those of conf/model, by default one of every family, with random weights and a
@@ -11,9 +11,8 @@ With ``--bundle``, every engine of an exported model translates ``--text``, a fi
 a line; if CTranslate2 is among them, so does CTranslate2 used by hand, as its documentation shows:
 its defaults, subwords cut and joined by sentencepiece, sentences sorted by length.
 
-A peer searches presets; it may be too old to know engines. What is counted is sentences per second
-of processor time. Every round starts a process anew for each checkout and
-measures all cases in it once; the table shows medians over rounds.
+The unit is sentences per second of processor time. Every round starts a process anew and measures
+all cases in it once; the table shows medians over rounds.
 """
 
 import json
@@ -23,11 +22,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from statistics import median
 from typing import Annotated, Any
 
+import ctranslate2
 import numpy as np
+import sentencepiece
 import torch
 import typer
 import yaml
@@ -42,6 +42,8 @@ from nmt_core.search.reader import beam_search
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import EOS, PAD
+from nmt_core.translation.loading import list_usable_engines
+from nmt_core.translation.translator import Translator
 
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]
 VOCABULARY = 8000
@@ -93,6 +95,44 @@ def search_preset(name: str) -> Translate:
     return search
 
 
+def search_bundle(folder: Path) -> dict[str, Translate]:
+    """Return what translates lines by each engine of an exported model, and by hand."""
+
+    def load(engine: str) -> Translate:
+        translator = Translator.load(folder, engine=engine, device="cpu", threads=1)
+        return lambda lines, beam_size: translator.translate_sentences(lines, beam_size=beam_size)
+
+    names = list_usable_engines(folder)
+    by_hand = {
+        f"{name} by hand": translate_by_hand(folder, name)
+        for name in names
+        if name.startswith("ctranslate2")
+    }
+    return {name: load(name) for name in names} | by_hand
+
+
+def translate_by_hand(folder: Path, name: str) -> Translate:
+    """Return what translates lines by CTranslate2 as its documentation shows."""
+    source, target = (
+        sentencepiece.SentencePieceProcessor(
+            model_file=str(folder / f"tokenizer/{side}/sentencepiece.model")
+        )
+        for side in ("source", "target")
+    )
+    program = ctranslate2.Translator(
+        str(folder / "engines" / name), inter_threads=1, intra_threads=1
+    )
+
+    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+        tokens = [[*pieces, "</s>"] for pieces in source.encode(list(lines), out_type=str)]
+        results = program.translate_batch(
+            tokens, beam_size=beam_size, max_batch_size=2048, batch_type="tokens"
+        )
+        return [target.decode(result.hypotheses[0]) for result in results]
+
+    return translate
+
+
 def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[str, float]:
     """Return sentences per processor second, greedy and with the beam, batched and line by line."""
     ordered = sorted(sentences, key=len)
@@ -130,35 +170,31 @@ def measure_all(
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]
-    ways = resolve_name("benchmarks.engines:search_bundle")(bundle)
-    return {bundle.name: {way: measure(search, lines, len(lines)) for way, search in ways.items()}}
+    engines = search_bundle(bundle)
+    return {
+        bundle.name: {name: measure(search, lines, len(lines)) for name, search in engines.items()}
+    }
 
 
-def measure_apart(checkout: Path, arguments: Sequence[str]) -> Measured:
-    """Measure the code of a checkout in a process of its own."""
-    command = [sys.executable, str(Path(__file__).resolve()), *arguments, "--rounds", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
+def measure_apart(arguments: Sequence[str]) -> Measured:
+    """Measure in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.translation", *arguments, "--rounds", "0"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     measured: Measured = json.loads(done.stdout)
     return measured
 
 
-def show(ours: Sequence[Measured], peers: Sequence[Measured]) -> None:
-    """Print a row for every case, and how many times the peer's median this checkout's is."""
-    table = Table(title=f"sentences per processor second, one thread, median of {len(ours)} rounds")
+def show(measured: Sequence[Measured]) -> None:
+    """Print a row of medians for every engine of every model."""
+    title = f"sentences per processor second, one thread, median of {len(measured)} rounds"
+    table = Table(title=title)
     for column in ("model", "engine", *CASES):
         table.add_column(column, justify="left" if column in ("model", "engine") else "right")
-    for subject, ways in ours[0].items():
-        before = {
-            case: median(one[subject]["torch"][case] for one in peers) for case in CASES if peers
-        }
-        if peers:
-            table.add_row(subject, "torch, of the peer", *(f"{before[case]:.1f}" for case in CASES))
-        for way in ways:
-            speeds = {case: median(one[subject][way][case] for one in ours) for case in CASES}
-            times = {case: f" ({speeds[case] / before[case]:.2f})" for case in before}
-            cells = [f"{speeds[case]:.1f}{times.get(case, '')}" for case in CASES]
-            table.add_row(subject, way, *cells)
+    for model, engines in measured[0].items():
+        for engine in engines:
+            speeds = (median(each[model][engine][case] for each in measured) for case in CASES)
+            table.add_row(model, engine, *(f"{speed:.1f}" for speed in speeds))
     Console(width=140).print(table)
 
 
@@ -167,13 +203,10 @@ def main(
     *,
     bundle: Path | None = None,
     text: Path | None = None,
-    peer: Path | None = None,
     rounds: int = 5,
     sentences: int = 256,
 ) -> None:
     """Measure in turns and print a table; with no rounds, measure once and print JSON."""
-    if bundle and peer:
-        raise typer.BadParameter("a peer may read no bundle of ours; compare presets with it")
     chosen = presets or PRESETS
     if not rounds:
         measured = measure_all(chosen, bundle, text, sentences)
@@ -181,13 +214,8 @@ def main(
         return
     arguments = [*chosen, "--sentences", str(sentences)]
     for option, path in (("--bundle", bundle), ("--text", text)):
-        arguments += [option, str(path.resolve())] if path else []
-    ours, peers = [], []
-    for _ in range(rounds):
-        ours.append(measure_apart(Path(__file__).parents[1], arguments))
-        if peer:
-            peers.append(measure_apart(peer.resolve(), arguments))
-    show(ours, peers)
+        arguments += [option, str(path)] if path else []
+    show([measure_apart(arguments) for _ in range(rounds)])
 
 
 if __name__ == "__main__":

@@ -1,20 +1,16 @@
-"""Our training step, a plain loop and the floor: programs that tell how many tokens they have seen.
+"""Programs that train for some updates and print the number of target tokens they have seen.
 
-Usage: python -m benchmarks.training.loops {ours,plain,products} --steps N --batch-tokens N
+Usage: python -m benchmarks.training_loops {ours,plain} --steps N --batch-tokens N
        [--precision float32|bfloat16|auto] [--threads N]
 
-The plain loop is what one would write in an afternoon with PyTorch's own parts: nn.Transformer,
-pre-norm, tied embeddings, cross entropy over all positions, AdamW; and it gets the same batches.
-
-The floor is the products of such a model's weights with what they are applied to, there and back,
-and nothing else: who multiplies the same cannot be faster.
+The plain loop uses PyTorch's own parts: nn.Transformer, pre-norm, tied embeddings, cross entropy
+over all positions, AdamW. Both read the same batches.
 """
 
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, astuple
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -25,7 +21,6 @@ import torch.nn.functional as F
 import typer
 from torch import Tensor, nn
 
-from benchmarks.training.work import SHAPE, VOCABULARY, draw_pairs
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
@@ -40,13 +35,22 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.settings import AdamW
 from nmt_core.training.step import apply_gradients
 
+VOCABULARY = 8000
+"""Tokens of the random text."""
+
+FIRST_WORD = 4
+"""Number of the first token that is not special."""
+
+SHAPE = TransformerConfig(
+    width=256, heads=4, encoder_layers=3, decoder_layers=3, feed_forward_width=1024, dropout=0.2
+)
+
 
 class System(StrEnum):
-    """What is trained here."""
+    """The loops that can be measured."""
 
     OURS = "ours"
     PLAIN = "plain"
-    PRODUCTS = "products"
 
 
 class Plain(nn.Module):
@@ -57,7 +61,16 @@ class Plain(nn.Module):
         warnings.filterwarnings("ignore", message="enable_nested_tensor")
         self.table = nn.Embedding(VOCABULARY, SHAPE.width)
         nn.init.normal_(self.table.weight, std=SHAPE.width**-0.5)
-        self.transformer = nn.Transformer(*astuple(SHAPE), batch_first=True, norm_first=True)
+        self.transformer = nn.Transformer(
+            SHAPE.width,
+            SHAPE.heads,
+            SHAPE.encoder_layers,
+            SHAPE.decoder_layers,
+            SHAPE.feed_forward_width,
+            SHAPE.dropout,
+            batch_first=True,
+            norm_first=True,
+        )
         self.positions: Tensor
         self.register_buffer("positions", sinusoids(512, SHAPE.width), persistent=False)
 
@@ -85,47 +98,12 @@ class Plain(nn.Module):
         )
 
 
-class Products(nn.Module):
-    """The weights of the layers, each with what it is applied to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        width, within = SHAPE.width, SHAPE.feed_forward_width
-        square, inner, outer = (width, width), (within, width), (width, within)
-        encoder = [square] * 4 + [inner, outer]
-        decoder = [square] * 6 + [inner, outer]  # and two for the source
-        self.source = self._draw((encoder + [square] * 2) * SHAPE.encoder_layers)
-        self.target = self._draw(decoder * SHAPE.decoder_layers)
-        self.output = self._draw([(VOCABULARY, SHAPE.width)])
-
-    def _draw(self, shapes: Iterable[tuple[int, int]]) -> nn.ParameterList:
-        return nn.ParameterList(nn.init.xavier_uniform_(torch.empty(shape)) for shape in shapes)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """Return a number whose gradient takes all products; the output's of real tokens alone."""
-        applied = (
-            (self.source, batch.source.numel()),
-            (self.target, batch.target_input.numel()),
-            (self.output, batch.target_tokens),
-        )
-        return torch.stack(
-            [
-                F.linear(torch.ones(rows, weight.size(1), requires_grad=True), weight)[0, 0]
-                for weights, rows in applied
-                for weight in weights
-            ]
-        ).sum()
-
-
 def build(system: System) -> tuple[nn.Module, Callable[[Batch], Tensor]]:
-    """Return a model, and what computes its loss."""
-    if system is not System.OURS:
-        other = Plain() if system is System.PLAIN else Products()
-        return other, other.loss
-    config = TransformerConfig(
-        **asdict(SHAPE),
-    )
-    ours = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY)
+    """Return a model, and the function that computes its loss."""
+    if system is System.PLAIN:
+        plain = Plain()
+        return plain, plain.loss
+    ours = build_model(SHAPE, source_size=VOCABULARY, target_size=VOCABULARY)
     return ours, partial(compute_loss, ours)
 
 
@@ -133,6 +111,20 @@ def compute_loss(model: Seq2Seq[Any, Any], batch: Batch) -> Tensor:
     """Return the loss of a model of ours."""
     loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
     return loss
+
+
+def draw_pairs(count: int = 8000) -> list[tuple[list[int], list[int]]]:
+    """Return random pairs with lengths like those of image captions in subwords."""
+    draw = np.random.default_rng(1)
+    source = np.clip(draw.poisson(14.8, count), 3, 60)
+    target = np.clip(source + draw.integers(-4, 4, count), 3, 60)
+    return [
+        (
+            draw.integers(FIRST_WORD, VOCABULARY, s).tolist(),
+            draw.integers(FIRST_WORD, VOCABULARY, t).tolist(),
+        )
+        for s, t in zip(source, target, strict=True)
+    ]
 
 
 def make_batches(max_tokens: int) -> Iterator[Batch]:
@@ -144,7 +136,7 @@ def make_batches(max_tokens: int) -> Iterator[Batch]:
 
 
 def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Compute) -> None:
-    """Read a batch, there and back."""
+    """Run forward and backward on a batch."""
     with compute.autocast():
         loss = loss_of(batch.to(compute.device))
     compute.backward(loss)
@@ -153,12 +145,11 @@ def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Com
 def train(
     model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
 ) -> Iterator[int]:
-    """Make updates; yield how many target tokens each saw."""
+    """Make updates; yield the number of target tokens of each."""
     weights, optimizer = list(model.parameters()), build_optimizer(model, AdamW())
     for batch in batches:
         add_gradients(loss_of, batch, compute)
-        if not isinstance(model, Products):
-            apply_gradients(weights, optimizer, compute=compute, learning_rate=1e-4, max_norm=1.0)
+        apply_gradients(weights, optimizer, compute=compute, learning_rate=1e-4, max_norm=1.0)
         yield batch.target_tokens
 
 
@@ -169,7 +160,7 @@ def main(
     precision: Annotated[str, typer.Option()] = "auto",
     threads: Annotated[int, typer.Option()] = 0,
 ) -> None:
-    """Make some updates and print how many target tokens they saw."""
+    """Make some updates and print the number of their target tokens."""
     compute = prepare_compute("cpu", precision=precision, threads=threads)
     torch.manual_seed(1)
     model, loss_of = build(system)

@@ -1,1 +1,0 @@
-"""How fast training is, beside other toolkits."""
