@@ -20,8 +20,8 @@ from rich.table import Table
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.text.aligner.aligner import Links
 from nmt_core.text.aligner.learning import learn_aligner
-from nmt_core.text.aligner.links import Links
 
 Pair = tuple[str, str]
 

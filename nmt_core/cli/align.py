@@ -9,10 +9,9 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.seal import require_replaceable
 from nmt_core.cli.lines import read_columns
-from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.aligner import Aligner, format_links
 from nmt_core.text.aligner.bundle import FORMAT, load_aligner, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
-from nmt_core.text.aligner.links import format_links
 
 
 def align(

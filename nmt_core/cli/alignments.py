@@ -7,8 +7,8 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.translate_options import Keep
+from nmt_core.text.aligner.aligner import format_links
 from nmt_core.text.aligner.bundle import load_aligner
-from nmt_core.text.aligner.links import format_links
 from nmt_core.translation.translator import Translator
 
 

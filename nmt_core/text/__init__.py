@@ -4,9 +4,8 @@ from pathlib import Path
 
 from nmt_core.base.errors import TokenizerError
 from nmt_core.base.packages import advise_installing
-from nmt_core.text.characters import Characters
 from nmt_core.text.subwords import Subwords, read_kind
-from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.text.tokenizer import Characters, Tokenizer
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

@@ -22,8 +22,8 @@ from nmt_core.data.settings import (
 )
 from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.text.side import Side
+from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.text.words import Words
 from tests.support.pairs import write_pairs
 from tests.support.presets import TARGET_SIZE
 from tests.support.processes import run_python

@@ -19,8 +19,8 @@ from nmt_core.text import Characters
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
+from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
-from nmt_core.text.words import Words
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nmt_core.extensions.classifiers.settings import TextConfig
+from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import UNK, Vocabulary
-from nmt_core.text.words import Words
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 """What pages write for the end of a line; reviews are full of it."""

@@ -20,9 +20,8 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
-from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.text.tokenizer import Tokenizer, Words
 from nmt_core.text.vocabulary import BOS, EOS, UNK, Vocabulary
-from nmt_core.text.words import Words
 
 
 class CharacterUnit(Config):

@@ -1,6 +1,6 @@
 """A learnt aligner: which words of a sentence pair are translations of each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -8,14 +8,74 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.batches import PairedText, pair_text
-from nmt_core.text.aligner.direction import Direction
-from nmt_core.text.aligner.jumps import Jumps
+from nmt_core.text.aligner.hmm import Direction, Jumps
 from nmt_core.text.aligner.lexicon import Table, measure_priors
-from nmt_core.text.aligner.links import Links, choose_likely, fill_gaps, link_words
 from nmt_core.text.aligner.settings import AlignerConfig
 from nmt_core.text.aligner.words import Pieces, cut_line
 from nmt_core.text.alignment import UNALIGNED
+
+Links = frozenset[tuple[int, int]]
+
+
+def read_links(line: str) -> Links:
+    """Read a line of Pharaoh format.
+
+    Raises:
+        CorpusError: if it is something else.
+    """
+    try:
+        pairs = [tuple(int(word) for word in link.split("-")) for link in line.split()]
+        return frozenset((source, target) for source, target in pairs)
+    except ValueError:
+        raise CorpusError(
+            f"word alignments are written as in '0-0 2-1', got {line.strip()[:60]!r}"
+        ) from None
+
+
+def format_links(links: Iterable[tuple[int, int]]) -> str:
+    """Return a line of Pharaoh format, by source and then by target word."""
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
+
+
+def link_words(links: Links, source: Sequence[int], target: Sequence[int]) -> Links:
+    """Return links between words, of links between their pieces.
+
+    Args:
+        links: between pieces.
+        source: the word of each piece of the source.
+        target: the word of each piece of the target.
+    """
+    return frozenset((source[i], target[j]) for i, j in links)
+
+
+def fill_gaps(links: Sequence[int]) -> list[int]:
+    """Give an unlinked run of words between two with the same link that link, too."""
+    filled = [*links]
+    last = None
+    for place, link in enumerate(links):
+        if link == UNALIGNED:
+            continue
+        if last is not None and links[last] == link:
+            filled[last:place] = [link] * (place - last)
+        last = place
+    return filled
+
+
+def choose_likely(
+    forward: NDArray[np.float64], backward: NDArray[np.float64], threshold: float
+) -> Links:
+    """Link words with a geometric mean of probabilities above a threshold.
+
+    Args:
+        forward: that a target word is explained by a source word, (source, target).
+        backward: that a source word is explained by a target word, (source, target).
+        threshold: from 0 to 1.
+    """
+    likely = forward * backward > threshold**2
+    return frozenset((int(source), int(target)) for source, target in np.argwhere(likely))
+
 
 Array = NDArray[np.float64]
 

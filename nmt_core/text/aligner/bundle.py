@@ -22,7 +22,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.jumps import Jumps
+from nmt_core.text.aligner.hmm import Jumps
 from nmt_core.text.aligner.lexicon import Table
 from nmt_core.text.aligner.settings import AlignerConfig
 

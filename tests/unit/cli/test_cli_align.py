@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from nmt_core.text.aligner.aligner import read_links
 from nmt_core.text.aligner.bundle import load_aligner
-from nmt_core.text.aligner.links import read_links
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.tiny import LINES, export, tiny_translator

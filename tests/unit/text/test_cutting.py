@@ -19,8 +19,8 @@ from nmt_core.text.segmentations import MergeDropout, UnigramLattice
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
 from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
+from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
-from nmt_core.text.words import Words
 from tests.support.subword_pairs import LINES, subwords
 
 # codes of languages

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.text.aligner.jumps import Jumps
-from nmt_core.text.aligner.lattice import Lattice, sum_alignments
+from nmt_core.text.aligner.hmm import Jumps, Lattice, sum_alignments
 
 
 def draw_lattice(seed, sizes, width=2):

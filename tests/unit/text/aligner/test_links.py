@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.text.aligner.links import (
+from nmt_core.text.aligner.aligner import (
     choose_likely,
     fill_gaps,
     format_links,
