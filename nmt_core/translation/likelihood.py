@@ -48,10 +48,10 @@ class _Pair(NamedTuple):
 
 def _read(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
     whole = translator.target.tokenize(target)
-    tokens = translator.cut(whole)
+    tokens = translator.codec.cut(whole)
     text = whole.line if len(tokens) == len(whole.tokens) else translator.target.join(tokens)
     return _Pair(
-        translator.number(translator.source.tokenize(source)),
+        translator.codec.number(translator.source.tokenize(source)),
         translator.target.vocabulary.encode(tokens),
         len(text) + 1,
     )

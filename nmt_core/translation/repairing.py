@@ -1,4 +1,4 @@
-"""A search for translations that keep the literals of their lines, around the search of an engine.
+"""A loop around a search, which keeps the literals of lines.
 
 Lines whose best translation lost something are searched again: for other hypotheses, with symbols
 for numbers, and without loops. The most probable translation that keeps all is taken, unless it is
@@ -6,15 +6,13 @@ much less probable than the first one, which is then returned with a report.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 
 from nmt_core.literals.checking import Breach
 from nmt_core.literals.quotes import QUOTATION
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import is_flaw
 from nmt_core.translation.protection import ProtectedLine, Protector
 from nmt_core.translation.text_search import TextSearch
@@ -27,46 +25,46 @@ MARGIN = 0.1
 MARGIN_OF_FLAWED = 0.3
 """The same below one that loops or is empty."""
 
-WITHOUT_LOOPS = tuple({"no_repeat_ngram_size": size} for size in (3, 2))
-"""Settings of searches for what loops otherwise; the last lets no word stand three times in a row,
-which costs others, too."""
+WITHOUT_LOOPS = (3, 2)
+"""Sizes of n-grams that must not repeat when a looping line is searched again; 2 lets no word stand
+three times in a row, which harms good translations."""
 
 
 @dataclass
 class Repair:
-    """The translations that are known of a line."""
+    """The translations of a line so far."""
 
     line: ProtectedLine
     raw: list[Translation]
-    """The first ones, as the model wrote them."""
-    found: list[Translation]
-    """The same, with literals in the place of symbols."""
-    others: list[Translation] = field(default_factory=list)
-    """Those of later searches, and with terms put in."""
+    """Those of the first search, as the model wrote them."""
+    first: list[Translation]
+    """The best of these, with literals in the place of symbols."""
+    later: list[Translation] = field(default_factory=list)
+    """Further ones of the first search, and those of later searches."""
 
     def choose(self) -> Translation:
         """Return the most probable translation with the fewest breaches.
 
         One that is much less probable than the first is left out.
         """
-        first = self.found[0]
-        margin = MARGIN_OF_FLAWED if any(map(is_flaw, first.breaches)) else MARGIN
-        others = (*self.found, *self.others)
-        return min((first, *(o for o in others if o.score >= first.score - margin)), key=rank)
-
-    @property
-    def is_sound(self) -> bool:
-        """True if the best translation has no problem."""
-        return not self.choose().breaches
+        best = self.first[0]
+        margin = MARGIN_OF_FLAWED if any(map(is_flaw, best.breaches)) else MARGIN
+        others = (each for each in (*self.first, *self.later) if each.score >= best.score - margin)
+        return min((best, *others), key=rank)
 
     @property
     def is_flawed(self) -> bool:
         """True if the best translation loops, is empty or too long, or copies its source."""
         return any(map(is_flaw, self.choose().breaches))
 
+    @property
+    def has_loss(self) -> bool:
+        """True if the best translation lost a literal."""
+        return any(map(is_loss, self.choose().breaches))
+
 
 def rank(translation: Translation) -> tuple[int, int, float]:
-    """Return what orders translations: their breaches, lost literals, and then probability."""
+    """Return a sort key: the number of breaches, of lost literals, then the score, best first."""
     breaches = translation.breaches
     return len(breaches), sum(map(is_loss, breaches)), -translation.score
 
@@ -76,110 +74,87 @@ def is_loss(breach: Breach) -> bool:
     return breach.problem in {"missing", "unit"} and breach.kind != QUOTATION
 
 
-def search_protected(
-    lines: Sequence[str | Tokenized],
-    protector: Protector,
-    search: TextSearch,
-    n_best: int,
-    most: int,
-) -> list[list[Translation]]:
-    """Return translations of lines, with their literals as far as can be.
+@dataclass(frozen=True)
+class ProtectedSearch:
+    """A search whose translations keep the literals of their lines, as far as possible."""
 
-    Lines without words are written, not searched for.
+    protector: Protector
+    search: TextSearch
+    n_best: int
+    """Translations to return of each line."""
+    candidates: int
+    """Translations to consider where the best one lost something; 0 where prefixes are given, so
+    that nothing is searched again."""
 
-    Args:
-        lines: what to translate.
-        protector: makes lines ready, and checks translations.
-        search: finds translations of texts.
-        n_best: translations to return of each.
-        most: translations to look at where the best one lost something; 0 where a beginning was
-            asked for, and no others are wanted.
-    """
-    written = [write_figures(line, protector) if most else None for line in lines]
-    wanted = [line for line, one in zip(lines, written, strict=True) if one is None]
-    given = [protector.protect(line, unquoted=most > 0) for line in wanted]
-    seen = {"n_best": max(n_best, most)}  # they cost less than to search again for some
-    raw = search.run([one.text for one in given], seen) if given else []
-    repairs = [
-        Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
-        for line, several in zip(given, raw, strict=True)
-    ]
-    repair_all([one for one in repairs if not one.is_sound], protector, search, most)
-    found = iter([list_best(one, protector) for one in repairs])
-    return [next(found) if one is None else [one] for one in written]
+    def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
+        """Return translations of lines, best first; lines without words are not searched for."""
+        figures = [
+            self.protector.write_figures(line) if self.candidates else None for line in lines
+        ]
+        worded = [line for line, own in zip(lines, figures, strict=True) if own is None]
+        protected = [self.protector.protect(line, unquoted=self.candidates > 0) for line in worded]
+        count = max(self.n_best, self.candidates)  # costs less than to search again for some
+        raw = self.search.run([line.text for line in protected], n_best=count) if worded else []
+        repairs = [
+            Repair(line, several, [self.protector.finish(line, r) for r in several[: self.n_best]])
+            for line, several in zip(protected, raw, strict=True)
+        ]
+        self._repair([repair for repair in repairs if repair.choose().breaches])
+        repaired = map(self._list_best, repairs)
+        return [next(repaired) if own is None else [own] for own in figures]
 
+    def _repair(self, repairs: Sequence[Repair]) -> None:
+        """Search again for lines whose best translation has breaches, as long as it has some."""
+        for repair in repairs:
+            self._add(repair, repair.line, repair.raw[len(repair.first) :])
+        if self.candidates:
+            lost = [repair for repair in repairs if repair.has_loss]
+            if lost and not self.protector.symbols:
+                warn_of_loss()
+            self._search_masked(lost)
+            for size in WITHOUT_LOOPS:
+                self._search_plain([r for r in repairs if r.is_flawed], size)
+                self._search_masked([r for r in repairs if r.is_flawed], size)
+        for repair in repairs:
+            if repair.has_loss:
+                repair.later.append(self.protector.put_in_lost(repair.line, repair.raw[0]))
 
-def write_figures(line: str | Tokenized, protector: Protector) -> Translation | None:
-    """Return the translation of a line that no model has to read; None for others."""
-    text, is_escaped = protector.resolve(line)
-    found = translate_figures(text, protector.languages)
-    if found is None or not is_escaped:
-        return found
-    return found._replace(text=escape(found.text, quote=False))
+    def _search_plain(self, repairs: Sequence[Repair], ngram_size: int) -> None:
+        """Add translations without repeated n-grams."""
+        self._search_again([(repair, repair.line) for repair in repairs], ngram_size)
 
+    def _search_masked(self, repairs: Sequence[Repair], ngram_size: int | None = None) -> None:
+        """Add translations of lines with symbols for numbers and terms, if they have some."""
+        masked = [(r, self.protector.mask_all(r.line, r.choose().breaches)) for r in repairs]
+        changed = [(r, line) for r, line in masked if line.text.line != r.line.text.line]
+        self._search_again(changed, ngram_size)
 
-def repair_all(
-    repairs: Sequence[Repair],
-    protector: Protector,
-    search: TextSearch,
-    most: int,
-) -> None:
-    """Search again for lines whose best translation is not sound, as long as it is not."""
-    for one in repairs:
-        one.others += (protector.finish(one.line, each) for each in one.raw[len(one.found) :])
-    if most:
-        lost = [one for one in repairs if any(map(is_loss, one.choose().breaches))]
-        if lost and not protector.symbols:
-            warn_of_loss()
-        search_again(lost, protector, search, {"n_best": most}, masked=True)
-        for changes in WITHOUT_LOOPS:
-            flawed = [one for one in repairs if one.is_flawed]
-            search_again(flawed, protector, search, {"n_best": most, **changes})
-            flawed = [one for one in flawed if one.is_flawed]
-            search_again(flawed, protector, search, {"n_best": most, **changes}, masked=True)
-    for one in repairs:
-        if any(map(is_loss, one.choose().breaches)):
-            one.others.append(protector.put_in_lost(one.line, one.raw[0]))
+    def _search_again(
+        self, lines: Sequence[tuple[Repair, ProtectedLine]], ngram_size: int | None
+    ) -> None:
+        changes = {"n_best": self.candidates}
+        if ngram_size is not None:
+            changes["no_repeat_ngram_size"] = ngram_size
+        raw = self.search.run([line.text for _, line in lines], **changes) if lines else []
+        for (repair, line), several in zip(lines, raw, strict=True):
+            self._add(repair, line, several)
 
+    def _add(self, repair: Repair, line: ProtectedLine, raw: Iterable[Translation]) -> None:
+        repair.later += (self.protector.finish(line, each) for each in raw)
 
-def search_again(
-    repairs: Sequence[Repair],
-    protector: Protector,
-    search: TextSearch,
-    changes: Mapping[str, int],
-    *,
-    masked: bool = False,
-) -> None:
-    """Add the translations of another search to those that are known of lines.
-
-    Args:
-        repairs: of the lines to search for.
-        protector: masks lines, and checks translations.
-        search: finds translations of texts.
-        changes: of the settings of the search.
-        masked: read symbols in the place of numbers and terms; lines without any are left out.
-    """
-    lines = [
-        (one, protector.mask_all(one.line, one.choose().breaches) if masked else one.line)
-        for one in repairs
-    ]
-    if masked:
-        lines = [(one, line) for one, line in lines if line.text.line != one.line.text.line]
-    made = search.run([line.text for _, line in lines], changes) if lines else []
-    for (one, line), several in zip(lines, made, strict=True):
-        one.others += (protector.finish(line, each) for each in several)
-
-
-def list_best(repair: Repair, protector: Protector) -> list[Translation]:
-    """Return as many translations of a line as were found first, the best one first."""
-    best = repair.choose()
-    ordered = [best, *(one for one in repair.found if one is not best)][: len(repair.found)]
-    return [one._replace(text=protector.write_around(repair.line, one.text)) for one in ordered]
+    def _list_best(self, repair: Repair) -> list[Translation]:
+        """Return as many translations of a line as were found first, the best one first."""
+        best = repair.choose()
+        ordered = [best, *(each for each in repair.first if each is not best)]
+        return [
+            each._replace(text=self.protector.write_around(repair.line, each.text))
+            for each in ordered[: len(repair.first)]
+        ]
 
 
 @cache
 def warn_of_loss() -> None:
-    """Say once that a model has no symbols."""
+    """Warn once that a model has no symbols."""
     _log.warning(
         "this model was trained without symbols for numbers, placeholders and addresses, some of "
         "which it loses; train it again to keep them"

@@ -1,55 +1,215 @@
-"""A search of an engine for translations of texts, whose settings may be changed for a run."""
+"""Lines as requests of an engine, and its hypotheses as translations."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Protocol
+from typing import NamedTuple
 
-from nmt_core.search.engine import Engine, Request
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.search.engine import Engine, FullEngine, Request
 from nmt_core.search.hypothesis import Hypothesis
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.side import Tokenized
-from nmt_core.translation.translation import Translation
+from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.vocabulary import EOS, UNK
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+
+_log = logging.getLogger(__name__)
 
 
-class TextTranslator(Protocol):
-    """Turns texts into requests of an engine, and what it finds into text."""
+class SourceTask(NamedTuple):
+    """A line to translate."""
 
-    def search_texts(
-        self,
-        lines: Sequence[str | Tokenized],
-        prefixes: Sequence[str] | None,
-        find: Callable[[Sequence[Request]], list[list[Hypothesis]]],
+    text: Tokenized
+    source: list[int]
+    """Numbers of its tag, if it has one, of the tokens that are read, and EOS; empty for an empty
+    line."""
+    prefix: list[str]
+    """Tokens of the target language."""
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens that are read, without the tag."""
+        return self.text.tokens[: len(self.source) - 1 - (self.text.tag is not None)]
+
+
+@dataclass(frozen=True)
+class TextCodec:
+    """Turns lines into requests of an engine, and its hypotheses into translations."""
+
+    source: Side
+    target: Side
+    max_tokens: int
+    """Tokens of a line or prefix that are read, its tag included."""
+    load_full: Callable[[], FullEngine] | None = None
+    """Returns the engine that finds the source words of unknown tokens; None copies none."""
+
+    def cut(self, text: Tokenized) -> list[str]:
+        """Return the tokens of a line up to ``max_tokens``; warn if some are left out."""
+        tokens = text.tokens[: self.max_tokens - (text.tag is not None)]
+        if len(tokens) < len(text.tokens):
+            _log.warning(
+                "a line has %d tokens, but only the first %d are read; give each of its sentences "
+                "a line of its own: %.60s",
+                len(text.tokens),
+                len(tokens),
+                normalize(text.line),
+            )
+        return tokens
+
+    def number(self, text: Tokenized) -> list[int]:
+        """Return the numbers of a source line's tag and tokens; empty for a line without tokens."""
+        numbers = self.source.vocabulary.encode(self.cut(text))
+        return [*self.source.find_tag(text), *numbers] if numbers else []
+
+    def read(self, text: Tokenized) -> list[int]:
+        """Return what an engine reads: the numbers of a source line, and EOS if there are any."""
+        numbers = self.number(text)
+        return [*numbers, EOS] if numbers else []
+
+    def make_tasks(
+        self, lines: Sequence[str | Tokenized], prefixes: Sequence[str] | None
+    ) -> list[SourceTask]:
+        """Return the tasks of lines whose translations begin with prefixes.
+
+        Raises:
+            ValueError: if there are not as many prefixes as lines.
+        """
+        if prefixes is not None and len(prefixes) != len(lines):
+            raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
+        texts = [self.source.tokenize(line) for line in lines]
+        return [
+            SourceTask(text, self.read(text), self.cut(self.target.tokenize(prefix)))
+            for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
+        ]
+
+    def make_requests(self, tasks: Sequence[SourceTask]) -> list[Request]:
+        """Return the requests of tasks that are not empty."""
+        encode = self.target.vocabulary.encode
+        return [Request(task.source, encode(task.prefix)) for task in tasks if task.source]
+
+    def write(
+        self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
-        """Return translations of lines as they are, by what finds hypotheses of requests."""
+        """Return the translations of tasks from the hypotheses of those that are not empty."""
+        pairs = [
+            (task, leave_tag_out(hypothesis, task.text.tag))
+            for task, own in zip((t for t in tasks if t.source), hypotheses, strict=True)
+            for hypothesis in own
+        ]
+        tokens = [self._decode(task, hypothesis) for task, hypothesis in pairs]
+        if self.load_full:
+            copy_unknown(pairs, tokens, self.source, self.load_full)
+        written = map(self._join, tokens, pairs)
+        counts = iter(map(len, hypotheses))
+        return [
+            [next(written) for _ in range(next(counts))] if task.source else [EMPTY_TRANSLATION]
+            for task in tasks
+        ]
 
-    def fit_batch(self, hypotheses: int) -> int:
-        """Return the source tokens of a batch with a number of hypotheses per sentence."""
+    def _decode(self, task: SourceTask, hypothesis: Hypothesis) -> list[str]:
+        decoded = self.target.vocabulary.decode(hypothesis.tokens)
+        return [*task.prefix, *decoded[len(task.prefix) :]]
+
+    def _join(self, tokens: list[str], pair: tuple[SourceTask, Hypothesis]) -> Translation:
+        task, hypothesis = pair
+        return Translation(
+            text=self.target.join(tokens),
+            score=hypothesis.score,
+            tokens=tuple(tokens),
+            token_probabilities=tuple(map(math.exp, hypothesis.token_log_probs)),
+            ids=hypothesis.tokens,
+            source_tokens=tuple(task.tokens),
+            attention=hypothesis.attention,
+        )
 
 
 @dataclass(frozen=True)
 class TextSearch:
-    """A search of an engine, set up for one call of a translator."""
+    """A search for translations of texts, set up for one call of a translator."""
 
-    translator: TextTranslator
+    codec: TextCodec
     engine: Engine
     config: BeamConfig
+    batch_tokens: int
     prefixes: Sequence[str] | None
     probabilities: bool
     attention: bool
 
-    def run(
-        self, texts: Sequence[str | Tokenized], changes: Mapping[str, int]
-    ) -> list[list[Translation]]:
+    def run(self, texts: Sequence[str | Tokenized], **changes: int) -> list[list[Translation]]:
         """Return translations of texts, best first, by a search with some settings changed."""
-        config = self.config.model_copy(update=changes)
-        return self.translator.search_texts(texts, self.prefixes, partial(self._find, config))
-
-    def _find(self, config: BeamConfig, requests: Sequence[Request]) -> list[list[Hypothesis]]:
-        return self.engine.search(
-            requests,
-            config,
-            batch_tokens=self.translator.fit_batch(config.beam_size),
+        tasks = self.codec.make_tasks(texts, self.prefixes)
+        hypotheses = self.engine.search(
+            self.codec.make_requests(tasks),
+            self.config.model_copy(update=changes),
+            batch_tokens=self.batch_tokens,
             probabilities=self.probabilities,
             attention=self.attention,
         )
+        return self.codec.write(tasks, hypotheses)
+
+
+def leave_tag_out(hypothesis: Hypothesis, tag: str | None) -> Hypothesis:
+    """Return a hypothesis whose attention is to the text of its source alone."""
+    if hypothesis.attention is None or tag is None:
+        return hypothesis
+    return hypothesis._replace(attention=drop_tag_column(hypothesis.attention))
+
+
+def drop_tag_column(attention: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return attention without its first column, which is that of a tag; rows keep their sums."""
+    left = attention[:, 1:]
+    sums = left.sum(axis=1, keepdims=True)
+    whole = attention.sum(axis=1, keepdims=True)
+    return left * np.divide(whole, sums, where=sums > 0, out=np.zeros_like(sums))
+
+
+def copy_unknown(
+    pairs: Sequence[tuple[SourceTask, Hypothesis]],
+    tokens: Sequence[list[str]],
+    source: Side,
+    load_full: Callable[[], FullEngine],
+) -> None:
+    """Replace unknown tokens by the source words with most of their attention.
+
+    Args:
+        pairs: lines with their hypotheses.
+        tokens: of the hypotheses, which are changed.
+        source: the side of the lines.
+        load_full: returns the engine that computes attention where the search did not.
+    """
+    unknown = [
+        number
+        for number, (task, hypothesis) in enumerate(pairs)
+        if UNK in hypothesis.tokens[len(task.prefix) :]
+    ]
+    if not unknown:
+        return
+    weights = _find_attention([pairs[number] for number in unknown], load_full)
+    for number, attention in zip(unknown, weights, strict=True):
+        task, hypothesis = pairs[number]
+        words = source.surfaces(task.text.line)[: len(task.tokens)]
+        closest = attention[:, : len(words)].argmax(axis=1).tolist()
+        for position in range(len(task.prefix), len(hypothesis.tokens)):
+            if hypothesis.tokens[position] == UNK:
+                tokens[number][position] = words[closest[position]]
+
+
+def _find_attention(
+    pairs: Sequence[tuple[SourceTask, Hypothesis]], load_full: Callable[[], FullEngine]
+) -> list[NDArray[np.float32]]:
+    """Return the attention of hypotheses, from the search or else computed again."""
+    seen = [hypothesis.attention for _, hypothesis in pairs if hypothesis.attention is not None]
+    if len(seen) == len(pairs):
+        return seen
+    computed = load_full().attend(
+        [task.source for task, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs]
+    )
+    assert computed is not None  # for otherwise the search forbids the unknown word
+    return [
+        weights if task.text.tag is None else drop_tag_column(weights)
+        for weights, (task, _) in zip(computed, pairs, strict=True)
+    ]

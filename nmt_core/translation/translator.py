@@ -13,26 +13,24 @@ from typing import Any, Self, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import Engine, FullEngine, Request
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Engine, FullEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.normalize import normalize
+from nmt_core.text.alignment import list_words
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.linking import add_links
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
-from nmt_core.translation.repairing import search_protected
+from nmt_core.translation.repairing import ProtectedSearch
 from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.source_task import SourceTask, build_translations, check_tag, leave_tag
-from nmt_core.translation.text_search import TextSearch
+from nmt_core.translation.text_search import TextCodec, TextSearch, drop_tag_column
 from nmt_core.translation.texts import ApprovedTexts, Texts, list_texts, translate_texts
-from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
+from nmt_core.translation.translation import NextToken, Translation
 
 _log = logging.getLogger(__name__)
 
@@ -77,10 +75,10 @@ class Translator:
         """Verify an exported model and load it.
 
         Args:
-            folder: what the export stage wrote.
-            engine: ``auto`` takes the fastest one that is there; others: ``list_choices``.
+            folder: the folder that the export stage wrote.
+            engine: see ``list_choices``; ``auto`` takes the fastest one available.
             device: as torch names it; ``auto`` takes a GPU if there is one.
-            threads: of the processor; None takes all.
+            threads: CPU threads; None takes all.
 
         Raises:
             BundleError: if it is incomplete, altered, or of another format.
@@ -107,30 +105,27 @@ class Translator:
     def translate(
         self, texts: str | Texts, *, beam_size: int | None = None, tag: str | None = None
     ) -> str | list[str]:
-        """Return the translation of a text, or a list of those of several; see ``texts.py``.
+        """Return the translation of a text of any number of sentences, or of each of several.
 
         Args:
-            texts: of any number of lines and sentences; a text of nothing but white space stays.
+            texts: one or several; white space stays.
             beam_size: live hypotheses per sentence; None as configured.
             tag: see :meth:`choose_tag`.
 
         Raises:
             ConfigError: if the tag is not text, or the model does not know it.
         """
-        given = list_texts(texts)
-        translations = translate_texts(self.choose_tag(tag), given, beam_size=beam_size)
+        translations = translate_texts(self.choose_tag(tag), list_texts(texts), beam_size=beam_size)
         written = [translation.text for translation in translations]
         return written[0] if isinstance(texts, str) else written
 
     def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
         """Return the best translation of every line, each taken as one sentence.
 
-        Args:
-            lines: source text.
-            options: see :meth:`search`.
+        ``options`` are those of :meth:`search`.
         """
-        found = self.search(lines, n_best=1, probabilities=False, **options)
-        return [best.text for best, *_ in found]
+        translations = self.search(lines, n_best=1, probabilities=False, **options)
+        return [best.text for best, *_ in translations]
 
     def search(  # noqa: PLR0913 - each may be wanted alone
         self,
@@ -147,14 +142,14 @@ class Translator:
         """Return one or more translations of every line, best first.
 
         Args:
-            lines: source text.
-            beam_size: live hypotheses per sentence; None as configured.
-            n_best: translations per line, at most ``beam_size``; None as configured.
-            diversity: see ``BeamConfig``; None as configured.
-            prefixes: beginnings of the translations.
+            lines: each is taken as one sentence.
+            beam_size: live hypotheses per sentence; this and the next two, if None, as configured.
+            n_best: translations per line, at most ``beam_size``.
+            diversity: see ``BeamConfig``.
+            prefixes: beginnings of the translations, as many as lines.
             probabilities: return the probability of every token, which costs some engines time.
             attention: return the attention of every token, which costs time.
-            links: return the source word of every word, by the aligner or else by attention.
+            links: return the source word of every word, if the model has an aligner.
 
         Raises:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
@@ -162,23 +157,37 @@ class Translator:
         """
         search = self._configure(beam_size, n_best, diversity)
         engine = self._choose(search, prefixes=any(prefixes or []))
-        attention |= links and self.aligner is None
         attention |= search.unknown == "copy" and engine.sees_attention
-        if prefixes is not None and len(prefixes) != len(lines):
-            raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         begin = prefixes if any(prefixes or []) else None
 
-        run = TextSearch(self, engine, search, begin, probabilities, attention)
+        run = TextSearch(
+            self.codec,
+            engine,
+            search,
+            self._fit_batch(search.beam_size),
+            begin,
+            probabilities,
+            attention,
+        )
         if self.protector is None:
-            found = run.run(lines, {})
+            translations = run.run(lines)
         else:
-            most = 0 if begin else search.beam_size
-            found = search_protected(lines, self.protector, run, search.n_best, most)
+            candidates = 0 if begin else search.beam_size
+            loop = ProtectedSearch(self.protector, run, search.n_best, candidates)
+            translations = loop.run(lines)
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
-        found = add_links(texts, found, self.aligner) if links else found
+        if links and self.aligner:
+            translations = add_links(texts, translations, self.aligner)
         if begin or self.confidence_model is None:
-            return found
-        return self.confidence_model.judge(texts, found)
+            return translations
+        return self.confidence_model.judge(texts, translations)
+
+    @cached_property
+    def codec(self) -> TextCodec:
+        """Turns lines into requests, and hypotheses into translations."""
+        copies = self.config.beam.unknown == "copy"
+        full = (lambda: self.full) if copies else None
+        return TextCodec(self.source, self.target, self.config.max_source_tokens, full)
 
     @cached_property
     def protector(self) -> Protector | None:
@@ -204,10 +213,7 @@ class Translator:
         return replace(self, glossaries=(glossary, *self.glossaries))
 
     def choose_tag(self, tag: str | None) -> Self:
-        """Return a translator that reads lines as those of corpora with a tag.
-
-        Args:
-            tag: one of :attr:`tags`; None leaves the choice as it is.
+        """Return a translator that reads lines like those with a tag; None changes nothing.
 
         Raises:
             ConfigError: if the model knows no such tag.
@@ -231,39 +237,32 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return translations of every line drawn at random, in the order they were drawn.
 
-        The samples of a line depend on its text and the seed, and on no other line.
-
-        Args:
-            lines: source text.
-            sampling: number and kind of samples; the rules of ``config.beam`` on length, unknown
-                words and repetition hold, too.
-            prefixes: beginnings of the translations.
+        The samples of a line depend on its text and the seed, and on no other line. The rules of
+        ``config.beam`` on length, unknown words and repetition hold, too.
 
         Raises:
             ValueError: if there are not as many prefixes as lines.
         """
-        search = self._configure()
         sampling = sampling or SamplingConfig()
-        return self.search_texts(
-            lines,
-            prefixes,
-            lambda requests: self.full.sample(
-                requests, sampling, search, batch_tokens=self.fit_batch(sampling.samples)
-            ),
+        tasks = self.codec.make_tasks(lines, prefixes)
+        drawn = self.full.sample(
+            self.codec.make_requests(tasks),
+            sampling,
+            self._configure(),
+            batch_tokens=self._fit_batch(sampling.samples),
         )
+        return self.codec.write(tasks, drawn)
 
     def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[NextToken]:
         """Return the ``count`` tokens most likely to follow ``prefix``, likeliest first.
 
         Nothing is forbidden, so reserved tokens may be among them. None follows for an empty line.
         """
-        read = self._read(self.source.tokenize(line))
-        if not read:
-            return []
-        begin = self.target.vocabulary.encode(self.cut(self.target.tokenize(prefix)))
+        requests = self.codec.make_requests(self.codec.make_tasks([line], [prefix]))
         return [
             NextToken(self.target.vocabulary.tokens[token], probability)
-            for token, probability in self.full.next_tokens(Request(read, begin), count)
+            for request in requests
+            for token, probability in self.full.next_tokens(request, count)
         ]
 
     def attention(
@@ -275,9 +274,11 @@ class Translator:
         no attention, or the line no tokens.
         """
         text = self.source.tokenize(line)
-        source = self._read(text)
-        looks = self.full.attend([source], [translation.ids]) if source else None
-        return None if looks is None else leave_tag(looks[0], text.tag)
+        source = self.codec.read(text)
+        computed = self.full.attend([source], [translation.ids]) if source else None
+        if computed is None:
+            return None
+        return computed[0] if text.tag is None else drop_tag_column(computed[0])
 
     @cached_property
     def full(self) -> FullEngine:
@@ -308,7 +309,7 @@ class Translator:
         """Warnings that were given already."""
         return set()
 
-    def fit_batch(self, hypotheses: int) -> int:
+    def _fit_batch(self, hypotheses: int) -> int:
         """Return the source tokens of a batch with a number of hypotheses per sentence."""
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
@@ -329,54 +330,30 @@ class Translator:
         """Tell whether the model has attention."""
         return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
 
-    def search_texts(
-        self,
-        lines: Sequence[str | Tokenized],
-        prefixes: Sequence[str] | None,
-        find: Callable[[Sequence[Request]], list[list[Hypothesis]]],
-    ) -> list[list[Translation]]:
-        """Return translations of lines as they are, by what finds hypotheses of requests."""
-        if prefixes is not None and len(prefixes) != len(lines):
-            raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
-        texts = [self.source.tokenize(line) for line in lines]
-        tasks = [
-            SourceTask(text, self._read(text), self.cut(self.target.tokenize(prefix)))
-            for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
-        ]
-        wanted = [task for task in tasks if task.source]
-        hypotheses = find(
-            [Request(task.source, self.target.vocabulary.encode(task.prefix)) for task in wanted]
+
+def check_tag(tag: str, tags: Sequence[str]) -> None:
+    """Make sure that a model knows a tag.
+
+    Raises:
+        ConfigError: naming the tags that it knows.
+    """
+    if not tags:
+        raise ConfigError(
+            f"tag {tag!r} cannot be chosen, as no corpus that this model was trained on had a tag; "
+            f"leave it out"
         )
-        full = (lambda: self.full) if self.config.beam.unknown == "copy" else None
-        written = iter(build_translations(wanted, hypotheses, self.source, self.target, full))
-        return [next(written) if task.source else [EMPTY_TRANSLATION] for task in tasks]
+    if tag not in tags:
+        raise ConfigError(f"there is no tag {tag!r}; choose one of {', '.join(tags)}, or none")
 
-    def cut(self, text: Tokenized) -> list[str]:
-        """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out.
 
-        A tag counts as a token.
-        """
-        room = self.config.max_source_tokens - (text.tag is not None)
-        tokens = text.tokens[:room]
-        if len(tokens) < len(text.tokens):
-            _log.warning(
-                "a line has %d tokens, but only the first %d are read; give each of its sentences "
-                "a line of its own: %.60s",
-                len(text.tokens),
-                len(tokens),
-                normalize(text.line),
-            )
-        return tokens
-
-    def _read(self, text: Tokenized) -> list[int]:
-        """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        numbers = self.number(text)
-        return [*numbers, EOS] if numbers else []
-
-    def number(self, text: Tokenized) -> list[int]:
-        """Return the numbers of a source line's tokens, behind that of its tag if it has one.
-
-        None at all for a line without tokens.
-        """
-        numbers = self.source.vocabulary.encode(self.cut(text))
-        return [*self.source.find_tag(text), *numbers] if numbers else []
+def add_links(
+    lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: Aligner
+) -> list[list[Translation]]:
+    """Return translations with the source word of each of their words."""
+    pairs = [
+        (list_words(line), list_words(each.text))
+        for line, several in zip(lines, translations, strict=True)
+        for each in several
+    ]
+    links = iter(aligner.trace(pairs))
+    return [[each._replace(links=next(links)) for each in several] for several in translations]

@@ -13,7 +13,6 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.restoration import Restorer
-from nmt_core.translation.figures import translate_figures
 from nmt_core.translation.flaws import is_flaw
 from nmt_core.translation.repairing import is_loss, warn_of_loss
 from nmt_core.translation.translator import Translator
@@ -88,6 +87,9 @@ def test_a_line_of_figures_and_signs_is_written_and_read_by_no_model(figures):
     assert own.translate([f"{line} a", line]) == [own.translate([f"{line} a"])[0], best.text]
 
 
+SCRIPTED = scripted_translator()
+
+
 @given(
     st.text("0123456789.,-/: %€$°½()'’", max_size=14),
     st.sampled_from([("de", "en"), ("fr", "en"), ("en", "de"), ("en", "fr")]),
@@ -95,7 +97,8 @@ def test_a_line_of_figures_and_signs_is_written_and_read_by_no_model(figures):
 @example("12€50", ("fr", "en"))
 @example("7$%", ("fr", "en"))
 def test_no_figure_is_lost_however_signs_stand_beside_it(line, codes):
-    found = translate_figures(line, Languages(source=codes[0], target=codes[1]))
+    languages = Languages(source=codes[0], target=codes[1])
+    found = replace(SCRIPTED, languages=languages).protector.write_figures(line)
     assert (found is None) == (not line.strip())
     if found:
         assert found.breaches == ()

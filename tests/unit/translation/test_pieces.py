@@ -45,7 +45,12 @@ from nmt_core.translation.fitting import (
 )
 from nmt_core.translation.flaws import FEWEST_COPIED, find_flaws, list_without_marks
 from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.source_task import SourceTask, copy_unknown, leave_tag
+from nmt_core.translation.text_search import (
+    SourceTask,
+    copy_unknown,
+    drop_tag_column,
+    leave_tag_out,
+)
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
 from tests.support.tiny import tiny_translator
 
@@ -72,8 +77,7 @@ def test_sizes_of_translation_have_bounds(name, most):
 @settings(max_examples=30)
 @given(arrays(np.float32, (3, 4), elements=st.floats(0, 1, width=32)))
 def test_attention_to_the_text_has_the_sums_of_attention_to_all(looks):
-    assert leave_tag(looks, None) is looks
-    left = leave_tag(looks, "own")
+    left = drop_tag_column(looks)
     assert left.shape == (3, 3)
     for row, own in zip(looks, left, strict=True):
         if row[1:].sum() > 0:
@@ -83,14 +87,12 @@ def test_attention_to_the_text_has_the_sums_of_attention_to_all(looks):
             assert not own.any()
 
 
-def test_a_task_leaves_the_tag_out_of_its_attention():
+def test_attention_leaves_the_tag_out():
     looks = np.array([[0.5, 0.25, 0.25]], np.float32)
-    found = Hypothesis((), 0.0, 0.0, ())._replace(attention=looks)
-    tagged = SourceTask(Tokenized("x", ["x"], "own"), [4, 5, 2], []).leave_tag(found)
-    assert tagged.attention.tolist() == [[0.5, 0.5]]
-    assert SourceTask(Tokenized("x", ["x"]), [5, 2], []).leave_tag(found).attention is looks
-    bare = Hypothesis((), 0.0, 0.0, ())
-    assert SourceTask(Tokenized("x", ["x"], "own"), [5, 2], []).leave_tag(bare) is bare
+    hypothesis = Hypothesis((), 0.0, 0.0, ())._replace(attention=looks)
+    assert leave_tag_out(hypothesis, "own").attention.tolist() == [[0.5, 0.5]]
+    assert leave_tag_out(hypothesis, None).attention is looks
+    assert leave_tag_out(hypothesis._replace(attention=None), "own").attention is None
 
 
 @pytest.mark.parametrize("seen", [True, False])
