@@ -9,7 +9,6 @@ writes whole, it leaves the temporary files that it wrote first, and nobody else
 import re
 from collections.abc import Callable
 from pathlib import Path
-from pkgutil import resolve_name
 
 from stages import paths
 
@@ -29,8 +28,9 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
     Args:
         say: takes a sentence on each removed file.
     """
-    removed: bool = resolve_name("flows.dvc_leftovers:remove_unreadable")(say)
-    return removed
+    from flows.dvc_leftovers import remove_unreadable  # imports DVC
+
+    return remove_unreadable(say)
 
 
 def clear_temporary_files() -> None:
@@ -45,4 +45,6 @@ def clear_temporary_files() -> None:
         if TEMPORARY.fullmatch(path.name)
     ]
     if left:
-        resolve_name("flows.dvc_leftovers:remove_unheld")(left)
+        from flows.dvc_leftovers import remove_unheld  # imports DVC
+
+        remove_unheld(left)

@@ -4,7 +4,6 @@
 """
 
 import os
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,14 +40,25 @@ def __getattr__(name: str) -> Any:
     Raises:
         AttributeError: if nothing of that name is offered.
     """
-    places = {
-        "Glossary": "nmt_core.literals.glossary:Glossary",
-        "Memory": "nmt_core.translation.memory.store:TranslationMemory",
-        "Translator": "nmt_core.translation.translator:Translator",
-        "translate_document": "nmt_core.translation.texts:translate_document",
-    }
-    if name == "__version__":
-        return resolve_name("nmt_core.base.packages:read_version")()
-    if name not in places:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return resolve_name(places[name])
+    match name:
+        case "Glossary":
+            from nmt_core.literals.glossary import Glossary
+
+            return Glossary
+        case "Memory":
+            from nmt_core.translation.memory.store import TranslationMemory
+
+            return TranslationMemory
+        case "Translator":
+            from nmt_core.translation.translator import Translator
+
+            return Translator
+        case "translate_document":
+            from nmt_core.translation.texts import translate_document
+
+            return translate_document
+        case "__version__":
+            from nmt_core.base.packages import read_version
+
+            return read_version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

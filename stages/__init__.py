@@ -1,7 +1,7 @@
 """One file per DVC stage: thin, knows paths and parameters, calls the library."""
 
 import gc
-from importlib import import_module
+
+import nmt_core as nmt_core  # before torch, see there
 
 gc.set_threshold(100_000, 50, 50)  # imports, most of a short stage, make objects that stay
-import_module("nmt_core")  # before torch, see there

@@ -15,6 +15,7 @@ from nmt_core.corpora.fetch.initial_model import BundleModel, InitialModelConfig
 from nmt_core.corpora.fetch.settings import Checksum, HttpConfig
 from nmt_core.corpora.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.corpora.named import check_corpora
+from nmt_core.corpora.registered import CORPORA
 from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
@@ -38,6 +39,8 @@ from nmt_core.training.settings import (
 from stages import paths
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
+
+CORPORA.add(dates="stages.dates.corpus:DatesCorpus", demo="stages.demo.corpus:DemoCorpus")
 
 
 class DownloadParams(CorporaConfig):

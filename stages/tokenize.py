@@ -83,7 +83,7 @@ def build_tokenizers(
     if params.kind == "characters":
         return dict.fromkeys(paths.SIDES, Characters())
     if params.kind == "spacy":
-        from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
+        from nmt_core.text.spacy_words import SpacyWords  # takes a second
 
         # its rules are of languages, whatever their region and script
         bases = (language.partition("-")[0] for language in languages)

@@ -18,6 +18,6 @@ def find_share_interval(count: int, total: int, confidence: float = 0.95) -> tup
 
 def find_tail(heads: int, tosses: int) -> float:
     """Return how likely a fair coin shows so many heads or more."""
-    from scipy import special  # noqa: PLC0415 - takes a tenth of a second
+    from scipy import special  # takes a tenth of a second
 
     return float(special.bdtrc(heads - 1, tosses, 0.5)) if heads else 1.0

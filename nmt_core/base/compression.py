@@ -138,9 +138,9 @@ def _name_some(names: list[str]) -> str:
 def _open_zst(path: Path) -> IO[bytes]:
     try:
         if sys.version_info >= (3, 14):
-            from compression import zstd  # noqa: PLC0415 - seldom needed
+            from compression import zstd  # seldom needed
         else:
-            from backports import zstd  # noqa: PLC0415 - optional
+            from backports import zstd  # optional
     except ImportError:
         command = advise_installing("backports.zstd")
         raise CorpusError(f"{path} cannot be read without a package; run: {command}") from None

@@ -51,7 +51,8 @@ def name_program(name: str) -> str:
 
 def read_version() -> str | None:
     """Return the version of this project, or None where it is not installed."""
-    metadata = import_module("importlib.metadata")  # slow, and seldom needed
+    from importlib import metadata  # slow, and seldom needed
+
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -65,7 +66,8 @@ def _shorten(path: Path) -> str:
 
 def _find_origin() -> str:
     """Return where this project was installed from: a folder or file, or the name in an index."""
-    metadata = import_module("importlib.metadata")  # slow, and seldom needed
+    from importlib import metadata  # slow, and seldom needed
+
     try:
         origin = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
@@ -79,7 +81,8 @@ def _find_origin() -> str:
 
 def _find_extra(module: str) -> str:
     """Return the first extra that asks for a module; ``train`` if none does."""
-    metadata = import_module("importlib.metadata")  # slow, and seldom needed
+    from importlib import metadata  # slow, and seldom needed
+
     try:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from pkgutil import resolve_name
 from typing import Generic, TypeVar
 
@@ -22,8 +21,7 @@ class Registry(Generic[Thing]):
 
     Args:
         noun: their kind, such as ``a metric``, for messages.
-        group: of entry points; they are read only for names that are not ours, since reading takes
-            longer with every installed package.
+        group: of entry points, which are read only for names that are not ours: that is slow.
         ours: things by name, or where they are: ``module:thing``.
     """
 
@@ -38,6 +36,10 @@ class Registry(Generic[Thing]):
     def __contains__(self, name: object) -> bool:
         """Tell whether there is such a thing, without loading it."""
         return name in self.ours or name in self._theirs()
+
+    def add(self, **things: Thing | str) -> None:
+        """Add things of a package above that of the registry."""
+        self.ours = {**self.ours, **things}
 
     def check(self, name: str) -> str:
         """Check a name without loading its thing, and return it.
@@ -68,8 +70,8 @@ class Registry(Generic[Thing]):
 
 
 @cache
-def _read_entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the values of a group's entry points by name, of all packages on a path."""
-    metadata = import_module("importlib.metadata")  # slow, and seldom needed
-    del path  # of effect by what was asked before
+def _read_entry_points(group: str, _path: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the values of a group's entry points by name; the path is a key of the cache."""
+    from importlib import metadata  # slow, and seldom needed
+
     return {point.name: point.value for point in metadata.entry_points(group=group)}

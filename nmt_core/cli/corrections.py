@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +24,9 @@ corrections = typer.Typer(
     rich_markup_mode="markdown",
     no_args_is_help=True,
 )
+
+if TYPE_CHECKING:
+    from nmt_core.translation.memory.store import TranslationMemory
 
 PORTION = 1000
 """Suggestions of a file that are appended at once."""
@@ -103,8 +105,9 @@ def approve(
     chosen = _choose(kept, ids, key_digest, every=every)
     approved = kept.decide("approved", chosen, reason=reason)
     if memory:
-        remember = resolve_name("nmt_core.translation.memory.learning:remember_corrections")
-        remember(_open_memory(memory), approved, shared=shared)
+        from nmt_core.translation.memory.learning import remember_corrections  # optional
+
+        remember_corrections(_open_memory(memory), approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
 
 
@@ -206,14 +209,17 @@ def import_file(
     typer.echo(f"imported: {len(taken)}")
 
 
-def _open_memory(path: Path) -> Any:
-    return resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
+def _open_memory(path: Path) -> "TranslationMemory":
+    from nmt_core.translation.memory.store import TranslationMemory  # optional
+
+    return TranslationMemory(path)
 
 
 def _forget(memory: Path | None, gone: Collection[Correction], key: str = "") -> None:
     if memory:
-        forget = resolve_name("nmt_core.translation.memory.learning:forget_corrections")
-        forget(_open_memory(memory), gone, key=key)
+        from nmt_core.translation.memory.learning import forget_corrections  # optional
+
+        forget_corrections(_open_memory(memory), gone, key=key)
 
 
 def escape_unprintable(text: str) -> str:

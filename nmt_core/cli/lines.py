@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from pkgutil import resolve_name
 
 import typer
 
@@ -158,6 +157,8 @@ def show_progress() -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return
-    with resolve_name("nmt_core.base.progress:line_counter")() as bar:  # slow to import
+    from nmt_core.base.progress import line_counter  # slow to import
+
+    with line_counter() as bar:
         task = bar.add_task("", total=None)
         yield lambda lines: bar.advance(task, lines)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -126,8 +125,8 @@ def use_memory(translator: Translator, path: Path | None) -> Translator:
         return translator
     if not path.exists():
         raise ConfigError(f"--memory {path} does not exist; nmt memory import makes it")
-    translator = translator.add_memory(
-        resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
-    )
+    from nmt_core.translation.memory.store import TranslationMemory  # optional
+
+    translator = translator.add_memory(TranslationMemory(path))
     recall(translator, "")  # refuses a translator without languages
     return translator

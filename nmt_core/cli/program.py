@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from pkgutil import resolve_name
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,99 +14,64 @@ from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import Interrupted
-from nmt_core.base.packages import DISTRIBUTION, advise_installing, is_installed
+from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.registry import Registry
 
-EXTENSIONS = "nmt_core.extensions"
-"""The room of commands that may be left out of an installation."""
 
-LANGUAGE_MODEL_COMMANDS = f"{EXTENSIONS}.language_models.commands"
-CLASSIFIER_COMMANDS = f"{EXTENSIONS}.classifiers.commands"
+class Command(NamedTuple):
+    """A command that is imported when it runs."""
+
+    target: str
+    """Where its function or Typer application is: ``module:thing``."""
+    help: str
+    """Its line in ``nmt --help``."""
+
 
 BUILT_IN = {
-    "translate": (
+    "translate": Command(
         "nmt_core.cli.translate:translate",
         "Translate lines, given as arguments or by standard input, to standard output.",
     ),
-    "evaluate": (
+    "evaluate": Command(
         "nmt_core.cli.evaluate:evaluate",
         "Score exported models on a test set of your own.",
     ),
-    "serve": (
+    "serve": Command(
         "nmt_core.cli.serve:serve",
         "Translate over HTTP by LibreTranslate's API, and on a web page at `/`.",
     ),
-    "corrections": (
+    "corrections": Command(
         "nmt_core.cli.corrections:corrections",
         "Decide on corrections that users suggested, and export or delete them.",
     ),
-    "memory": (
+    "memory": Command(
         "nmt_core.cli.memory:memory",
         "Keep approved translations, and find those like a text.",
     ),
-    "check": (
+    "check": Command(
         "nmt_core.cli.check:check",
         "Check what of a sentence comes through, and what changes when the sentence does.",
     ),
-    "verify": (
+    "verify": Command(
         "nmt_core.cli.verify:verify",
         "Check a model: every file by its digest and, of a translator, its golden sentences.",
     ),
-    "score": (
-        "nmt_core.cli.score:score",
-        "Score every line of standard input by its log-likelihood.",
-    ),
-    "next": (
+    "next": Command(
         "nmt_core.cli.next_tokens:next_tokens",
         "Show the K likeliest next tokens of a translation that begins with a prefix.",
     ),
-    "align": ("nmt_core.cli.align:align", "Align the words of parallel text."),
-    "learn": (
-        f"{LANGUAGE_MODEL_COMMANDS}:learn",
-        "Learn a language model, causal or masked, from text.",
-    ),
-    "generate": (
-        f"{LANGUAGE_MODEL_COMMANDS}:generate",
-        "Generate text, each token drawn from the model's distribution.",
-    ),
-    "fill": (
-        f"{LANGUAGE_MODEL_COMMANDS}:fill",
-        "Show the K likeliest tokens for every gap of a line, written `___`.",
-    ),
-    "learn-classifier": (
-        f"{CLASSIFIER_COMMANDS}:learn_classifier",
-        "Learn which of some labels a text has, such as the sentiment of a review.",
-    ),
-    "classify": (
-        f"{CLASSIFIER_COMMANDS}:classify",
-        "Tell the label of every line of standard input, and how probable it is.",
-    ),
-    "neighbours": (
-        f"{CLASSIFIER_COMMANDS}:neighbours",
-        "Tell which words are nearest to some, before a classifier learnt and after.",
-    ),
+    "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
-"""By name: the function of a command, and its line in ``nmt --help``."""
 
-COMMANDS = Registry[Callable[..., None] | typer.Typer](
-    "a command",
-    "nmt.commands",
-    {
-        name: target
-        for name, (target, _) in BUILT_IN.items()
-        if not target.startswith(EXTENSIONS) or find_spec(EXTENSIONS)
-    },
+COMMANDS = Registry[Command | Callable[..., None] | typer.Typer](
+    "a command", "nmt.commands", BUILT_IN
 )
-"""A function for each, whose signature and docstring are its options and help, as Typer reads them,
-or several under one name; the commands of extensions where these are installed."""
+"""The commands by name. Typer reads the options and the help of a function from its signature and
+its docstring. Offer a ``Command`` by an entry point to keep ``nmt --help`` fast."""
 
 
 class CommandGroup(TyperGroup):
     """Loads commands by name, and reports users' errors in one sentence."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name) for name in COMMANDS.ours}  # to suggest
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:
@@ -115,16 +79,19 @@ class CommandGroup(TyperGroup):
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command as the program's help lists it, not imported."""
-        _, line = BUILT_IN.get(cmd_name, ("", "Of another package."))
-        return TyperCommand(cmd_name, help=line) if cmd_name in COMMANDS else None
+        """Return a command as the program's help lists it, or None if there is none of the name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=describe_command(cmd_name))
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in BUILT_IN:
+            self.commands = {name: TyperCommand(name) for name in COMMANDS}  # to suggest
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
         ctx.invoked_subcommand = name
-        app = COMMANDS.load(name)
+        app = load_command(name)
         if not isinstance(app, typer.Typer):
             function, app = app, typer.Typer(add_completion=False, rich_markup_mode="markdown")
             app.command(name)(function)
@@ -142,7 +109,7 @@ class CommandGroup(TyperGroup):
         except Interrupted as interrupted:
             raise typer.Exit(128 + interrupted.signal) from None
         except ModuleNotFoundError as error:
-            fail(tell_missing(ctx.invoked_subcommand, error))
+            fail(name_missing_module(ctx.invoked_subcommand, error))
         except BrokenPipeError:  # as in nmt translate | head -1
             raise
         except OSError as error:
@@ -155,14 +122,30 @@ class CommandGroup(TyperGroup):
         return answer
 
 
-def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
+def load_command(name: str) -> Callable[..., None] | typer.Typer:
+    """Import the function or application of a command."""
+    command = COMMANDS.load(name)
+    return resolve_name(command.target) if isinstance(command, Command) else command
+
+
+def describe_command(name: str) -> str:
+    """Return the line of a command in ``nmt --help``."""
+    try:
+        command = COMMANDS.load(name)
+    except ImportError as error:
+        return f"Not available: {error}."
+    if isinstance(command, Command):
+        return command.help
+    text = command.info.help if isinstance(command, typer.Typer) else command.__doc__
+    return str(text or "").partition("\n")[0]
+
+
+def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
     """Return the error that says what to install for a command that lacks a module.
 
     Raises:
         ModuleNotFoundError: the same, if the module is none of another project.
     """
-    if (error.name or "").startswith(EXTENSIONS) and not find_spec(EXTENSIONS):
-        return f"{command} needs {EXTENSIONS}, which is left out here; install {DISTRIBUTION} whole"
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error
@@ -171,8 +154,9 @@ def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
 
 def fail(message: str) -> NoReturn:
     """Write one red line and end with status 1."""
-    console = resolve_name("rich.console:Console")(stderr=True)  # slow to import
-    console.print(
+    from rich.console import Console  # slow to import
+
+    Console(stderr=True).print(
         f"nmt: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
     )
     raise typer.Exit(1)

@@ -3,7 +3,6 @@
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -24,14 +23,12 @@ from nmt_core.cli.options import (
 from nmt_core.cli.records import format_records, translate_lines
 from nmt_core.cli.translate_options import (
     FLAG_BELOW,
-    FUSION_WEIGHT,
     Beginnings,
     DocumentOptions,
     Keep,
     Search,
     SearchOptions,
     choose_flag,
-    fuse_named_model,
     keeps_whole,
     recall_first,
     refuse_in_conversation,
@@ -174,14 +171,6 @@ def translate(
         typer.Option(metavar="FILE", help="Write what is known of each segment to this XLIFF."),
     ] = None,
     review_below: ReviewBelow = REVIEW_BELOW,
-    fuse: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Language model for shallow fusion, of nmt learn."),
-    ] = None,
-    fuse_weight: Annotated[
-        float | None,
-        typer.Option(metavar="W", min=0, help=f"Its weight. \\[default: {FUSION_WEIGHT}]"),
-    ] = None,
     glossary: GlossaryFile = None,
     memory: Annotated[
         Path | None,
@@ -216,8 +205,6 @@ def translate(
         nmt translate --model models/export --sample 3 --temperature 0.8 --top-p 0.9 < in.txt
 
         nmt translate --model models/export --prefix 'This is' 'Ein Haus.'
-
-        nmt translate --model models/export --fuse models/english --fuse-weight 0.2 < in.txt
 
         nmt translate --model models/export --attention pictures 'Ein Haus.'
 
@@ -282,11 +269,8 @@ def translate(
 
     Confidence is the probability that a translation is good: that its chrF beside a reference
     reaches a bound, which the model card names beside how far that can be trusted. Lines below
-    `--flag-below` are named on standard error. Empty lines, samples, translations with a prefix and
-    those of shallow fusion have none.
-
-    With `--fuse`, a logarithm is the translator's plus the language model's times its weight
-    (shallow fusion); both must have the same tokens, see `nmt learn --help`.
+    `--flag-below` are named on standard error. Empty lines, samples and translations with a prefix
+    have none.
 
     A sample depends only on the text of its line and the random seed. A prefix is whole words in
     the target language; an empty one, or an empty line of its file, leaves the translation free.
@@ -323,27 +307,29 @@ def translate(
     given = [decode_argument(line, name="LINE") for line in lines or []]
     reads_text = paragraphs or force or encoding is not None
     documents = wants_documents(given, only_lines, paragraphs=reads_text, kind=kind, output=output)
-    translator = fuse_named_model(
-        open_translator(
-            model,
-            device,
-            threads,
-            engine=engine,
-            batch_tokens=batch_tokens,
-            glossary=glossary,
-            tag=tag,
-        ),
-        fuse,
-        fuse_weight,
+    translator = open_translator(
+        model,
+        device,
+        threads,
+        engine=engine,
+        batch_tokens=batch_tokens,
+        glossary=glossary,
+        tag=tag,
     )
     translator = use_memory(translator, memory)
     if review:
-        resolve_name("nmt_core.cli.documents:refuse_review")(review, translator, force=force)
+        from nmt_core.cli.documents import refuse_review  # slow to import
+
+        refuse_review(review, translator, force=force)
     if documents:
-        translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        how = DocumentOptions(kind, output, encoding, force, review)
+        from nmt_core.cli.documents import translate_documents  # slow to import
+
         translate_documents(
-            translator, given, options=how, beam_size=beam_size, review_below=review_below
+            translator,
+            given,
+            options=DocumentOptions(kind, output, encoding, force, review),
+            beam_size=beam_size,
+            review_below=review_below,
         )
         return
     search = options.search(translator, probabilities=scores or interactive)
@@ -360,8 +346,9 @@ def translate(
         _draw_attention(translator, attention, search) as search,
     ):
         if interactive:
-            converse = resolve_name("nmt_core.cli.conversation:translate_interactively")
-            converse(search, beginnings, below)
+            from nmt_core.cli.conversation import translate_interactively
+
+            translate_interactively(search, beginnings, below)
         else:
             portions = iter([given]) if lines is not None else await_lines()
             segments = translate_lines(portions, search, beginnings, write, below, keep)
@@ -379,7 +366,9 @@ def _keep_links(
         BundleError: if the aligner is not what was learnt.
     """
     if path is not None:
-        return resolve_name("nmt_core.cli.alignments:keep_links")(translator, path, aligner)
+        from nmt_core.cli.alignments import keep_links  # imports torch
+
+        return keep_links(translator, path, aligner)
     if aligner is not None:
         raise ConfigError("--aligner finds links of words; add --alignments FILE to keep them")
     return nullcontext(lambda _line, _found: None)
@@ -395,4 +384,6 @@ def _draw_attention(
     """
     if folder is None:
         return nullcontext(search)
-    return resolve_name("nmt_core.cli.attention:draw_attention")(translator, folder, search)
+    from nmt_core.cli.attention import draw_attention  # imports Matplotlib
+
+    return draw_attention(translator, folder, search)

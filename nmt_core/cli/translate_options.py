@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice, repeat
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 from nmt_core.base import config
@@ -20,9 +19,6 @@ from nmt_core.translation.translator import Translator
 
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
 """Takes lines and the prefixes of their translations."""
-
-FUSION_WEIGHT = 0.1
-"""Weight of the language model's log-probabilities; the translator's weigh 1."""
 
 FLAG_BELOW = 0.1
 """Confidence below which a line is named."""
@@ -133,8 +129,8 @@ def choose_flag(translator: Translator, flag_below: float | None, *, confidence:
     """
     if translator.confidence_model is None and (confidence or flag_below):
         raise ConfigError(
-            "this model has no confidence: its card may say why, or it is fused with another; "
-            "leave --confidence and --flag-below out"
+            "this model has no confidence: its card may say why; leave out "
+            "--confidence and --flag-below"
         )
     return FLAG_BELOW if flag_below is None else flag_below
 
@@ -152,22 +148,6 @@ def refuse_in_conversation(**options: object) -> None:
                 f"--interactive asks for lines, and shows no more than translations; leave it or "
                 f"{other} out"
             )
-
-
-def fuse_named_model(
-    translator: Translator, folder: Path | None, weight: float | None
-) -> Translator:
-    """Return a translator in shallow fusion with the language model in a folder, if there is one.
-
-    Raises:
-        ConfigError: if its tokens are not the translator's, or there is a weight of nothing.
-    """
-    if folder is not None:
-        fuse = resolve_name("nmt_core.extensions.language_models.fusion:fuse_language_model")
-        return fuse(translator, folder, FUSION_WEIGHT if weight is None else weight)
-    if weight is not None:
-        raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
-    return translator
 
 
 def keeps_whole(only_lines: Mapping[str, object]) -> bool:

@@ -215,7 +215,7 @@ def _run(*arguments: str) -> Iterator[IO[bytes]]:
 
 def _list_codes(dataset: str) -> list[str]:
     """Return the codes of the languages of a dataset, de for deu and de-AT for deu_AT."""
-    from babel.core import get_global  # noqa: PLC0415 - optional
+    from babel.core import get_global  # optional
 
     shorter = get_global("language_aliases")
     codes = [code.replace("_", "-").split("-", 1) for code in dataset.split("-")[3:]]

@@ -11,8 +11,6 @@ CORPORA: Registry[type[Corpus]] = Registry(
     "a kind of corpus",
     "nmt.corpora",
     {
-        "dates": "stages.dates.corpus:DatesCorpus",
-        "demo": "stages.demo.corpus:DemoCorpus",
         "europarl": "nmt_core.corpora.europarl:EuroparlCorpus",
         "files": "nmt_core.corpora.local:FilesCorpus",
         "mtdata": "nmt_core.corpora.mtdata:MtdataCorpus",

@@ -135,7 +135,7 @@ def check_language(found: str, expected: str, side: str) -> None:
     """
     if not found:
         return
-    from nmt_core.text.language_codes import pick_code  # noqa: PLC0415 - tokenizers come with it
+    from nmt_core.text.language_codes import pick_code  # tokenizers come with it
 
     if pick_code([found], expected) is None:
         raise DocumentError(

@@ -12,7 +12,7 @@ from nmt_core.base.config import Config, list_kinds, read_docstrings
 from nmt_core.base.errors import ConfigError
 
 ConfigT = TypeVar("ConfigT", bound=Config)
-Command = TypeVar("Command", bound=Callable[..., None])
+CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 
 def change_settings(default: ConfigT, settings: Sequence[str], *, at: str) -> ConfigT:
@@ -71,7 +71,7 @@ class Setting(NamedTuple):
 
 def explain_settings(
     title: str, default: Config, *, beside: Config | None = None
-) -> Callable[[Command], Command]:
+) -> Callable[[CommandT], CommandT]:
     """Add settings, with their docstrings, to the help of a command.
 
     Args:
@@ -82,7 +82,7 @@ def explain_settings(
     known = [*list_settings(beside)] if beside else []
     settings = [setting for setting in list_settings(default) if setting not in known]
 
-    def explain(command: Command) -> Command:
+    def explain(command: CommandT) -> CommandT:
         command.__doc__ = f"{inspect.getdoc(command)}\n\n{title}\n\n{render_settings(settings)}"
         return command
 

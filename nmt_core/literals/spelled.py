@@ -79,8 +79,8 @@ def list_small_words(language: str) -> frozenset[str]:
 
 def _list_words(value: int, language: str) -> Iterator[str]:
     """Yield a number in words by all rules of a language; nothing if there are none."""
-    from unicode_rbnf import FormatPurpose  # noqa: PLC0415 - takes 0.2 s, and few lines need it
-    from unicode_rbnf.engine import RbnfError  # noqa: PLC0415
+    from unicode_rbnf import FormatPurpose  # takes 0.2 s, and few lines need it
+    from unicode_rbnf.engine import RbnfError
 
     rules = load_rules(language)
     for purpose in (FormatPurpose.CARDINAL, FormatPurpose.ORDINAL, FormatPurpose.YEAR):
@@ -94,7 +94,7 @@ def _list_words(value: int, language: str) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def load_rules(language: str) -> Any | None:
     """Return the rules by which a language spells numbers; None if they are not known."""
-    from unicode_rbnf import RbnfEngine  # noqa: PLC0415
+    from unicode_rbnf import RbnfEngine
 
     names = (language.replace("-", "_"), language.partition("-")[0])
     known = next((name for name in names if name in RbnfEngine.get_supported_languages()), None)

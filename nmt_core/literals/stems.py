@@ -3,7 +3,6 @@
 import threading
 import unicodedata
 from functools import lru_cache
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 import regex
@@ -94,6 +93,8 @@ def _find_stem(word: str, language: str) -> str:
     if name is None or not word[0].isalpha():
         return folded
     if not hasattr(_stemmers, name):
-        setattr(_stemmers, name, resolve_name("snowballstemmer:stemmer")(name))
+        from snowballstemmer import stemmer  # optional
+
+        setattr(_stemmers, name, stemmer(name))
     stem: str = getattr(_stemmers, name).stemWord(folded)
     return stem

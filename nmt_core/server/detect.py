@@ -8,7 +8,6 @@ names 885 and 709 of 1,000, but 983 and 956 between the two languages that a ser
 
 from collections.abc import Collection
 from functools import cache
-from importlib import import_module
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -38,7 +37,8 @@ def load() -> Any:
 
 @cache
 def _load_once() -> Any:
-    langid = import_module("py3langid.langid")
+    from py3langid import langid  # optional, and slow to import
+
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 

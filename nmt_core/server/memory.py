@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TypeVar
 
 from nmt_core.base.errors import NmtError
@@ -27,7 +26,7 @@ class ServedMemory:
     """Translations that were approved, and those like them.
 
     Args:
-        path: of the memory; None where there is none.
+        path: of the memory, or None.
         threshold: similarity from which a unit is offered.
 
     Raises:
@@ -39,11 +38,14 @@ class ServedMemory:
         self.problem = ""
         """Why it is not used now; empty if it is."""
         self.threshold = threshold
-        if path is not None:  # what it needs is not loaded without
+        if path is not None:
+            from nmt_core.translation.memory.difference import list_differences  # optional
+            from nmt_core.translation.memory.store import TranslationMemory
+
             if not path.exists():
                 _log.warning("the translation memory %s is new; nmt memory import fills it", path)
-            self._memory = resolve_name("nmt_core.translation.memory.store:TranslationMemory")(path)
-            self._differ = resolve_name("nmt_core.translation.memory.difference:list_differences")
+            self._memory = TranslationMemory(path)
+            self._differ = list_differences
 
     async def translate(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]

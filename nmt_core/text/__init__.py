@@ -22,7 +22,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         return Characters()
     if kind == "spacy":
         try:
-            from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
+            from nmt_core.text.spacy_words import SpacyWords  # takes a second
         except ModuleNotFoundError as error:
             if error.name != "spacy":
                 raise

@@ -35,7 +35,7 @@ def list_language_names(code: str, readers: tuple[str, ...] = ()) -> frozenset[s
         readers: codes of further languages in which it is named, too.
     """
     try:
-        from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - optional
+        from babel import Locale, UnknownLocaleError  # optional
     except ImportError:
         return frozenset()
     try:

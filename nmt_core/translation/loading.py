@@ -174,7 +174,7 @@ def is_processor(device: str) -> bool:
         return device == "cpu"
     if not (is_installed("torch") and is_installed("ctranslate2")):
         return True
-    import ctranslate2  # noqa: PLC0415 - may be missing
+    import ctranslate2  # may be missing
 
     return ctranslate2.get_cuda_device_count() == 0
 

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import yaml
@@ -211,10 +210,9 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
     """
     if not settings:
         return values
-    changed: dict[str, Any] = resolve_name("stages.configure.groups:apply_overrides")(
-        values, settings
-    )
-    return changed
+    from stages.configure.groups import apply_overrides  # imports Hydra
+
+    return apply_overrides(values, settings)
 
 
 def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
@@ -226,10 +224,9 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     check_choices(
         [override for override in overrides if (conf / override.partition("=")[0]).is_dir()], conf
     )
-    composed: dict[str, Any] = resolve_name("stages.configure.groups:compose_config")(
-        overrides, conf
-    )
-    return composed
+    from stages.configure.groups import compose_config  # imports Hydra
+
+    return compose_config(overrides, conf)
 
 
 def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
@@ -245,11 +242,13 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     assert isinstance(export, ExportParams)
     assert isinstance(promotion, PromotionParams)
     if export.glossary:
-        glossary = resolve_name("nmt_core.literals.glossary:Glossary")  # slow, and rarely needed
-        glossary.load(export.glossary, download.languages.codes)
+        from nmt_core.literals.glossary import Glossary  # slow, and rarely needed
+
+        Glossary.load(export.glossary, download.languages.codes)
     if promotion.glossary or promotion.slices:
-        check = resolve_name("stages.configure.judgeable:check_judgeable")  # likewise
-        check(promotion, download.languages.codes)
+        from stages.configure.judgeable import check_judgeable  # likewise
+
+        check_judgeable(promotion, download.languages.codes)
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 

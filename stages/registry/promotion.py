@@ -7,7 +7,6 @@ decides. The result is kept with the challenger's run:
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Literal
 
@@ -221,7 +220,8 @@ def translate_by_both(
     Raises:
         RegistryError: if MLflow is away.
     """
-    prepare_compute = resolve_name("nmt_core.base.compute:prepare_compute")  # imports torch
+    from nmt_core.base.compute import prepare_compute  # imports torch
+
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     device = compute.device.type
     with TemporaryDirectory() as scratch:

@@ -172,7 +172,7 @@ class Registry:
             BundleError: if it is not as it was exported.
         """
         with self._client() as client:
-            from mlflow.artifacts import download_artifacts  # noqa: PLC0415 - see _mlflow
+            from mlflow.artifacts import download_artifacts  # see _mlflow
 
             uri = client.get_model_version_download_uri(self.name, str(version.number))
             artifacts = download_artifacts(
@@ -333,7 +333,7 @@ class Registry:
         Raises:
             RegistryAwayError: if it does not answer, or refuses.
         """
-        from mlflow.exceptions import MlflowException  # noqa: PLC0415 - see _mlflow
+        from mlflow.exceptions import MlflowException  # see _mlflow
 
         try:
             yield self._mlflow
@@ -345,7 +345,7 @@ class Registry:
 
     @cached_property
     def _mlflow(self) -> "MlflowClient":
-        from stages.tracking.mlflow_experiment import open_client  # noqa: PLC0415 - takes seconds
+        from stages.tracking.mlflow_experiment import open_client  # takes seconds
 
         return open_client(self._uri)
 

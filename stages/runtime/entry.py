@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from pkgutil import resolve_name
 from types import FrameType
 from typing import NoReturn
 
@@ -51,7 +50,9 @@ def _run(main: Callable[[], object]) -> int:
         answer_arguments()
         main()
         if stage := find_stage():
-            resolve_name("stages.runtime.usage:record_usage")(stage)  # other programs lack it
+            from stages.runtime.usage import record_usage  # imports psutil
+
+            record_usage(stage)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
@@ -70,8 +71,9 @@ def _missing(error: Exception) -> NmtError | None:
     if not isinstance(error, OSError) or not paths.PIPELINE.exists():
         return None
     named = f"{error.filename or ''} {error}"
-    parse = resolve_name("yaml:safe_load")  # rarely needed
-    pipeline = parse(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
+    from yaml import safe_load  # rarely needed
+
+    pipeline = safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     for stage, entry in pipeline.items():
         for out in (out for kind in ("outs", "metrics", "plots") for out in entry.get(kind, ())):
             path = out if isinstance(out, str) else next(iter(out))

@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
 import psutil
@@ -87,7 +86,8 @@ def _gpu(nvml: Any, number: int) -> Iterator[tuple[str, float]]:
 def _nvml() -> Any:
     """Return NVIDIA's library if it is installed and finds a driver."""
     with suppress(Exception):  # it is an extra; without a driver, an error of its own
-        nvml = import_module("pynvml")
-        nvml.nvmlInit()
-        return nvml
+        import pynvml
+
+        pynvml.nvmlInit()
+        return pynvml
     return None

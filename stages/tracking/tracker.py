@@ -30,7 +30,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from nmt_core.base.errors import NmtError
@@ -243,10 +242,11 @@ class _Follower(threading.Thread):
 def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int]:
     """Return the run, how far the journal was read, and how many points MLflow had not known."""
     set_defaults()
-    make_run: type[MlflowRun] = resolve_name("stages.tracking.mlflow_run:MlflowRun")
+    from stages.tracking.mlflow_run import MlflowRun  # imports mlflow
+
     with journal.held():
         entries, offset = journal.read()
-        run = make_run(journal, entries, uri=uri)
+        run = MlflowRun(journal, entries, uri=uri)
         return run, offset, run.send(entries)
 
 
@@ -273,10 +273,10 @@ def find_page(server: str) -> str:
     """
     uri = tracking_uri()
     set_defaults()
-    locate_page = resolve_name("stages.tracking.mlflow_experiment:locate_page")
+    from stages.tracking.mlflow_experiment import locate_page  # imports mlflow
+
     with _naming(uri):
-        page: str = locate_page(server, uri=uri)
-    return page
+        return locate_page(server, uri=uri)
 
 
 def find_unsent() -> list[str]:
@@ -294,7 +294,8 @@ def find_unsent() -> list[str]:
         return []
     uri = tracking_uri()
     set_defaults()
-    list_fingerprints = resolve_name("stages.tracking.mlflow_experiment:list_fingerprints")
+    from stages.tracking.mlflow_experiment import list_fingerprints  # imports mlflow
+
     with _naming(uri):
         known = list_fingerprints(uri)
     return [fingerprint for fingerprint in finished if fingerprint not in known]

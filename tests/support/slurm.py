@@ -127,7 +127,7 @@ def list_addresses():
 
 def end(process, number):
     """Send a signal to a process, and end it and all that it has started."""
-    import psutil  # noqa: PLC0415 - most calls of a program need none of it
+    import psutil  # most calls of a program need none of it
 
     started = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
@@ -142,7 +142,7 @@ def end(process, number):
 
 def kill_node(state, node):
     """Let a node die, with all that runs on it."""
-    import psutil  # noqa: PLC0415 - see above
+    import psutil  # see above
 
     agent = psutil.Process(int((state / f"node-{node}").read_text()))
     for process in [*agent.children(recursive=True), agent]:

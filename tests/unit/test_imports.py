@@ -1,9 +1,13 @@
-"""What runs before and after the stages is there at once: it imports nothing that takes seconds."""
+"""Imports: which layers may import which, also by strings of registries, and what starts fast."""
 
+import ast
 import importlib
 import os
+import re
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
+from pkgutil import resolve_name
 
 import pytest
 
@@ -12,6 +16,63 @@ from tests.support.processes import run_python
 from tests.support.projects import PROJECT
 
 SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "torch")
+
+PLACE = re.compile(r"((?:nmt_core|stages|flows|infra|benchmarks)[\w.]*):\w+")
+"""How a registry names a thing of ours."""
+
+
+def read_strings():
+    """Yield the module of each string of ours that names a thing, and the string."""
+    for top in ("nmt_core", "stages", "flows", "infra", "benchmarks"):
+        for path in (PROJECT / top).rglob("*.py"):
+            module = path.relative_to(PROJECT).with_suffix("").as_posix().replace("/", ".")
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
+                    yield module, node.value
+
+
+def read_layers():
+    """Return the layers of each contract of import-linter, from the top, each a list of modules."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    return [[layer.split(" | ") for layer in contract] for contract in layers]
+
+
+def find_layer(module, layers):
+    """Return the number of a module's layer, and which of the layer's modules it is in."""
+    for number, names in enumerate(layers):
+        for name in names:
+            if f"{module}.".startswith(f"{name}."):
+                return number, name
+    return None
+
+
+@pytest.mark.parametrize(("module", "place"), [*read_strings()])
+def test_string_names_existing_thing_below(module, place):
+    """import-linter checks imports; registries name what they load by strings."""
+    for layers in read_layers():
+        importer, imported = find_layer(module, layers), find_layer(place.split(":")[0], layers)
+        if importer and imported:
+            assert importer == imported or importer[0] < imported[0]
+    resolve_name(place)
+
+
+def test_no_string_hides_an_import():
+    """A local import is visible to mypy, editors and import-linter."""
+    hidden = [
+        f"{path.relative_to(PROJECT)}:{call.lineno}"
+        for top in ("nmt_core", "stages", "flows", "infra", "benchmarks")
+        for path in (PROJECT / top).rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", getattr(call.func, "attr", ""))
+        in ("resolve_name", "import_module")
+        and isinstance(call.args[0], ast.Constant)
+        and PLACE.match(f"{call.args[0].value}:x")
+    ]
+
+    assert hidden == []
 
 
 @pytest.mark.parametrize("module", ["configure.__main__", "params", "reporting.summary"])

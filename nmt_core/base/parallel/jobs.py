@@ -15,7 +15,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
@@ -149,10 +148,12 @@ def _results(
 ) -> Generator[tuple[Path, ResultT], None, None]:
     processes = count_processes(jobs, workers)
     if workers.dask is not None and len(jobs) > 1:
-        run_on_cluster = resolve_name("nmt_core.base.parallel.cluster:run_on_cluster")  # optional
+        from nmt_core.base.parallel.cluster import run_on_cluster  # optional
+
         yield from run_on_cluster(work, jobs, workers.dask)
     elif processes > 1:
-        run_in_pool = resolve_name("nmt_core.base.parallel.pool:run_in_pool")
+        from nmt_core.base.parallel.pool import run_in_pool
+
         yield from run_in_pool(work, jobs, processes)
     else:
         yield from map(work, jobs)

@@ -107,7 +107,7 @@ def open_units(path: Path, languages: Languages) -> PairedUnits:
         with explain_damage(path):
             members = list_members(path)
         if len(members) != 1:
-            from nmt_core.corpora.formats.moses import read_moses  # noqa: PLC0415 - as the others
+            from nmt_core.corpora.formats.moses import read_moses  # as the others
 
             return read_moses(path, languages)
         [name] = members

@@ -41,7 +41,7 @@ def load_langid() -> Any:
         CorpusError: with the command that installs it, if it is missing.
     """
     try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 2 seconds
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 2 seconds
     except ImportError:
         command = advise_installing("py3langid")
         raise CorpusError(

@@ -166,7 +166,7 @@ def _end_with_parent() -> None:
 
 
 def _train(text: Path, config: TrainedVectors) -> Any:
-    import fasttext  # noqa: PLC0415  heavy, and needed by few
+    import fasttext  # heavy, and needed by few
 
     return fasttext.train_unsupervised(
         str(text),
@@ -185,7 +185,7 @@ def _train(text: Path, config: TrainedVectors) -> Any:
 
 
 def _load(model: Path) -> Any:
-    import fasttext  # noqa: PLC0415  heavy, and needed by few
+    import fasttext  # heavy, and needed by few
 
     try:
         return fasttext.load_model(str(model))

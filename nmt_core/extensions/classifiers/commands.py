@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated, Literal
 
 import typer
@@ -228,8 +227,9 @@ def classify(
     classifier = open_classifier(model, device, threads)
     if labelled is not None:
         other = open_classifier(against, device, threads) if against else None
-        measure = resolve_name("nmt_core.extensions.classifiers.accuracy:measure_accuracy")
-        typer.echo(measure(classifier, labelled, other))  # by SciPy, slow to import
+        from nmt_core.extensions.classifiers.accuracy import measure_accuracy  # SciPy is slow
+
+        typer.echo(measure_accuracy(classifier, labelled, other))
         return
     for lines in read_chunks(open_standard_input()):
         for judged in classifier.classify(lines):
@@ -283,6 +283,9 @@ def neighbours(
 
 def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighbourhood]) -> None:
     """Write a picture of words and their neighbours after learning."""
+    from nmt_core.evaluation.fonts import choose_fonts  # Matplotlib is slow to import
+    from nmt_core.evaluation.pictures import draw_words
+
     group = {term.word: number for number, near in enumerate(neighbourhoods) for term in near.terms}
     for number, near in enumerate(neighbourhoods):
         for neighbour in near.after:
@@ -291,6 +294,6 @@ def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighb
     weights = (classifier.initial, classifier.model.embedding.weight.detach().cpu())
     places = [project_on_plane(normalize_rows(weight[rows])) for weight in weights]
     panels = dict(zip(("before learning", "after learning"), places, strict=True))
-    fonts = resolve_name("nmt_core.evaluation.fonts:choose_fonts")(group)
-    draw_words = resolve_name("nmt_core.evaluation.pictures:draw_words")  # slow to import
-    draw_words(path, panels, words=list(group), groups=list(group.values()), fonts=fonts)
+    draw_words(
+        path, panels, words=list(group), groups=list(group.values()), fonts=choose_fonts(group)
+    )

@@ -1,4 +1,4 @@
-"""The commands of language models: ``nmt learn``, ``nmt generate`` and ``nmt fill``."""
+"""The commands of language models: ``nmt learn``, ``fuse``, ``generate`` and ``fill``."""
 
 import shutil
 from collections.abc import Sequence
@@ -14,10 +14,11 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.base.utf8 import decode_utf8
-from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
-from nmt_core.cli.options import Changes, Device, Threads
+from nmt_core.cli.lines import await_lines, decode_argument, decode_lines, open_standard_input
+from nmt_core.cli.options import Changes, Device, Model, Threads, open_translator
 from nmt_core.extensions.language_models import bundle
 from nmt_core.extensions.language_models.bundle import load_masked_model
+from nmt_core.extensions.language_models.fusion import fuse_language_model
 from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
@@ -29,6 +30,7 @@ from nmt_core.extensions.language_models.training import (
 from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units
 from nmt_core.extensions.settings import change_settings, explain_settings
 from nmt_core.search.settings import TokenSampling
+from nmt_core.translation.texts import translate_texts
 from nmt_core.translation.translator import Translator
 
 GAP = "___"
@@ -73,7 +75,7 @@ def learn(
 
         nmt learn --text train.en --unit subword --tokens-of models/export --out models/english
 
-    The last can help a translator: `nmt translate --fuse models/english`. An `rnn` does so best
+    The last can help a translator: `nmt fuse --help`. An `rnn` does so best
     with `--set model.stateful=false`, which learns every line from its beginning.
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
@@ -172,6 +174,42 @@ def remove_checkpoints(folder: Path) -> None:
 def show_training(total_steps: int) -> TrainingDisplay:
     """Show the progress of a training on standard error."""
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
+
+
+def fuse(
+    *,
+    lines: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
+    ] = None,
+    model: Model,
+    language_model: Annotated[
+        Path, typer.Option(metavar="DIR", help="Language model of the translator's target tokens.")
+    ],
+    weight: Annotated[
+        float, typer.Option(metavar="W", min=0, help="Weight of the language model.")
+    ] = 0.1,
+    beam_size: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Beam size. \\[default: the model's]")
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Translate lines in shallow fusion with a language model.
+
+    The search adds the log-probability of the language model, times its weight, to that of the
+    translator, which weighs 1. Both need the same tokens, see `nmt learn --help`.
+
+    **Example**
+
+        nmt fuse --model models/export --language-model models/english --weight 0.2 < in.txt
+    """
+    translator = open_translator(model, device, threads)
+    translator = fuse_language_model(translator, language_model, weight)
+    given = [decode_argument(line, name="LINE") for line in lines or []]
+    for portion in [given] if given else await_lines():
+        for translation in translate_texts(translator, portion, beam_size=beam_size):
+            typer.echo(translation.text)
 
 
 def generate(

@@ -12,6 +12,7 @@ import pytest
 from dvc.repo import Repo
 
 from nmt_core.corpora.fetch.vectors import VectorsConfig
+from nmt_core.corpora.registered import CORPORA
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.search.registered import PROGRAMS
 from stages.params import SECTIONS
@@ -156,6 +157,9 @@ def run_by(stage):
     if stage == "download":
         for path in [PROJECT / "nmt_core/corpora/registered.py", *modules_of(VectorsConfig)]:
             reached(path, code)
+    if PROJECT / "nmt_core/corpora/registered.py" in code:
+        for place in CORPORA.ours.values():
+            reached(file_of(place.partition(":")[0]), code)
     if PROJECT / "nmt_core/translation/prepared.py" in code:
         for program in PROGRAMS.ours.values():
             if program.writer:

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from signal import SIGINT, raise_signal
 
 import pytest
@@ -12,8 +11,9 @@ from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.training.settings import EpochTrainingConfig
 from tests.support.commands import refuse, run
-from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
+from tests.support.tiny import LINES, export
 
+FUSE = ("fuse", "--model")
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
 SMALL = [
     *("--set", "model.width=8", "--set", "model.embedding_width=8", "--set", "model.layers=1"),
@@ -211,26 +211,13 @@ def test_a_language_model_has_a_say(translator, advice):
     text = "".join(f"{line}\n" for line in LINES)
     plain = run("translate", "--model", translator, lines=text)
     none, much = (
-        run("translate", "--model", translator, "--fuse", advice, "--fuse-weight", w, lines=text)
-        for w in (0, 50)
+        run(*FUSE, translator, "--language-model", advice, "--weight", weight, lines=text)
+        for weight in (0, 50)
     )
 
     assert (none.exit_code, none.stdout) == (0, plain.stdout)
     assert (much.exit_code, much.stdout.count("\n")) == (0, len(LINES))
     assert much.stdout != plain.stdout
-
-
-def test_advised_translations_have_no_confidence(tmp_path, advice):
-    """How good they are with advice was not measured."""
-    judging = replace(tiny_translator(), confidence_model=judge_by_score(0.0))
-    doubtful = export(tmp_path / "doubtful", translator=judging)
-    alone, advised = (
-        run("translate", "--model", doubtful, *options, "Hund").stderr
-        for options in ((), ("--fuse", advice))
-    )
-
-    assert "confidence" in alone
-    assert advised == ""
 
 
 def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path):
@@ -240,9 +227,8 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
 
     assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
     assert "goes with --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
-    fused = ("translate", "--model", translator, "--fuse", counted)
-    assert "has other tokens than the translator" in refuse(*fused, lines="Haus\n")
-    assert "name it with --fuse" in refuse("translate", "--model", translator, "--fuse-weight", 1)
+    fused = (*FUSE, translator, "--language-model", counted, "Haus")
+    assert "has other tokens than the translator" in refuse(*fused)
     assert "holds a translator, and a language model is wanted" in refuse(
         "score", "--language-model", translator
     )

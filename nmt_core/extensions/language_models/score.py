@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, open_standard_input
 from nmt_core.cli.options import Device, Threads, open_translator
+from nmt_core.extensions.language_models.commands import open_model
 from nmt_core.search.score import LogLikelihood
 from nmt_core.translation.likelihood import score_pairs
 
@@ -53,10 +53,8 @@ def score(
     if model:
         scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
     else:
-        open_language_model = resolve_name(
-            "nmt_core.extensions.language_models.commands:open_model"
-        )
-        scores = open_language_model(language_model, device, threads).score(lines)
+        assert language_model is not None
+        scores = open_model(language_model, device, threads).score(lines)
     typer.echo(HEADING, err=True)
     for line_score in scores:
         typer.echo(

@@ -7,6 +7,12 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
+from tests.support.tiny import export
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
 
 
 def test_pairs_are_scored_by_a_translator(bundle):
