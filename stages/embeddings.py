@@ -15,9 +15,8 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
 from nmt_core.data.embeddings.fasttext import compose_missing, train_vectors
-from nmt_core.data.embeddings.matrix import build_embedding_matrix
 from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
-from nmt_core.data.embeddings.vectors import WordVectors, read_vectors
+from nmt_core.data.embeddings.vectors import WordVectors, build_embedding_matrix, read_vectors
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EmbeddingsParams, load

@@ -14,8 +14,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig, cut, run_in_order
-from nmt_core.data.numbering import NUMBERED, Numbered, NumberJob, write_numbers
-from nmt_core.data.shards import Block, write_shards
+from nmt_core.data.shards import NUMBERED, Block, Numbered, NumberJob, write_numbers, write_shards
 from stages import paths
 from stages.params import ShardParams, load
 from stages.runtime.digests import check_digests

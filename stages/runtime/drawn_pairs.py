@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from nmt_core.base.languages import Languages
-from nmt_core.data.augmented_pairs import AugmentedPairs
 from nmt_core.data.batch import NumberedPair, Sample
-from nmt_core.data.sampled_pairs import SampledPairs
+from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
 from nmt_core.data.shards import ShardDataset
-from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
 from stages.params import TrainParams

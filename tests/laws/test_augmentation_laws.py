@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.data.augmented_pairs import AugmentedPairs
-from nmt_core.data.modifiers import Lines, NoFinalStop, Title, TypingErrors, list_modifiers
+from nmt_core.data.drawn_pairs import AugmentedPairs
+from nmt_core.data.modifiers import (
+    Lines,
+    NoFinalStop,
+    SymbolModifier,
+    Title,
+    TypingErrors,
+    list_modifiers,
+)
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.data.symbol_modifier import SymbolModifier
 from nmt_core.literals.masking import insert_word
 from nmt_core.text import Characters
 from nmt_core.text.normalize import normalize

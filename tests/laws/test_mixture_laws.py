@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
-from nmt_core.data.augmented_pairs import AugmentedPairs
 from nmt_core.data.batch import Position, TrainingBatches
+from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
 from nmt_core.data.mixture import GROUP, Mixture
 from nmt_core.data.settings import (
     AugmentationConfig,
@@ -20,7 +20,6 @@ from nmt_core.data.settings import (
     MixtureConfig,
     TokenBatching,
 )
-from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary

@@ -18,13 +18,11 @@ import torch
 from nmt_core.base.compute import Compute
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.data.augmented_pairs import AugmentedPairs
 from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches, collate
+from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
 from nmt_core.data.reading_process import READ_AHEAD, read_in_process
-from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.settings import AugmentationConfig, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.spacy_words import SpacyWords

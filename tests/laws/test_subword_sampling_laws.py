@@ -20,7 +20,7 @@ from scipy.stats import chisquare
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Position, TrainingBatches
-from nmt_core.data.sampled_pairs import SampledPairs
+from nmt_core.data.drawn_pairs import SampledPairs
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.text import Characters, Subwords
 from nmt_core.text import segmentations as segmentations_module

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.data.augmented_pairs import AugmentedPairs
+from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
-from nmt_core.data.tagged_pairs import TaggedPairs
 from nmt_core.search.settings import SamplingConfig
 from nmt_core.text import Characters
 from nmt_core.text.restoration import Restorer

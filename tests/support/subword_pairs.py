@@ -2,7 +2,7 @@
 
 import functools
 
-from nmt_core.data.sampled_pairs import SampledPairs
+from nmt_core.data.drawn_pairs import SampledPairs
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.text import Subwords
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling

@@ -1,6 +1,6 @@
 """Pre-trained word vectors: where they come from, and a copy of those rows that are sound.
 
-Written is fastText's text format (:mod:`nmt_core.data.embeddings.word_vectors`), holding sound rows
+Written is fastText's text format (:mod:`nmt_core.data.embeddings.vectors`), holding sound rows
 alone, so later stages need no care.
 """
 
@@ -21,7 +21,7 @@ from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_fil
 from nmt_core.corpora.fetch.address import Address
 from nmt_core.corpora.fetch.settings import Renewed
 from nmt_core.corpora.fetch.source import Fetch, Fetchable, Source
-from nmt_core.data.embeddings.word_vectors import open_vectors
+from nmt_core.data.embeddings.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 

@@ -1,14 +1,89 @@
-"""Vectors of the words of a vocabulary, and where each comes from."""
+"""Word vectors: fastText's text format, a vocabulary's rows, the weights of an embedding layer.
 
+The first line of the format says ``rows dimensions``; every other is a word and its numbers, parted
+by single spaces, the most frequent word first.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, UInt8
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.data.embeddings.word_vectors import read_sound_rows
-from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+MAX_DIMENSIONS = 10_000
+
+_HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
+
+
+class VectorText(NamedTuple):
+    """An open ``.vec`` file."""
+
+    rows: int
+    """As the first line promises; the file may have fewer."""
+    dimensions: int
+    lines: Iterator[bytes | None]
+    """The rows as they are, without the ends of lines; None for one that is too long."""
+
+
+class Row(NamedTuple):
+    """A word and its numbers."""
+
+    word: str
+    numbers: bytes
+    """Parted by single spaces."""
+
+
+def open_vectors(path: Path) -> VectorText:
+    """Read the header of a file of any program.
+
+    Raises:
+        CorpusError: if the file cannot be read, or does not begin as it must.
+    """
+    lines = read_raw_lines(path)
+    line = next(lines, b"") or b""
+    match = _HEADER.fullmatch(line)
+    if match is None or not 0 < int(match[2]) <= MAX_DIMENSIONS:
+        raise CorpusError(
+            f"{path} must begin with a line 'rows dimensions', got "
+            f"{line[:40].decode('utf-8', errors='replace')!r}; "
+            f"give a .vec file as fastText writes it"
+        )
+    return VectorText(int(match[1]), int(match[2]), lines)
+
+
+def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
+    """Return the dimensions and the rows of a file that the download stage wrote.
+
+    Raises:
+        CorpusError: if the file is not there; while the rows are read, if its end is lost.
+    """
+    if not path.exists():
+        raise CorpusError(
+            f"{path} does not exist; set download.vectors.kind to 'download' or 'file', and run "
+            f"the download stage"
+        )
+    opened = open_vectors(path)
+    return opened.dimensions, _rows(path, opened)
+
+
+def _rows(path: Path, opened: VectorText) -> Iterator[Row]:
+    rows = 0
+    for rows, line in enumerate(opened.lines, 1):  # noqa: B007 - counted, and told below
+        word, _, numbers = (line or b"").partition(b" ")
+        yield Row(word.decode(), numbers)
+    if rows < opened.rows:
+        raise CorpusError(
+            f"{path} promises {opened.rows} rows and holds {rows}, so its end is lost; "
+            f"run the download stage again"
+        )
+
 
 MISSING, FOUND, COMPOSED = range(3)
 """Where the vector of a word comes from: nowhere, the vectors themselves, its subwords."""
@@ -65,3 +140,40 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
     except ValueError as error:
         raise CorpusError(f"{path} is damaged ({error}); run the download stage again") from None
     return WordVectors(weight, origin)
+
+
+def build_embedding_matrix(
+    vectors: WordVectors, random: np.random.Generator, *, name: str
+) -> Float32[np.ndarray, "V D"]:
+    """Return one row per token of the vocabulary, those without a vector included.
+
+    PAD is zeros. UNK is the mean of the words' vectors, and so is every word that has none. BOS and
+    EOS are normal with mean 0 and the root mean square of the words' numbers as deviation: their
+    expected squared length is the mean squared length of the words' vectors.
+
+    Args:
+        vectors: at least one.
+        random: draws BOS and EOS.
+        name: whose vectors these are, for messages, such as ``"source"``.
+
+    Raises:
+        CorpusError: if no word at all has a vector.
+    """
+    has_vector = vectors.origin != MISSING
+    known = int(has_vector.sum())
+    if known == 0:
+        raise CorpusError(
+            f"none of the {len(has_vector)} {name} tokens has a vector; check that vectors and "
+            f"text are of one language, and both of lower-cased words or both of subwords"
+        )
+    # Rows without a vector are zeros, which neither sum notices.
+    mean = vectors.weight.sum(axis=0, dtype=np.float64) / known
+    squares = np.einsum("vd,vd->", vectors.weight, vectors.weight, dtype=np.float64)
+    deviation = np.sqrt(squares / (known * vectors.dimensions))
+
+    weight = vectors.weight.copy()
+    weight[~has_vector] = mean
+    weight[[BOS, EOS]] = random.normal(0.0, deviation, size=(2, vectors.dimensions))
+    weight[PAD] = 0.0
+    assert not has_vector[UNK]
+    return weight

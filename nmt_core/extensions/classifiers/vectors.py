@@ -9,8 +9,7 @@ from torch import Tensor
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.embeddings.matrix import build_embedding_matrix
-from nmt_core.data.embeddings.vectors import read_vectors
+from nmt_core.data.embeddings.vectors import build_embedding_matrix, read_vectors
 from nmt_core.extensions.classifiers.words import HashedWords
 
 

@@ -15,8 +15,15 @@ from nmt_core.base.errors import CorpusError, TrainingError
 from nmt_core.data.embeddings import fasttext
 from nmt_core.data.embeddings.fasttext import Task, compose_missing
 from nmt_core.data.embeddings.settings import TrainedVectors
-from nmt_core.data.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
-from nmt_core.data.embeddings.word_vectors import MAX_DIMENSIONS, open_vectors, read_sound_rows
+from nmt_core.data.embeddings.vectors import (
+    COMPOSED,
+    FOUND,
+    MAX_DIMENSIONS,
+    MISSING,
+    WordVectors,
+    open_vectors,
+    read_sound_rows,
+)
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 KNOWN, RARE, STRANGE = "known", "rare", "strange"

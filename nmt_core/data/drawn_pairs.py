@@ -1,0 +1,144 @@
+"""Training pairs that are drawn anew in every epoch: modified, segmented, tagged."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmt_core.base.random import make_generator
+from nmt_core.base.symbols import ALL_SYMBOLS
+from nmt_core.data.batch import NumberedPair, Sample, TokenNumbers
+from nmt_core.data.modifiers import Lines, SymbolModifier, list_modifiers
+from nmt_core.data.settings import AugmentationConfig
+from nmt_core.data.shards import ShardDataset
+from nmt_core.text.side import Side
+from nmt_core.text.subword_sampling import SubwordSampler
+
+
+class AugmentedPairs:
+    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+
+    A pair that would become longer than the longest of the dataset stays as it is.
+
+    Args:
+        dataset: the pairs as they are.
+        sides: source and target.
+        languages: codes of both.
+        config: the share of the pairs that each modifier changes.
+        seed: decides all draws, with the epoch.
+    """
+
+    def __init__(
+        self,
+        dataset: ShardDataset,
+        sides: tuple[Side, Side],
+        languages: tuple[str, str],
+        config: AugmentationConfig,
+        seed: int,
+    ) -> None:
+        modifiers = [*list_modifiers(languages[0]), SymbolModifier(languages)]
+        shares = [getattr(config, modifier.name) for modifier in modifiers]
+        if not all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS):
+            shares[-1] = 0.0  # of a tokenizer from before there were any
+        self._dataset, self._sides, self._seed = dataset, sides, seed
+        self._modifiers = modifiers
+        self._shares = np.array([config.merged, *shares])
+        self._longest = dataset.longest
+
+    def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the source and target tokens that a pair has in an epoch."""
+        draw = make_generator(self._seed, "augmentation", epoch, number)
+        merged, *chosen = (draw.random(len(self._shares)) < self._shares).tolist()
+        if not merged and not any(chosen):
+            return self._dataset[number]
+        lines = self._read(number)
+        if merged:
+            other = self._read(int(draw.integers(len(self._dataset))))
+            lines = Lines(*map(" ".join, zip(lines, other, strict=True)))
+        for modifier, wanted in zip(self._modifiers, chosen, strict=True):
+            if wanted:
+                lines = modifier.modify(lines, draw)
+        source, target = (
+            np.array(side.ids(line), np.int32)
+            for side, line in zip(self._sides, lines, strict=True)
+        )
+        fits = 0 < min(len(source), len(target)) and max(len(source), len(target)) <= self._longest
+        return (source, target) if fits else self._dataset[number]
+
+    def _read(self, number: int) -> Lines:
+        pair = zip(self._sides, self._dataset[number], strict=True)
+        return Lines(*(side.text(tokens.tolist()) for side, tokens in pair))
+
+
+@dataclass(frozen=True)
+class SampledPairs:
+    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+
+    No batch, process, order or interruption changes it.
+
+    Attributes:
+        read: returns the pair of a number in an epoch, in its best segmentation.
+        source: draws the source's subwords; None keeps the best.
+        target: the same of the target's.
+        seed: decides all draws, with the epoch.
+    """
+
+    read: Sample
+    source: SubwordSampler | None
+    target: SubwordSampler | None
+    seed: int
+
+    def draw(self, number: int, epoch: int) -> tuple[TokenNumbers, TokenNumbers]:
+        """Return the source and target tokens that a pair has in an epoch."""
+        source, target = self.read(number, epoch)
+        return (
+            self._draw(self.source, source, epoch, number, "source"),
+            self._draw(self.target, target, epoch, number, "target"),
+        )
+
+    def _draw(
+        self, sampler: SubwordSampler | None, tokens: TokenNumbers, *name: int | str
+    ) -> TokenNumbers:
+        if sampler is None:
+            return tokens
+        draw = make_generator(self.seed, "subwords", *name)
+        return np.array(sampler.sample([*tokens], draw), np.int32)
+
+
+@dataclass(frozen=True)
+class TaggedPairs:
+    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+
+    Tags are those of Kobus et al. (2017), but before the line. A model that reads some pairs
+    without also translates lines of which nobody says where they are from.
+
+    Attributes:
+        read: returns the pair of a number in an epoch.
+        corpora: numbers of the pairs of each corpus, in order.
+        tags: number of the tag of each corpus; None for one without.
+        untagged: share of the pairs that are read without it.
+        seed: decides all draws, with the epoch.
+    """
+
+    read: Sample
+    corpora: Sequence[range]
+    tags: Sequence[int | None]
+    untagged: float
+    seed: int
+
+    def draw(self, number: int, epoch: int) -> NumberedPair:
+        """Return the source and target tokens that a pair has in an epoch."""
+        source, target = self.read(number, epoch)
+        tag = self.find(number)
+        if tag is None or self._leaves_out(number, epoch):
+            return source, target
+        return np.concatenate(([tag], source)).astype(np.int32), target
+
+    def find(self, number: int) -> int | None:
+        """Return the number of the tag of a pair; None if it has none."""
+        return self.tags[bisect_right(self.corpora, number, key=lambda corpus: corpus.stop)]
+
+    def _leaves_out(self, number: int, epoch: int) -> bool:
+        draw = make_generator(self.seed, "tags", epoch, number)
+        return bool(draw.random() < self.untagged)
