@@ -21,6 +21,7 @@ from flows.leftovers import clear_leftovers, clear_temporary_files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import name_program
 from stages import paths
+from stages.code import write_digests
 from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
@@ -129,7 +130,7 @@ def _reproduce(stage: str, *, shared: bool, log: Callable[[str], None]) -> None:
 
 
 def commit(stage: str, *, log: Callable[[str], None]) -> None:
-    """Have DVC take what lies here for what a stage has made, which has run without it.
+    """Record the outputs of a stage that ran without DVC.
 
     Raises:
         StageError: if an output is missing.
@@ -170,11 +171,9 @@ def check_up_to_date() -> None:
     """Make sure that everything dvc.lock names is here, made from this code and params.yaml.
 
     Raises:
-        NmtError: naming a stage that is not.
+        NmtError: naming the stages that are not.
     """
-    answer = _ask("status", "--json")
-    answer.check_returncode()
-    if behind := json.loads(answer.stdout):
+    if behind := list_outdated():
         raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
 
 
@@ -183,11 +182,20 @@ def count_done(stages: Sequence[str]) -> int:
 
     Another dvc may be at work, which :func:`reproduce` waits for.
     """
-    answer = _ask("status", "--json", *stages)
-    if answer.returncode:
+    try:
+        behind = list_outdated(*stages)
+    except subprocess.CalledProcessError:
         return 0
-    behind = json.loads(answer.stdout)
     return next((done for done, stage in enumerate(stages) if stage in behind), len(stages))
+
+
+def list_outdated(*stages: str) -> list[str]:
+    """Return the stages that DVC would run for a change, of those given or of all."""
+    write_digests()
+    answer = _ask("status", "--json", *stages)
+    answer.check_returncode()
+    status = json.loads(answer.stdout)
+    return [stage for stage, reasons in status.items() if reasons != ["always changed"]]
 
 
 def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
@@ -225,9 +233,9 @@ def run_experiment(
 ) -> None:
     """Bring a stage up to date with other settings, in a folder of its own.
 
-    DVC copies what git knows of into a temporary folder, composes ``params.yaml`` anew, takes from
-    its cache what was made before, and keeps the end as the experiment ``name``. Nothing of the
-    project's own folder changes but what ``stages.paths`` has below ``HOME``.
+    DVC copies tracked files into a temporary folder, composes ``params.yaml`` anew, reuses its
+    cache, and keeps the result as the experiment ``name``. The project's own folder does not
+    change, except below ``HOME`` of ``stages.paths``.
 
     Args:
         name: of an experiment that does not exist.
@@ -235,9 +243,6 @@ def run_experiment(
         target: the stage, brought up to date with all before it.
         environment: variables for the stages, beside our own.
         log: takes every line that dvc and the stages print.
-
-    Raises:
-        StageError: if a stage ends badly.
     """
     _remove_leftovers(name)
     chosen = [argument for setting in settings for argument in ("-S", setting)]

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,7 +12,8 @@ from stages import paths
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import DownloadParams
-from stages.runtime.fingerprint import CODE, hash_files, hash_json
+from stages.runtime.code_digests import digest_code
+from stages.runtime.fingerprint import hash_json
 
 SECONDS = 300.0
 """The budget of every model where none is given."""
@@ -59,7 +59,7 @@ def plan_experiments(
                 f"the {what} {twice[0]} is named twice; one training would count as two, and make "
                 f"differences look surer than they are, so name it once"
             )
-    code = digest_code()
+    code = hash_code()
     return [
         make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
         for seed in seeds
@@ -104,12 +104,10 @@ def quote(words: object) -> str:
     return f"'{escaped}'"
 
 
-def digest_code() -> str:
-    """Return a digest of all code that stages depend on, and of their dependencies."""
+def hash_code() -> str:
+    """Return a digest of all code that stages run, and of their dependencies."""
     document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
-    deps = {dep for stage in document.values() for dep in stage["deps"]}
-    code = hash_files(dep for dep in deps if Path(dep).parts[0] in CODE)
-    return hash_json([code, document])
+    return hash_json([digest_code(document), document])
 
 
 def list_budget_settings(

@@ -63,8 +63,9 @@ from stages.reporting.data_tables import (
     tabulate_pairs,
     tabulate_vectors,
 )
+from stages.runtime.code_digests import digest_code
 from stages.runtime.entry import run_stage
-from stages.runtime.fingerprint import hash_code_of
+from stages.runtime.fingerprint import hash_json
 
 LOGGER = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ def main() -> None:
         vectors=paths.VECTORS,
         downloads=paths.DOWNLOADS,
         workers=load(WorkersConfig, "workers"),
-        code=hash_code_of("download"),
+        code=hash_json(digest_code(["download"])),
         texts=read_texts(paths.INITIAL_MODEL),
     )
     weights = [corpus["weight"] for corpus in metrics["corpora"].values()]

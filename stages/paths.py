@@ -13,6 +13,8 @@ DOTENV = HOME / ".env"
 PARAMS = Path("params.yaml")
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
+CODE = Path("code")
+"""The digests of the code that each stage runs."""
 CONF = Path("conf")
 
 DOWNLOADS = HOME / "downloads"

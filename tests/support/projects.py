@@ -20,7 +20,6 @@ PARTS = ("conf", "flows", "infra", "nmt_core", "stages")
 FILES = (
     ".dvc/config",
     ".dvc/.gitignore",
-    ".dvcignore",
     ".gitignore",
     "Makefile",
     "dvc.yaml",
@@ -135,8 +134,8 @@ class Copy:
 
     @property
     def ran(self):
-        """The stages that the last command ran, in order."""
-        return re.findall(r"^Running stage '(\w+)':", self.log, re.MULTILINE)
+        """The stages that the last command ran, in order, but for the digests of the code."""
+        return re.findall(r"^Running stage '(?!code')(\w+)':", self.log, re.MULTILINE)
 
     @property
     def lock(self):

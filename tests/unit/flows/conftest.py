@@ -18,6 +18,7 @@ def fake_dvc(tmp_path, monkeypatch):
     def install(program: str) -> None:
         (tmp_path / "dvc").mkdir()
         (tmp_path / "dvc" / "__init__.py").touch()
+        (tmp_path / "dvc.yaml").write_text("stages: {}\n")
         (tmp_path / "dvc" / "ui.py").write_text("class ui: write = print")
         (tmp_path / "dvc" / "__main__.py").write_text(dedent(program))
 

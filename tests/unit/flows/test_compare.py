@@ -35,7 +35,7 @@ def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
 def _digested():
     """Read all code once: it is the same for all plans."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiments, "digest_code", cache(experiments.digest_code))
+        patch.setattr(experiments, "hash_code", cache(experiments.hash_code))
         yield
 
 

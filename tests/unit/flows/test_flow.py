@@ -63,16 +63,27 @@ def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
     ("program", "done"),
     [
         ("print('{}')", 3),
+        ("""print('{"code": ["always changed"]}')""", 3),
+        ("""print('{"code": [{"changed outs": {"code": "modified"}}, "always changed"]}')""", 0),
         ("""print('{"export": ["changed checksum"], "evaluate": ["changed checksum"]}')""", 1),
         ("""print('{"train": ["changed checksum"]}')""", 0),
         ("import sys; sys.exit('ERROR: Unable to acquire lock.')", 0),
     ],
-    ids=["all is there", "the last are behind", "the first is behind", "another dvc is at work"],
+    ids=[
+        "all is there",
+        "same code",
+        "changed code",
+        "the last are behind",
+        "the first is behind",
+        "another dvc is at work",
+    ],
 )
 def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
     fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
 
-    stages = ["train", "evaluate", "export"]
+    stages = (
+        ["train", "evaluate", "export"] if "code" not in program else ["code", "train", "export"]
+    )
     assert done == dvc_program.count_done(stages)
     asked = f"status --json {' '.join(stages)}"
     assert program.startswith("import") or Path("asked").read_text() == asked

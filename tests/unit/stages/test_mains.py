@@ -284,54 +284,6 @@ def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
     assert (project / "x.lock").exists()
 
 
-@pytest.mark.parametrize("several", [True, False])
-def test_the_stage_writes_all_of_its_files_and_shows_what_there_is(
-    project, monkeypatch, capsys, several
-):
-    corpora = {
-        f"c{n}": {"weight": n + 0.5, "tag": f"t{n}", "notices": [f"said of {n}"]}
-        for n in range(1 + several)
-    }
-    metrics = {
-        "corpora": corpora,
-        "pairs": {"test": 200 - several},
-        "monolingual": {"m": {"notices": ["said of m"]}} if several else {},
-        "vectors": {"v": 1} if several else {},
-        "noticed": {"header_row": 1234} if several else {},
-    }
-    given_ones = {}
-    loaded = SimpleNamespace(languages=DE_EN)
-    monkeypatch.setattr(download, "load", lambda *_: loaded)
-    monkeypatch.setattr(download, "bring_initial_model", lambda *_, **__: {"folder": "x"})
-    monkeypatch.setattr(download, "read_texts", lambda folder: [folder])
-    monkeypatch.setattr(download, "hash_code_of", lambda stage: f"code of {stage}")
-    monkeypatch.setattr(download, "run", lambda *_, **named: given_ones.update(named) or metrics)
-    monkeypatch.setattr(download, "_write_page", lambda *told: given_ones.update(page=told))
-    for name in ("pairs", "corpora", "monolingual", "vectors"):
-        monkeypatch.setattr(download, f"tabulate_{name}", lambda _, name=name: f"table of {name}")
-    download.main()
-
-    shown = capsys.readouterr().out
-    tables = ["pairs", *["corpora", "monolingual", "vectors"] * several]
-    assert [
-        word
-        for word in ("pairs", "corpora", "monolingual", "vectors")
-        if f"table of {word}" in shown
-    ] == tables
-    assert ("header rows" in shown and "1,234" in shown) is several
-    assert "c0: said of 0" in shown
-    assert ("m: said of m" in shown) is ("test has 199 pairs, too few" in shown) is several
-    assert files.read_json(paths.WEIGHTS) == [one["weight"] for one in corpora.values()]
-    assert files.read_json(paths.TAGS) == [one["tag"] for one in corpora.values()]
-    expected = metrics | {"initial_model": {"folder": "x"}}
-    assert files.read_json(paths.REPORTS / "download.json") == expected
-    assert given_ones["page"] == (expected, DE_EN)
-    assert given_ones["code"] == "code of download"
-    assert given_ones["texts"] == [paths.INITIAL_MODEL]
-    places = [given_ones[name] for name in ("corpus", "vectors", "downloads")]
-    assert places == [paths.CORPUS, paths.VECTORS, paths.DOWNLOADS]
-
-
 # embeddings, vocabulary, shards
 
 

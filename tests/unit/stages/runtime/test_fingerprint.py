@@ -1,70 +1,56 @@
 """What makes a training another one: settings, data, code, and nothing else."""
 
-import ast
-import dis
-import signal
-from contextlib import nullcontext
-from functools import cache
-from types import CodeType, SimpleNamespace
+from pathlib import Path
 
 import pytest
 
-from nmt_core.base.interrupt import Interrupted
+from nmt_core.base import config
 from nmt_core.base.languages import Languages
-from nmt_core.training.distributed import ALONE
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
+from stages.params import TrainParams
 from stages.runtime import fingerprint
-from stages.runtime.fingerprint import compute_fingerprint, hash_json, parse_code
-from tests.support.projects import PROJECT
+from stages.runtime.fingerprint import compute_fingerprint, hash_json
 
-DEPENDENCIES = ("code/inner/model.py", "data/shards/0.npy", "stage.py")
-CODE = '''"""What it is."""
-
-RATE = 0.5
-"""What it is for."""
-
-
-def halve(values):
-    """Halve them."""
-    for value in values:
-        assert value
-        yield value * RATE
-'''
-ALL_CODE = sorted(
-    path for room in ("nmt_core", "stages") for path in (PROJECT / room).rglob("*.py")
-)
+FILES = ("nmt_core/model.py", "stages/train.py", "stages/other.py", "data/shards/0.npy")
+PIPELINE = """
+stages:
+  train: {deps: [code/train.json, data/shards]}
+  other: {deps: [code/other.json]}
+"""
 
 
 @pytest.fixture
-def key(tmp_path, monkeypatch):
-    """The fingerprint of a stage that depends on two folders and a file."""
-    monkeypatch.chdir(tmp_path)
-    for name in (*DEPENDENCIES, "other.py"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"name = {name!r}\n")
-    pipeline = tmp_path / "dvc.yaml"
-    pipeline.write_text(
-        "stages:\n"
-        "  train: {deps: [stage.py, code, data/shards]}\n"
-        "  other: {deps: [other.py, code]}\n"
-    )
+def key(project):
+    """Compute the fingerprint of a stage that depends on a folder and imports a file."""
+    for name in map(Path, FILES):
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.write_text("import nmt_core.model\n")
+    paths.PIPELINE.write_text(PIPELINE)
     return lambda stage="train", seed=1, target="en", steps=10: compute_fingerprint(
-        [{"seed": seed}, {"target": target}], stage, budget={"steps": steps}, pipeline=pipeline
+        [{"seed": seed}, {"target": target}], stage, budget={"steps": steps}
     )
 
 
-@pytest.mark.parametrize("name", DEPENDENCIES)
-def test_whatever_a_stage_depends_on_makes_another_training(key, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "text", "same"),
+    [
+        ("data/shards/0.npy", "changed", False),
+        ("data/shards/1.npy", "new", False),
+        ("stages/train.py", "import nmt_core.model, os\n", False),
+        ("stages/train.py", "# A comment.\nimport nmt_core.model\n", True),
+        ("nmt_core/model.py", "changed = 1", False),
+        ("stages/other.py", "changed = 1", True),
+        ("code/train.json", "not up to date", True),
+    ],
+)
+def test_data_and_code_of_the_stage_count(key, name, text, same):
     before = key()
-    path = tmp_path / name
-    path.write_text(f"name = {name!r} + ' '\n")
-    changed = key()
-    path.rename(path.with_name("renamed"))
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text(text)
 
-    assert len({before, changed, key()} if name != "stage.py" else {before, changed, ""}) == 3
+    assert same is (before == key())
 
 
 def test_settings_and_stages_make_another_training(key):
@@ -86,142 +72,37 @@ def test_trainings_that_differ_in_their_budget_only_have_their_course_in_common(
     assert courses != {key(seed=2).partition("-")[0]}
 
 
-def test_a_new_file_of_code_makes_another_training(key, tmp_path):
-    before = key()
-    (tmp_path / "code/inner/new.py").touch()
-
-    assert before != key()
-
-
-def test_nothing_else_does(key, tmp_path):
-    before = key()
-    (tmp_path / "other.py").write_text("changed")
-    (tmp_path / "code/__pycache__").mkdir()
-    (tmp_path / "code/__pycache__/trainer.cpython-311.pyc").touch()
-    (tmp_path / "stage.py").touch()
-
-    assert before == key()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        ("    for", "    # one by one\n    for", True),
-        ('"""Halve them."""', '"""Halve."""\n    "all of them"', True),
-        ('    """Halve them."""\n', "", True),
-        ('"""What it is."""\n', "", True),
-        ('"""What it is for."""\n', "", True),
-        ("value * RATE", "(value*RATE)", True),
-        ("\n\n\n", "\n", True),
-        ("0.5", "0.25", False),
-        ("0.5", "'0.5'", False),
-        ("value * RATE", "RATE * value", False),
-        ("        assert value\n", "", False),
-        ("        yield", "    yield", False),
-        ('    """Halve them."""\n', "    print('Halve them.')\n", False),
-    ],
-)
-def test_what_code_does_makes_another_training_and_words_and_spaces_do_not(
-    key, tmp_path, old, new, same
-):
-    assert old in CODE
-    path = tmp_path / "stage.py"
-    path.write_text(CODE)
-    before = key()
-    path.write_text(CODE.replace(old, new))
-
-    assert (before == key()) is same
-
-
-@pytest.mark.parametrize(
-    "block",
-    [
-        "class C:\n async def f():\n  {}",
-        "while f():\n {0}\nelse:\n {0}",
-        "try:\n {0}\nexcept E:\n {0}\nelse:\n {0}\nfinally:\n {0}",
-        "match f():\n case 1:\n  {}",
-    ],
-)
-def test_words_count_in_no_block(block):
-    spoken, silent = (block.format(code).encode() for code in ("'It runs.'; run()", "run()"))
-
-    assert ast.dump(parse_code(spoken)) == ast.dump(parse_code(silent))
-
-
-def test_what_is_no_python_counts_byte_by_byte(key, tmp_path):
-    found = set()
-    for text in ("def", "def ", "\0"):
-        (tmp_path / "stage.py").write_text(text)
-        found.add(key())
-
-    assert len(found) == 3
-
-
-def test_python_compiles_what_is_counted_to_the_same():
-    """To what it runs without docstrings: nothing but words is left out."""
-    for path in ALL_CODE[::3]:
-        source = path.read_bytes()
-        assert operations(parse_code(source)) == operations(ast.parse(source)), path
-
-
-def operations(tree):
-    """What Python does without docstrings, in order, but for how far it jumps."""
-    jumps = {*dis.hasjrel, *dis.hasjabs}
-    nothing = {dis.opmap[name] for name in ("NOP", "CACHE", "EXTENDED_ARG")}
-
-    def of(value):
-        if not isinstance(value, CodeType):
-            return value
-        found, longer = [], 0
-        for opcode, low in zip(value.co_code[::2], value.co_code[1::2], strict=True):
-            number = longer << 8 | low
-            longer = number if opcode == dis.EXTENDED_ARG else 0
-            if opcode not in nothing:
-                constant = opcode in dis.hasconst
-                told = of(value.co_consts[number]) if constant else number
-                found.append((opcode, None if opcode in jumps else told))
-        return found, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
-
-    return of(compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2))
+LANGUAGES = Languages(source="de", target="en")
 
 
 @pytest.fixture(scope="module")
 def params():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fingerprint, "hash_code", cache(fingerprint.hash_code))  # of all code: once
-        yield build_all(compose.compose_groups(["data=demo"]), source="conf")["train"]
+    return build_all(compose.compose_groups(["data=demo"]), source="conf")["train"]
 
 
-def test_settings_decide_the_course_and_the_budget_the_end(params):
-    languages = Languages(source="de", target="en")
-    changes = [{}, {"seed": 9}, {"budget": params.budget.model_copy(update={"steps": 7})}]
-    found = [train.identify(params.model_copy(update=change), languages) for change in changes]
-    (course, end), (another_course, same_end), (same_course, another_end) = (
-        key.split("-") for key in found
-    )
+@pytest.mark.parametrize(
+    ("section", "languages", "same_course", "same_end"),
+    [
+        ({}, LANGUAGES, True, True),
+        ({"seed": 9}, LANGUAGES, False, True),
+        ({"budget": {"steps": 7}}, LANGUAGES, True, False),
+        ({}, Languages(source="de", target="ja"), False, True),  # BLEU counts other words
+    ],
+)
+def test_settings_and_languages_decide_the_course(
+    params, monkeypatch, section, languages, same_course, same_end
+):
+    monkeypatch.setattr(fingerprint, "digest_code", lambda _: {})
+    changed = config.build(TrainParams, merge(params.model_dump(), section), at="train")
+    before, after = train.identify(params, LANGUAGES), train.identify(changed, languages)
 
-    assert (course, end) == (same_course, same_end)
-    assert course != another_course
-    assert end != another_end
+    ends = zip(before.split("-"), after.split("-"), strict=True)
+    assert [same_course, same_end] == [old == new for old, new in ends]
 
 
-def test_another_target_language_is_another_training(params, monkeypatch):
-    """Its BLEU is counted in other words, so that another validation may be the best."""
-    keys, told = [], []
-
-    def run(*_, languages, checkpoints, **__):
-        keys.append(checkpoints.name)
-        told.append(languages.target)
-        raise Interrupted(signal.SIGTERM)
-
-    monkeypatch.setattr(train, "track_training", lambda *_: nullcontext())
-    monkeypatch.setattr(train.files, "read_json", lambda path: {paths.TAGS: [""]}[path])
-    monkeypatch.setattr(train, "run", run)
-    for target in ("en", "ja"):
-        download = SimpleNamespace(languages=Languages(source="de", target=target), parallel={})
-        monkeypatch.setattr(train, "load", lambda *_, section=download: section)
-        with pytest.raises(SystemExit):
-            train.run_rank(params, ALONE)
-
-    assert told == ["en", "ja"]
-    assert len(set(keys)) == 2
+def merge(settings, changes):
+    """Return settings with changes, of which those of a group change it in part."""
+    return settings | {
+        name: merge(settings[name], value) if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }

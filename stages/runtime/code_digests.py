@@ -1,0 +1,156 @@
+"""Find the code that each stage runs, and digest it without comments and docstrings."""
+
+import ast
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nmt_core.evaluation.registered import DEFAULT_METRICS
+
+PACKAGES = ("nmt_core", "stages")
+"""Packages whose code is followed."""
+
+REGISTERED = re.compile(r"(\w+(?:\.\w+)+):\w+")
+"""A name in a registry, ``module:thing``."""
+
+NEUTRAL = (
+    "nmt_core/__init__.py",
+    "nmt_core/base/config.py",
+    "nmt_core/base/errors.py",
+    "nmt_core/base/files.py",
+    "nmt_core/base/packages.py",
+    "nmt_core/base/parallel/jobs.py",
+    "nmt_core/base/parallel/parent.py",
+    "nmt_core/base/parallel/pool.py",
+    "nmt_core/base/parallel/spans.py",
+    "nmt_core/base/progress.py",
+    "nmt_core/base/registry.py",
+    "nmt_core/base/tracking.py",
+    "nmt_core/evaluation/registered.py",
+    "nmt_core/search/registered.py",
+    "nmt_core/translation/texts.py",
+    "stages/__init__.py",
+    "stages/params.py",
+    "stages/paths.py",
+    "stages/registry/",
+    "stages/runtime/code_digests.py",
+    "stages/runtime/entry.py",
+    "stages/runtime/fingerprint.py",
+    "stages/runtime/git.py",
+    "stages/runtime/launch.py",
+    "stages/runtime/usage.py",
+    "stages/tracking/",
+)
+"""Files and folders that decide no byte of a result: they read settings, write files, report
+progress or start stages. A change of them reruns nothing, and their imports are not followed."""
+
+CHOSEN_BY_SETTINGS = {
+    "download": ["nmt_core/corpora/fetch/vectors.py", "stages/*/corpus.py"],
+    "train": [f"nmt_core/evaluation/metrics/{name}.py" for name in DEFAULT_METRICS],
+    "evaluate": ["nmt_core/evaluation/metrics/*.py"],
+    "export": ["nmt_core/search/registered.py"],
+}
+"""Code that neutral code loads for a stage, as glob patterns."""
+
+
+class Module(NamedTuple):
+    """A file of Python code, as the stages that run it depend on it."""
+
+    digest: str
+    imports: list[Path]
+
+
+def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the digest of each file that each stage runs, by stage and path.
+
+    Paths are relative to the working directory, which is the top of a checkout.
+    """
+    read = cache(read_module)
+    return {
+        stage: {path.as_posix(): read(path).digest for path in list_code(stage, read)}
+        for stage in stages
+    }
+
+
+def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
+    """Return the files that a stage runs, sorted; imports inside functions count."""
+    patterns = [f"stages/{stage}.py", *CHOSEN_BY_SETTINGS.get(stage, ())]
+    waiting = [path for pattern in patterns for path in Path().glob(pattern)]
+    code: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in code:
+            code.add(path)
+            imports = read(path).imports
+            waiting += [file for file in imports if not file.as_posix().startswith(NEUTRAL)]
+    return sorted(code)
+
+
+def read_module(path: Path) -> Module:
+    """Read a file; one that Python cannot parse counts by its bytes."""
+    source = path.read_bytes()
+    try:
+        tree = parse_code(source)
+    except (SyntaxError, ValueError):
+        return Module(hashlib.sha256(source).hexdigest(), [])
+    digest = hashlib.sha256(repr(describe(tree)).encode()).hexdigest()
+    return Module(digest, [*find_imports(tree)])
+
+
+def parse_code(source: bytes) -> ast.Module:
+    """Return the syntax tree without docstrings and other strings that are never used."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        for name, block in ast.iter_fields(node):
+            if isinstance(block, list) and any(map(is_bare_string, block)):
+                code = [statement for statement in block if not is_bare_string(statement)]
+                setattr(node, name, code or [ast.Pass()])
+    return tree
+
+
+def is_bare_string(node: ast.AST) -> bool:
+    """Tell whether a node is a statement that consists of a string."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
+def describe(node: Any) -> Any:
+    """Return a syntax tree as nested tuples, which versions of Python agree on.
+
+    Newer ones add fields that are empty for the code of older ones.
+    """
+    match node:
+        case ast.AST():
+            fields = ((name, describe(value)) for name, value in ast.iter_fields(node))
+            return type(node).__name__, *(field for field in fields if field[1] not in (None, ()))
+        case list():
+            return tuple(map(describe, node))
+    return None if node is None else repr(node)
+
+
+def find_imports(tree: ast.Module) -> Iterator[Path]:
+    """Yield the files of our own packages that code imports or names for a registry."""
+    for node in ast.walk(tree):
+        files: list[Path | None] = []
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                files = [find_file(f"{module}.{name.name}") or find_file(module) for name in names]
+            case ast.Import(names=names):
+                files = [find_file(name.name) for name in names]
+            case ast.Constant(value=str(text)) if match := REGISTERED.fullmatch(text):
+                files = [find_file(match[1])]
+        yield from filter(None, files)
+
+
+def find_file(module: str) -> Path | None:
+    """Return the file of a module of our own packages, and None for any other module."""
+    path = Path(*module.split("."))
+    if path.parts[0] not in PACKAGES:
+        return None
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)

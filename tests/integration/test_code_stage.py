@@ -1,0 +1,64 @@
+"""Changes of the project's own code, and the stages that a real DVC runs for them."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from tests.support.pipeline import CODE, STAGES
+from tests.support.projects import copy_project
+
+pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")  # within DVC
+
+FIRST, *LATER = STAGES
+ALL = [FIRST, *LATER]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory):
+    """The real code, of which each stage copies its digests and what the stage before has made."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    copy_project(folder, parts=("nmt_core", "stages"), names=[])
+    stages = {"code": CODE}
+    for before, stage in zip(["", *ALL], ALL, strict=False):
+        deps = [f"code/{stage}.json", *([f"{before}.txt"] if before else [])]
+        outs = [f"{stage}.txt"]
+        stages[stage] = {"cmd": f"cat {' '.join(deps)} > {outs[0]}", "deps": deps, "outs": outs}
+    (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+        patch.setenv("PYTHONPATH", str(folder))
+        repo = Repo.init(no_scm=True)
+        assert ["code", *ALL] == reproduce(repo)
+        yield repo
+
+
+def reproduce(repo):
+    """Return the stages that DVC ran."""
+    return [stage.name for stage in repo.reproduce()]
+
+
+NEW_LINE = ("\n\n\n", "\n\n\nNEW = 1\n")
+CHANGES = [
+    ("stages/shard.py", "", "", []),
+    ("nmt_core/text/subwords.py", '"""', '"""Once more: ', []),
+    ("nmt_core/text/subwords.py", "\n\n\n", "\n\n\n# A comment.\n", []),
+    ("nmt_core/base/errors.py", *NEW_LINE, []),  # which decides no byte
+    ("nmt_core/corpora/formats/tmx.py", *NEW_LINE, ALL),  # in a registry
+    ("nmt_core/text/spacy_words.py", *NEW_LINE, ALL[1:]),  # imported by a function
+    ("nmt_core/training/trainer.py", *NEW_LINE, ["train", "evaluate", "export"]),
+    ("stages/export.py", *NEW_LINE, ["export"]),
+]
+
+
+@pytest.mark.parametrize(("path", "old", "new", "stages"), CHANGES, ids=[c[0] for c in CHANGES])
+def test_a_change_runs_the_stages_that_run_it_and_those_after(pipeline, path, old, new, stages):
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new, 1))
+
+    assert ["code", *stages] == reproduce(pipeline)

@@ -1,0 +1,135 @@
+"""Which code a stage runs, and which changes of it count."""
+
+import ast
+import dis
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+from stages.runtime.code_digests import digest_code, parse_code, read_module
+from tests.support.projects import PROJECT
+
+CODE = '''"""What it is."""
+
+RATE = 0.5
+"""What it is for."""
+
+
+def halve(values):
+    """Halve them."""
+    for value in values:
+        assert value
+        yield value * RATE
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("    for", "    # one by one\n    for", True),
+        ('"""Halve them."""', '"""Halve."""\n    "all of them"', True),
+        ('    """Halve them."""\n', "", True),
+        ('"""What it is."""\n', "", True),
+        ('"""What it is for."""\n', "", True),
+        ("value * RATE", "(value*RATE)", True),
+        ("\n\n\n", "\n", True),
+        ("0.5", "0.25", False),
+        ("0.5", "'0.5'", False),
+        ("0.5", "None", False),
+        ("value * RATE", "RATE * value", False),
+        ("value * RATE", "value / RATE", False),
+        ("        assert value\n", "", False),
+        ("        yield", "    yield", False),
+        ('    """Halve them."""\n', "    print('Halve them.')\n", False),
+        ("def halve", "def", False),
+        ("halve", "\0", False),
+    ],
+)
+def test_code_counts_and_words_do_not(tmp_path, old, new, same):
+    assert old in CODE
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(CODE)
+    after.write_text(CODE.replace(old, new))
+
+    assert same is (read_module(before).digest == read_module(after).digest)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "class C:\n async def f():\n  {}",
+        "while f():\n {0}\nelse:\n {0}",
+        "try:\n {0}\nexcept E:\n {0}\nelse:\n {0}\nfinally:\n {0}",
+        "match f():\n case 1:\n  {}",
+    ],
+)
+def test_words_count_in_no_block(block):
+    spoken, silent = (block.format(code).encode() for code in ("'It runs.'; run()", "run()"))
+
+    assert ast.dump(parse_code(spoken)) == ast.dump(parse_code(silent))
+
+
+@pytest.mark.parametrize("path", sorted(PROJECT.glob("nmt_core/*/*.py"))[::9], ids=str)
+def test_python_compiles_what_counts_to_the_same(path):
+    source = path.read_bytes()
+
+    assert list_operations(parse_code(source)) == list_operations(ast.parse(source))
+
+
+def list_operations(tree):
+    """Return what Python does without docstrings, in order, but for how far it jumps."""
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    nothing = {dis.opmap[name] for name in ("NOP", "CACHE", "EXTENDED_ARG")}
+
+    def describe(value):
+        if not isinstance(value, CodeType):
+            return value
+        operations, longer = [], 0
+        for opcode, low in zip(value.co_code[::2], value.co_code[1::2], strict=True):
+            number = longer << 8 | low
+            longer = number if opcode == dis.EXTENDED_ARG else 0
+            if opcode not in nothing:
+                constant = opcode in dis.hasconst
+                argument = describe(value.co_consts[number]) if constant else number
+                operations.append((opcode, None if opcode in jumps else argument))
+        return operations, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
+
+    return describe(compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2))
+
+
+FILES = {
+    "stages/train.py": "import os\nfrom nmt_core.text import cut\nfrom stages import paths\n",
+    "stages/paths.py": "import nmt_core.hidden\n",
+    "stages/tracking/journal.py": "",
+    "nmt_core/text/__init__.py": "import torch\n",
+    "nmt_core/text/cut.py": "def cut():\n    from nmt_core.late import work\n",
+    "nmt_core/late.py": "KINDS = {'a': 'nmt_core.named:A', 'b': 'nmt_core.gone:B'}\n",
+    "nmt_core/named.py": "import stages.tracking.journal\nimport nmt_core.package\n",
+    "nmt_core/package/__init__.py": "import nmt_core.late\n",
+    "nmt_core/evaluation/metrics/bleu.py": "",
+    "nmt_core/evaluation/metrics/ter.py": "",
+    "nmt_core/hidden.py": "'nmt_core.unused:X'\n",
+    "nmt_core/unused.py": "",
+}
+TRAIN = {
+    "stages/train.py",
+    "nmt_core/text/cut.py",
+    "nmt_core/late.py",
+    "nmt_core/named.py",
+    "nmt_core/package/__init__.py",
+    "nmt_core/evaluation/metrics/bleu.py",
+}
+
+
+def test_a_stage_runs_what_it_imports_or_names(tmp_path, monkeypatch):
+    """Within functions and registries, too, but not by way of neutral code."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+
+    digests = digest_code(["train", "evaluate"])
+    assert digests["train"].keys() == TRAIN
+    assert digests["evaluate"].keys() == {f for f in FILES if "metrics" in f}
+    assert len({*digests["train"].values()}) == len(TRAIN)
