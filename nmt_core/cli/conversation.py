@@ -12,12 +12,12 @@ from rich.text import Text
 from nmt_core.cli.lines import open_standard_input
 from nmt_core.cli.translate_options import Beginnings, Search
 from nmt_core.documents.review import list_doubts
-from nmt_core.translation.confidence import name_level
 from nmt_core.translation.translation import Translation
 
 with suppress(ImportError):  # gives the prompt a history where there is one
     import_module("readline")
 
+LEVELS = {"likely good": 0.75, "may need a change": 0.25, "look at this": 0.0}
 UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""
 
@@ -55,5 +55,6 @@ def render_translation(translation: Translation) -> Text:
         text.append(f"{probability:.3f}  ", style="not bold dim")
     text.append(f"\nScore: {translation.score:.4f}", style="not bold")
     if (confidence := translation.confidence) is not None:
-        text.append(f"  Confidence: {confidence:.2f}, {name_level(confidence)}", style="not bold")
+        level = next(level for level, bound in LEVELS.items() if confidence >= bound)
+        text.append(f"  Confidence: {confidence:.2f}, {level}", style="not bold")
     return text

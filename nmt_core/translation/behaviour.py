@@ -5,13 +5,13 @@ The translation must change there and nowhere else (Ribeiro et al. 2020, section
 directional expectations).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import regex
 from numpy.random import Generator
-from typing_extensions import override
 
 from nmt_core.base.binomial import find_share_interval
 from nmt_core.base.config import Config
@@ -33,122 +33,88 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 AS_THEY_COME = "literals as they come"
-"""Names what is asked of lines without a change."""
+"""Name of the row of lines without a change."""
 
 CONFIDENCE = 0.95
-
-
-class Probe(ABC):
-    """A change of a source line, and what of its translation must not change."""
-
-    name: str
-    """What a person calls it."""
-
-    @abstractmethod
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        """Return a line with the change, or an empty one if it has nothing to change."""
-
-    def reduce(self, translation: str, language: str) -> str:
-        """Return what of a translation must be as without the change."""
-        del language
-        return translation
-
-
-class LiteralProbe(Probe):
-    """A change of literals; what of a translation is none must stay."""
-
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return cut_literals(translation, language)
-
-
-class CaselessProbe(Probe):
-    """A change of letters; what a translation says must stay, whatever its case."""
-
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return translation.casefold()
-
-
-class Redrawn(LiteralProbe):
-    """Other digits in the place of all."""
-
-    name = "digits drawn anew"
-
-    @override
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        changed = _DIGITS.sub(lambda match: draw_number(len(match[0]), draw), line)
-        return changed if changed != line else ""
-
-
-class Inserted(LiteralProbe):
-    """A literal put in at a random place, as a word of its own."""
-
-    def __init__(self, name: str, literal: str) -> None:
-        self.name = name
-        self._literal = literal
-
-    @override
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        return insert_word(line, float(draw.random()), self._literal)
-
-
-class Modified(CaselessProbe):
-    """A line as a modifier of training pairs changes it."""
-
-    def __init__(self, modifier: Modifier) -> None:
-        self.name = modifier.name.replace("_", " ")
-        self._modifier = modifier
-
-    @override
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        changed = self._modifier.modify(Lines(line, ""), draw).source
-        return changed if changed != line else ""
-
-
-class MistypedWord(CaselessProbe):
-    """A word of four letters or more with a typing error."""
-
-    name = "a typing error"
-
-    @override
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        words = [*_WORD.finditer(line)]
-        if not words:
-            return ""
-        word = words[int(draw.integers(len(words)))]
-        mistyped = TypingErrors(language).mistype(word[0], draw)
-        return line[: word.start()] + mistyped + line[word.end() :] if mistyped != word[0] else ""
-
-
-PROBES: tuple[Probe, ...] = (
-    Redrawn(),
-    Inserted("a placeholder, {name}", "{name}"),
-    Inserted("a placeholder, %1$s", "%1$s"),
-    Inserted("an address", "https://example.org/a?b=1"),
-    Inserted("an e-mail", "info@example.org"),
-    Inserted("a code, A4-0317/98", "A4-0317/98"),
-    Inserted("an emoji", "\N{GRINNING FACE}"),
-    Modified(Capitals()),
-    Modified(Title()),
-    Modified(Lower()),
-    Modified(NoAccents()),
-    MistypedWord(),
-)
 
 _DIGITS = regex.compile(r"\d+")
 _WORD = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}])\p{L}{4,}(?![\p{L}\p{M}\p{Nd}])")
 
 
+@dataclass(frozen=True)
+class Probe:
+    """A change of a source line, and the part of its translation that must not change."""
+
+    name: str
+    change: Callable[[str, str, Generator], str]
+    """Returns a line of a language with a random change; an empty one if nothing can change."""
+    changes_literals: bool = False
+    """True if the translation's literals may change; else its case may."""
+
+    def reduce(self, translation: str, language: str) -> str:
+        """Return the part of a translation that must be as without the change."""
+        if self.changes_literals:
+            return cut_literals(translation, language)
+        return translation.casefold()
+
+
+def redraw_digits(line: str, _language: str, draw: Generator) -> str:
+    """Return a line with other digits in the place of all."""
+    changed = _DIGITS.sub(lambda match: draw_number(len(match[0]), draw), line)
+    return changed if changed != line else ""
+
+
+def insert_literal(literal: str, line: str, _language: str, draw: Generator) -> str:
+    """Return a line with a literal at a random place, as a word of its own."""
+    return insert_word(line, float(draw.random()), literal)
+
+
+def modify(modifier: Modifier, line: str, _language: str, draw: Generator) -> str:
+    """Return a line as a modifier of training pairs changes it."""
+    changed = modifier.modify(Lines(line, ""), draw).source
+    return changed if changed != line else ""
+
+
+def mistype_word(line: str, language: str, draw: Generator) -> str:
+    """Return a line with a typing error in a word of four letters or more."""
+    words = [*_WORD.finditer(line)]
+    if not words:
+        return ""
+    word = words[int(draw.integers(len(words)))]
+    mistyped = TypingErrors(language).mistype(word[0], draw)
+    return line[: word.start()] + mistyped + line[word.end() :] if mistyped != word[0] else ""
+
+
+_INSERTED = {
+    "a placeholder, {name}": "{name}",
+    "a placeholder, %1$s": "%1$s",
+    "an address": "https://example.org/a?b=1",
+    "an e-mail": "info@example.org",
+    "a code, A4-0317/98": "A4-0317/98",
+    "an emoji": "\N{GRINNING FACE}",
+}
+
+PROBES: tuple[Probe, ...] = (
+    Probe("digits drawn anew", redraw_digits, changes_literals=True),
+    *(
+        Probe(name, partial(insert_literal, literal), changes_literals=True)
+        for name, literal in _INSERTED.items()
+    ),
+    *(
+        Probe(modifier.name.replace("_", " "), partial(modify, modifier))
+        for modifier in (Capitals(), Title(), Lower(), NoAccents())
+    ),
+    Probe("a typing error", mistype_word),
+)
+
+
 class ProbeShare(Config):
-    """How many of some lines, with an interval by Wilson's score."""
+    """Number of lines that passed, with the 95 % interval of their share by Wilson's score."""
 
     passed: int
     total: int
     low: float
-    """The lower bound of the share, at the confidence of this file."""
     high: float
-    """The upper bound."""
 
     @classmethod
     def count(cls, passed: Sequence[bool]) -> "ProbeShare":
@@ -163,7 +129,7 @@ class ProbeShare(Config):
 
 
 class Behaviour(Config):
-    """What became of the lines that a probe could change."""
+    """Results of the lines that a probe could change."""
 
     kept: ProbeShare
     """Those whose literals came through."""
@@ -190,9 +156,9 @@ def probe_translator(
     Args:
         translator: of known languages.
         lines: source sentences.
-        seed: decides what is drawn.
-        plain: the translations of the lines, where they are known.
-        most: lines that each probe changes at most; None for all that it can.
+        seed: of the changes.
+        plain: the translations of the lines, if they are known.
+        most: limit of lines that each probe changes; None for all that it can.
         probes: changes to try.
     """
     assert translator.languages is not None
@@ -204,21 +170,23 @@ def probe_translator(
         for line, best in zip(lines, plain, strict=True)
         if find_literals(line, source)
     ]
-    found = {AS_THEY_COME: Behaviour(kept=ProbeShare.count(kept), same=None)} if kept else {}
+    behaviour = {AS_THEY_COME: Behaviour(kept=ProbeShare.count(kept), same=None)} if kept else {}
     changed = {probe: dict(change_lines(probe, lines, source, seed, most)) for probe in probes}
     translated = iter(
-        search_best(translator, [line for made in changed.values() for line in made.values()])
+        search_best(translator, [line for own in changed.values() for line in own.values()])
     )
-    for probe, made in changed.items():
-        after = {number: next(translated) for number in made}
+    for probe, own in changed.items():
+        after = {number: next(translated) for number in own}
         same = [
             probe.reduce(best.text, target) == probe.reduce(plain[number].text, target)
             for number, best in after.items()
         ]
         if after:
             kept = [not any(map(is_loss, best.breaches)) for best in after.values()]
-            found[probe.name] = Behaviour(kept=ProbeShare.count(kept), same=ProbeShare.count(same))
-    return found
+            behaviour[probe.name] = Behaviour(
+                kept=ProbeShare.count(kept), same=ProbeShare.count(same)
+            )
+    return behaviour
 
 
 def search_best(translator: Translator, lines: Sequence[str | Tokenized]) -> list[Translation]:
@@ -229,7 +197,7 @@ def search_best(translator: Translator, lines: Sequence[str | Tokenized]) -> lis
 def change_lines(
     probe: Probe, lines: Sequence[str], language: str, seed: int, most: int | None
 ) -> Iterator[tuple[int, str]]:
-    """Yield as many lines as wanted that a probe can change, changed, with their numbers."""
+    """Yield the numbers of lines that a probe can change, drawn at random, and their change."""
     order = make_generator(seed, probe.name).permutation(len(lines)).tolist()
     changed = (
         (number, line)
@@ -240,13 +208,13 @@ def change_lines(
 
 
 def draw_number(digits: int, draw: Generator) -> str:
-    """Return a number of so many digits, of which the first is no zero."""
-    first, *others = draw.integers(10, size=digits).tolist()
-    return "".join(map(str, [first or 1, *others]))
+    """Return a random number of so many digits, the first of which is not zero."""
+    first, *rest = draw.integers(10, size=digits).tolist()
+    return "".join(map(str, [first or 1, *rest]))
 
 
 def cut_literals(line: str, language: str) -> str:
     """Return a line without its literals, and with single spaces."""
-    for one in reversed(find_literals(line, language)):
-        line = f"{line[: one.start]} {line[one.end :]}"
+    for literal in reversed(find_literals(line, language)):
+        line = f"{line[: literal.start]} {line[literal.end :]}"
     return regex.sub(r" ([.,;:!?])", r"\1", " ".join(line.split()))

@@ -53,7 +53,7 @@ class Papers(NamedTuple):
     bill: Mapping[str, Any]
     """The packages that made it, as CycloneDX."""
     texts: Sequence[Mapping[str, Any]] = ()
-    """What it was trained on, for a training that goes on from it."""
+    """Its training corpora, for a training that continues it."""
 
 
 def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
@@ -82,11 +82,10 @@ def write_bundle(
 
     Args:
         folder: the target.
-        translator: model, both sides, their languages and how to search.
+        translator: the model, both sides and their settings.
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
         papers: documents about the model.
-        golden_sentences: source lines whose translations are kept, to show later that nothing has
-            changed.
+        golden_sentences: lines whose translations are kept, to detect changes later.
         engines: faster engines of the model.
 
     Raises:

@@ -6,7 +6,7 @@ alone, so that a model translates without what fitted it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,15 +99,10 @@ class ConfidenceModel(Config):
     def estimate(
         self, sources: Sequence[str], translations: Sequence[Translation]
     ) -> NDArray[np.float64]:
-        """Return the probability that each translation is good, from 0 to 1.
-
-        Args:
-            sources: lines as they were given.
-            translations: one of each.
-        """
+        """Return the probability that the translation of each source is good, from 0 to 1."""
         rows = tabulate_features(sources, translations, list(self.features))
         means, scales, weights = np.array(
-            [(one.mean, one.scale, one.weight) for one in self.features.values()]
+            [(each.mean, each.scale, each.weight) for each in self.features.values()]
         ).T
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
@@ -122,18 +117,13 @@ class ConfidenceModel(Config):
         return was_searched(translation) and known
 
     def judge(
-        self, sources: Sequence[str], found: Sequence[Sequence[Translation]]
+        self, sources: Sequence[str], translations: Sequence[Sequence[Translation]]
     ) -> list[list[Translation]]:
-        """Return the translations of lines with their confidence, where there is one.
-
-        Args:
-            sources: lines as they were given.
-            found: one or more translations of each.
-        """
-        lines = [source for source, several in zip(sources, found, strict=True) for _ in several]
-        estimated = self.estimate(lines, [one for several in found for one in several])
-        told = iter(estimated.tolist())
-        return [[self._set(one, next(told)) for one in several] for several in found]
+        """Return the translations of each line with their confidence, if they have one."""
+        lines = [line for line, several in zip(sources, translations, strict=True) for _ in several]
+        estimated = self.estimate(lines, [each for several in translations for each in several])
+        confidences = iter(estimated.tolist())
+        return [[self._set(each, next(confidences)) for each in own] for own in translations]
 
     def _set(self, translation: Translation, confidence: float) -> Translation:
         if not was_searched(translation):
@@ -201,25 +191,12 @@ def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def compute_drift(seen: Sequence[int], validation: Sequence[int]) -> float:
-    """Return how far the tenths of some confidences are from those of validation text.
+    """Return how far the counts of tenths are from those of validation text.
 
-    It is the symmetric divergence of Jeffreys (1946), which risk management knows as the population
-    stability index: below 0.1 hardly any, above 0.25 another distribution. Half a sentence is
-    added to each tenth, so that none is empty.
-
-    Args:
-        seen: sentences in each tenth.
-        validation: the same of validation text.
+    The symmetric divergence of Jeffreys (1946), also known as the population stability index: below
+    0.1 hardly any, above 0.25 another distribution. Half a sentence is added to each tenth, so that
+    none is empty.
     """
     ours, theirs = (np.array(counts, dtype=np.float64) + 0.5 for counts in (seen, validation))
     ours, theirs = ours / ours.sum(), theirs / theirs.sum()
     return float(((ours - theirs) * np.log(ours / theirs)).sum())
-
-
-LEVELS: Mapping[str, float] = {"likely good": 0.75, "may need a change": 0.25, "look at this": 0.0}
-"""What people are told of a confidence from each bound on, the highest first."""
-
-
-def name_level(confidence: float) -> str:
-    """Return what people are told of a confidence."""
-    return next(level for level, bound in LEVELS.items() if confidence >= bound)

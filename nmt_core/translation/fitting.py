@@ -72,8 +72,8 @@ def fit_confidence(
     Args:
         sources: validation text that training has not seen.
         translations: one of each.
-        good: which of them are.
-        good_chrf: the chrF from which on they are.
+        good: whether each is good.
+        good_chrf: the chrF from which on it is.
     """
     rows = tabulate_features(sources, translations, list(SIGNS))
     found = _Regression.fit(rows, good)
@@ -153,13 +153,9 @@ def cross_validate(
 def measure_reliability(
     confidences: NDArray[np.float64], good: NDArray[np.bool_], *, resamples: int, seed: int
 ) -> Reliability | None:
-    """Compare confidences with what is good; None if all are, or none is.
+    """Return how far confidences can be trusted; None if all translations are good, or none is.
 
-    Args:
-        confidences: from 0 to 1.
-        good: which translations are.
-        resamples: of the bootstrap; 0 gives intervals of no width.
-        seed: draws them.
+    ``resamples`` are those of the bootstrap; 0 gives intervals of no width.
     """
     if good.all() or not good.any():
         return None
@@ -168,12 +164,8 @@ def measure_reliability(
     drawn = [(area, error)]
     for _ in range(resamples):
         rows = draw.integers(total, size=total)
-        drawn.append(
-            (
-                compute_area(confidences[rows], good[rows]),
-                compute_error(confidences[rows], good[rows]),
-            )
-        )
+        own = confidences[rows], good[rows]
+        drawn.append((compute_area(*own), compute_error(*own)))
     lows, highs = np.nanpercentile(np.array(drawn), [2.5, 97.5], axis=0)
     return Reliability(
         sentences=total,

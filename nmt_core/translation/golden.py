@@ -26,9 +26,8 @@ class Answer(Config):
     """The model's translation of a line at the time of export."""
 
     source: str
-    """The line."""
     ids: tuple[int, ...]
-    """The numbers of its translation's tokens."""
+    """Numbers of the translation's tokens."""
     text: str
     """The translation."""
 
@@ -77,13 +76,7 @@ def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
 def load_verified(
     folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
 ) -> Translator:
-    """Load an exported model and let it translate its golden sentences.
-
-    Args:
-        folder: what the export stage wrote.
-        engine: see ``Translator.load``.
-        device: see ``Translator.load``.
-        threads: see ``Translator.load``.
+    """Load an exported model, see ``Translator.load``, and check its golden sentences.
 
     Raises:
         BundleError: if it is incomplete or altered, or translates otherwise than it did.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from nmt_core.base.config import Config
 from nmt_core.text.side import Tokenized
@@ -16,11 +17,11 @@ FITTING = 0.02
 
 
 class LengthPenaltyTrial(Config):
-    """What a search with a length penalty brought."""
+    """Result of a search with a length penalty."""
 
     length_penalty: float
     score: float
-    """Of the translations; higher is better."""
+    """Higher is better."""
     length_ratio: float
     """Characters of the translations by those of the references."""
 
@@ -34,7 +35,7 @@ def try_length_penalties(
     """Try length penalties as long as the translations get better.
 
     The configured one is tried first; then, in steps, higher ones where translations are too short
-    and lower ones where they are too long. Where the last step went too far, half of it is tried.
+    and lower ones where they are too long. If the last step went too far, half of it is tried.
 
     Args:
         translator: translates the lines.
@@ -42,12 +43,7 @@ def try_length_penalties(
         references: their reference translations.
         measure: returns the score of their translations; higher is better.
     """
-
-    def attempt(penalty: float) -> LengthPenaltyTrial:
-        texts = set_length_penalty(translator, penalty).translate_sentences(lines)
-        ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
-        return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
-
+    attempt = partial(_try, translator, lines, references, measure)
     trials = [attempt(translator.config.beam.length_penalty)]
     lacking = 1 - trials[0].length_ratio
     if abs(lacking) <= FITTING:
@@ -60,6 +56,18 @@ def try_length_penalties(
                 trials.append(attempt(penalty - step / 2))
             break
     return trials
+
+
+def _try(
+    translator: Translator,
+    lines: Sequence[str | Tokenized],
+    references: Sequence[str],
+    measure: Callable[[Sequence[str]], float],
+    penalty: float,
+) -> LengthPenaltyTrial:
+    texts = set_length_penalty(translator, penalty).translate_sentences(lines)
+    ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
+    return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
 
 
 def set_length_penalty(translator: Translator, penalty: float) -> Translator:

@@ -21,11 +21,7 @@ def score_pairs(
     """Return the log-likelihood of each target sentence given its source, its end included.
 
     A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
-    are read in batches of ``max_tokens`` on either side, padding included.
-
-    Args:
-        translator: tokenizes and scores.
-        pairs: source and target lines.
+    are read in batches of ``batch_tokens`` on either side, padding included.
     """
     read = [_read(translator, *pair) for pair in pairs]
     likelihoods = [LogLikelihood()] * len(pairs)

@@ -47,34 +47,29 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         decoding.pop("unsure_below", None)  # of earlier exports
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = _load_side(folder, "source"), _load_side(folder, "target")
-    load_full = partial(
-        _load_full,
-        folder,
-        (source.vocabulary, target.vocabulary),
-        device=device,
-        threads=threads,
-    )
+    vocabularies = source.vocabulary, target.vocabulary
+    load_full = partial(_load_full, folder, vocabularies, device=device, threads=threads)
     chosen = choose_engine(engine, list_engines(folder), device)
-    searching: Engine
     load_later: Callable[[], FullEngine] | None = None
     if chosen == "torch":
-        searching = load_full()
+        searching: Engine = load_full()
     else:
         searching = load_engine(
             folder / FOLDER / chosen,
             chosen,
-            (source.vocabulary, target.vocabulary),
+            vocabularies,
             device="cpu" if device == "auto" else device,
             threads=threads or count_cores(),
         )
         load_later = cache(partial(_load_later, folder, digest_bundle(folder), load_full))
+    languages = _load_part(folder / LANGUAGES, Languages)
     return {
         "engine": searching,
         "source": source,
         "target": target,
         "config": settings,
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
-        "languages": (languages := _load_part(folder / LANGUAGES, Languages)),
+        "languages": languages,
         "glossaries": _load_glossary(folder, languages),
         "aligner": find_aligner(folder / ALIGNER),
         "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
@@ -92,13 +87,6 @@ def load_engine(
     threads: int,
 ) -> Engine:
     """Load one of the engines that export adds.
-
-    Args:
-        folder: its files.
-        name: its name.
-        vocabularies: of the source and the target.
-        device: where to compute.
-        threads: of the processor.
 
     Raises:
         BundleError: if its program cannot read the folder.
@@ -135,7 +123,7 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
     Args:
         asked: one of :func:`list_choices`.
         there: engines that the bundle holds, the fastest first.
-        device: where to compute; ``auto`` prefers a GPU, and there PyTorch.
+        device: ``auto`` prefers a GPU, and there PyTorch.
 
     Raises:
         ConfigError: if there is no such engine, or the bundle does not hold it.

@@ -1,4 +1,4 @@
-"""Does another engine translate as PyTorch does? None is believed before it has been asked."""
+"""Check that another engine translates as PyTorch does, before it is exported."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +12,7 @@ from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.search.engine import Engine
 from nmt_core.search.engine_settings import Precision
+from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -40,43 +41,33 @@ class ParityText(NamedTuple):
 
 
 class Parity(Config):
-    """An engine's translations compared with those of PyTorch."""
+    """An engine's translations of the validation set compared with those of PyTorch."""
 
     sentences: int
-    """Of the validation set, that both have translated."""
     equal_greedy: float
-    """Share of them that come out token by token alike, greedily."""
+    """Share of sentences that both translate token by token alike, greedily."""
     equal: float
-    """Share of them that come out alike with the configured search."""
+    """The same with the configured search, as for the rest."""
     bleu: float
-    """Of the engine, with the configured search."""
     bleu_torch: float
-    """Of PyTorch, likewise."""
     difference: float
-    """The first less the second."""
+    """The engine's BLEU less PyTorch's."""
     low: float
     """Lower end of the difference's 95 % interval, by paired bootstrap resampling (Koehn 2004)."""
     high: float
-    """Upper end."""
     score_shift: float = 0.0
-    """How much higher the scores are of sentences that come out alike, in the mean."""
+    """Mean difference of the scores of sentences that both translate alike."""
 
 
 def measure_parity(translator: Translator, engine: Engine, text: ParityText) -> Parity:
-    """Let an engine and PyTorch translate the same text.
-
-    Args:
-        translator: searches by PyTorch.
-        engine: searches the same model.
-        text: what to translate.
-    """
+    """Compare the translations of an engine and of a translator by PyTorch, of one model."""
     greedily = translator.config.beam.model_copy(
         update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
     )
     greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    written = [_translate(replace(each, config=greedy), text.sources) for each in both]
-    beams = [_translate(each, text.sources) for each in both]
+    written = [search_best(replace(each, config=greedy), text.sources) for each in both]
+    beams = [search_best(each, text.sources) for each in both]
     metric = load_metric("bleu", text.language)
     assert isinstance(metric, Bleu)
     counts = [
@@ -116,10 +107,6 @@ def explain_disparity(precision: Precision, parity: Parity) -> str | None:
             f"PyTorch's {parity.bleu_torch:.1f}, and may be less than {MOST_LOST} behind"
         )
     return None
-
-
-def _translate(translator: Translator, lines: Sequence[str]) -> list[Translation]:
-    return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
 
 
 def _share_equal(first: Sequence[Translation], second: Sequence[Translation]) -> float:

@@ -30,21 +30,19 @@ class AddedEngine(NamedTuple):
 
     name: str
     folder: Path
-    """The model as it reads it."""
+    """The model in its format."""
     engine: Engine
     parity: Parity
-    """Its translations compared with PyTorch's."""
     confidence: ConfidenceModel | None = None
-    """What tells its good translations; None for what tells PyTorch's."""
+    """Fitted on its translations; None takes that of PyTorch's."""
 
 
 class Prepared(NamedTuple):
-    """The engines that were written, and the reasons for those left out."""
+    """The engines that are good enough, and reports about all."""
 
     engines: list[AddedEngine]
-    """Those that are good enough."""
     reports: dict[str, Any]
-    """The report of every engine, as JSON: its parity, or the reason why it was left out."""
+    """By engine, as JSON: its parity, and the reason if it was left out."""
 
 
 def prepare_engines(
@@ -57,7 +55,7 @@ def prepare_engines(
     threads: int,
     shortlist: Shortlist | None = None,
 ) -> Prepared:
-    """Write a model for a faster engine, and check that it translates as PyTorch does.
+    """Write a model for faster engines, and keep those that translate as PyTorch does.
 
     Where a shortlist loses too much, none is tried in its place; where int8 does, float32.
 
@@ -65,16 +63,16 @@ def prepare_engines(
         precisions: of the engines to write.
         translator: searches by PyTorch.
         model_config: settings that the model was built from.
-        folder: where to write.
-        text: what all translate.
-        threads: of the processor.
-        shortlist: for engines that know what it is; None for none.
+        folder: the folder of the engines' folders.
+        text: translated by all for comparison.
+        threads: CPU threads.
+        shortlist: for engines that support one.
     """
     prepared = Prepared([], {})
     waiting = [(precision, shortlist) for precision in precisions]
-    for precision, asked in waiting:
+    for precision, restriction in waiting:
         try:
-            name = _write(precision, translator, model_config, folder, asked)
+            name = _write(precision, translator, model_config, folder, restriction)
         except InexpressibleError as error:
             name, reason = error.args
             prepared.reports[name] = _leave_out(name, reason)

@@ -1,7 +1,7 @@
-"""The one way from text to text: Python, command, server and documents give the same bytes.
+"""Text to text: Python, commands, server and documents give the same bytes by this way.
 
-A text is plain text: its lines, list markers and spaces stay. Each of its sentences is looked up in
-the memory or translated by itself, for models are trained on sentences and lose some of several.
+Lines, list markers and spaces of a text stay. Each sentence is looked up in the memory or else
+translated by itself, for models are trained on sentences and lose some of several.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,27 +69,23 @@ class SentenceTranslator(Protocol):
 def translate_texts(
     translator: SentenceTranslator, texts: Iterable[str], *, beam_size: int | None = None
 ) -> list[Translation]:
-    """Return the translation of each text; all their sentences are translated together.
+    """Return the translation of each text; the sentences of all are translated together.
 
-    Args:
-        translator: translates sentences, and may have a memory.
-        texts: each of any number of lines and sentences.
-        beam_size: live hypotheses per sentence; None as configured.
+    ``beam_size`` is the number of live hypotheses per sentence; None as configured.
     """
     documents = [read_plain_text(text) for text in texts]
-    own = [document.passages for document in documents]
-    plan, found = open_documents(translator, beam_size=beam_size).translate_passages(
-        [passage for passages in own for passage in passages]
+    passages = [document.passages for document in documents]
+    plan, translated = open_documents(translator, beam_size=beam_size).translate_passages(
+        [passage for own in passages for passage in own]
     )
-    placed = iter(plan.place(found))
-    sentences = cast("Sequence[Translation]", found)
-    counts = iter([len(spans) for spans in plan.spans])
-    translations, at = [], 0
-    for document, passages in zip(documents, own, strict=True):
-        text = document.write([*islice(placed, len(passages))])
-        end = at + sum(islice(counts, len(passages)))
-        translations.append(join_translations(text, sentences[at:end]))
-        at = end
+    placed = iter(plan.place(translated))
+    sentences = iter(cast("Sequence[Translation]", translated))
+    counts = iter(map(len, plan.spans))
+    translations = []
+    for document, own in zip(documents, passages, strict=True):
+        text = document.write([*islice(placed, len(own))])
+        count = sum(islice(counts, len(own)))
+        translations.append(join_translations(text, [*islice(sentences, count)]))
     return translations
 
 
@@ -99,13 +95,7 @@ def open_documents(
     beam_size: int | None = None,
     review_below: float = REVIEW_BELOW,
 ) -> DocumentTranslator:
-    """Return what translates documents by a translator.
-
-    Args:
-        translator: translates sentences, and may have a memory.
-        beam_size: live hypotheses per sentence; None as configured.
-        review_below: the confidence below which a unit is marked for a person to look at.
-    """
+    """Return a translator of documents; units of a confidence below a bound need review."""
     source, target = translator.languages.codes if translator.languages else ("", "")
     side = translator.source
     room = translator.config.max_source_tokens - (side.tag is not None)
@@ -130,13 +120,13 @@ def translate_document(
 
     Args:
         path: the file.
-        translator: translates sentences, and may have a memory.
+        translator: translates its sentences.
         output: the other file; None for ``letter.en.docx`` beside ``letter.docx``.
-        kind: name of their format; None if their names say it.
-        review_below: the confidence below which a unit is marked for a person to look at.
+        kind: name of their format; None to derive it from their names.
+        review_below: units of a lower confidence are marked for review.
 
     Raises:
-        DocumentError: if the file cannot be read, or the other is there already or has no name.
+        DocumentError: if the file cannot be read, or the other exists or has no name.
     """
     out = Path(output) if output else name_output(Path(path), translator)
     return translate_file(
@@ -162,10 +152,10 @@ def search_sentences(
     translator: SentenceTranslator, beam_size: int | None, lines: Sequence[str], *, links: bool
 ) -> list[Translation]:
     """Return the best translation of each sentence."""
-    found = translator.search(
+    translations = translator.search(
         lines, beam_size=beam_size, n_best=1, probabilities=False, links=links
     )
-    return [best for best, *_ in found]
+    return [best for best, *_ in translations]
 
 
 def recall(translator: SentenceTranslator, text: str) -> Translation | None:
@@ -181,30 +171,25 @@ def recall(translator: SentenceTranslator, text: str) -> Translation | None:
             f"{translator.memory.path} has units by languages, and the model does not say its own; "
             f"export it again"
         )
-    found = translator.memory.find_exact(text, MemoryScope(translator.languages))
-    return remember_translation(found.target) if found else None
+    match = translator.memory.find_exact(text, MemoryScope(translator.languages))
+    return remember_translation(match.target) if match else None
 
 
-def join_translations(text: str, found: Sequence[Translation]) -> Translation:
+def join_translations(text: str, parts: Sequence[Translation]) -> Translation:
     """Return the translation of a text from those of its sentences.
 
-    Its confidence is the lowest, or None if one has none. That of several sentences has no tokens,
-    as what a memory holds.
-
-    Args:
-        text: the whole translation.
-        found: the translation of each sentence.
+    Its confidence is the lowest, or None if one has none. That of several sentences has no tokens.
     """
-    if len(found) == 1:
-        return found[0]._replace(text=text)
-    confidences = [one.confidence for one in found if one.confidence is not None]
+    if len(parts) == 1:
+        return parts[0]._replace(text=text)
+    confidences = [part.confidence for part in parts if part.confidence is not None]
     return EMPTY_TRANSLATION._replace(
         text=text,
-        breaches=tuple(breach for one in found for breach in one.breaches),
-        restored_words=tuple(dict.fromkeys(word for one in found for word in one.restored_words)),
-        unknown_words=tuple(dict.fromkeys(word for one in found for word in one.unknown_words)),
-        confidence=min(confidences) if confidences and len(confidences) == len(found) else None,
-        origin="memory" if found and all(one.origin == "memory" for one in found) else "model",
+        breaches=tuple(breach for part in parts for breach in part.breaches),
+        restored_words=tuple(dict.fromkeys(word for p in parts for word in p.restored_words)),
+        unknown_words=tuple(dict.fromkeys(word for p in parts for word in p.unknown_words)),
+        confidence=min(confidences) if confidences and len(confidences) == len(parts) else None,
+        origin="memory" if parts and all(p.origin == "memory" for p in parts) else "model",
     )
 
 
@@ -218,11 +203,11 @@ def list_texts(texts: object) -> list[str]:
         return [texts]
     if not isinstance(texts, Iterable) or isinstance(texts, bytes | bytearray | Mapping):
         raise ConfigError(f"translate takes a text or a list of texts, not {_name(texts)}")
-    given = [*texts]
-    for number, text in enumerate(given, start=1):
+    listed = [*texts]
+    for number, text in enumerate(listed, start=1):
         if not isinstance(text, str):
             raise ConfigError(f"translate takes texts, and text {number} is {_name(text)}")
-    return given
+    return listed
 
 
 def _name(thing: object) -> str:

@@ -1,11 +1,9 @@
 """Try a model in a separate process before this one loads it.
 
-The programs that compute with a model are written in C++, and a file made to harm them may end
-their process or keep it busy for ever. So another process goes first: it loads the model, lets it
-translate its golden sentences, and says on its last line what was wrong.
-
-The server does so whenever it loads a model. A command does so for each model that this account has
-not tried before by the same programs; an empty file in the user's cache remembers it.
+A malicious file may end or block the C++ program that reads it. So another process first loads the
+model, translates its golden sentences and names the problem on its last line. The server does so
+whenever it loads a model; a command does so once for each model and version of these programs, and
+records it by an empty file in the user's cache.
 """
 
 import hashlib
@@ -41,13 +39,7 @@ PARSERS = ("ctranslate2", "sentencepiece", "torch")
 def load_tried(
     folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
 ) -> Translator:
-    """Load an exported model after a trial in another process.
-
-    Args:
-        folder: what the export stage wrote.
-        engine: see ``Translator.load``.
-        device: see ``Translator.load``.
-        threads: see ``Translator.load``.
+    """Load an exported model, see ``Translator.load``, after a trial in another process.
 
     Raises:
         BundleError: if it is incomplete or altered, translates otherwise than it did, ends the
@@ -66,12 +58,6 @@ def try_once(
 
     The trial reports a process that ends or hangs; loading the model reports other problems.
 
-    Args:
-        folder: what the export stage wrote.
-        engine: see ``Translator.load``.
-        device: see ``Translator.load``.
-        threads: see ``Translator.load``.
-
     Raises:
         BundleError: if it ends the process that loads it or keeps it busy.
     """
@@ -79,8 +65,8 @@ def try_once(
         digest = digest_bundle(folder)
     except OSError:
         return
-    told = [digest, engine, device, *map(_identify, PARSERS)]
-    name = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    identity = [digest, engine, device, *map(_identify, PARSERS)]
+    name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     mark = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt" / name
     if mark.exists():
         return
@@ -104,10 +90,7 @@ def _identify(package: str) -> str:
 def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> str:
     """Run the trial of a model; return the problem that it names, empty if there is none.
 
-    Args:
-        folder: of the model.
-        command: runs the trial; it ends when its standard input does.
-        seconds: the limit of its time.
+    The command must end when its standard input does.
 
     Raises:
         BundleError: if the model ends the process or takes too long.

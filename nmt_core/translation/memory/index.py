@@ -1,27 +1,53 @@
-"""Find sentences that are alike among very many: by rare words, then by their similarity.
+"""Find the units most like a text: by rare terms that they share, then by similarity.
 
-A text is indexed by its words and, where it is short, by pairs of words that stand side by side;
-scripts without spaces by pairs of characters. Two texts that are alike share most of them, the rare
-ones among them, and are about as long as each other.
+A text is indexed by its words and, if it is short, by pairs of adjacent words; scripts without
+spaces by pairs of characters. Similar texts share most of them, and are about equally long. FTS5
+of SQLite is not used, since before version 3.42 it leaves deleted text in the file.
 """
 
+import sqlite3
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import regex
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
 
-WORD = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+|\p{Alphabetic}+|\p{N}+"
-)
-SPACELESS = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+from nmt_core.translation.memory.unit import MemoryMatch
+
+SPACELESS = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+WORD = regex.compile(rf"(?<spaceless>{SPACELESS}+)|\p{{Alphabetic}}+|\p{{N}}+")
 
 SHORT_WORDS = 12
-"""A text of up to so many words is indexed by pairs of words, too."""
+"""A text of at most this many words is indexed by pairs of words, too."""
 
 HALF = 1 << 31
 """Makes a hash of 32 bits one that SQLite keeps in four bytes; few of a million terms share one."""
+
+MOST_ROWS = 3000
+"""Units of a term, within the bounds of length, beyond which it is common and looked up last."""
+
+MOST_TERMS = 40
+"""Limit of terms of a text that are looked up: its longest."""
+
+MOST_COMMON = 2
+"""Limit of common terms that are looked up if there is no rare one."""
+
+CANDIDATES = 400
+"""Units of a scope that share most terms with a text, and are compared with it."""
+
+UNITS = """
+SELECT * FROM (
+    SELECT unit FROM term WHERE scope = ? AND term = ? AND length BETWEEN ? AND ? LIMIT ?
+)
+"""
+MOST_SHARED = """
+SELECT id, source, target, approved FROM unit JOIN (
+    SELECT unit AS found, count(*) AS shared FROM ({units})
+    GROUP BY unit ORDER BY shared DESC LIMIT ?
+) ON id = found
+"""
 
 
 def join_spaces(text: str) -> str:
@@ -30,31 +56,73 @@ def join_spaces(text: str) -> str:
 
 
 def list_terms(text: str) -> list[int]:
-    """Return hashes of what a text is found by, each once, the longest first, which are rare."""
+    """Return hashes of the terms of a text, each once, the longest first, which are rare."""
     words: list[str] = []
-    for word in WORD.findall(text.casefold()):
-        words += _cut(word) if SPACELESS.match(word) else [word]
-    if not words:
-        words = [text]  # signs alone
-    terms: Iterable[str] = words
-    if len(words) <= SHORT_WORDS:
-        around = ["", *words, ""]
-        terms = [*words, *map(" ".join, pairwise(around))]
-    return [*dict.fromkeys(map(_hash, sorted(terms, key=len, reverse=True)))]
+    for match in WORD.finditer(text.casefold()):
+        run = match[0]
+        pairs = [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+        words += pairs if match["spaceless"] else [run]
+    terms = words or [text]  # or signs alone
+    if len(terms) <= SHORT_WORDS:
+        terms = [*terms, *map(" ".join, pairwise(["", *terms, ""]))]
+    ordered = sorted(terms, key=len, reverse=True)
+    return [*dict.fromkeys(zlib.crc32(term.encode()) - HALF for term in ordered)]
 
 
 def bound_lengths(length: int, threshold: float) -> tuple[int, int]:
-    """Return the least and greatest length of what may be as similar as a threshold says.
+    """Return the least and greatest length of a text that may be as similar as a threshold.
 
-    The similarity is 1 less the edits (characters put in, left out or exchanged) as a share of the
-    longer text.
+    The similarity is 1 less the edits (insertions, deletions and substitutions of characters) as a
+    share of the longer text.
     """
     return int(length * threshold), int(length / threshold) + 1
 
 
-def _cut(run: str) -> Iterator[str]:
-    return (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+def search_units(
+    connection: sqlite3.Connection,
+    scope: int,
+    source: str,
+    *,
+    threshold: float,
+    most: int,
+    approved: bool,
+) -> list[MemoryMatch]:
+    """Return the units of one scope most like a text; with ``approved``, only approved ones."""
+    bounds = bound_lengths(len(source), threshold)
+    rows = _find_candidates(connection, scope, list_terms(source)[:MOST_TERMS], bounds)
+    units = {row[0]: row for row in rows if row[3] or not approved}
+    best = process.extract(
+        source,
+        {number: row[1] for number, row in units.items()},
+        scorer=Levenshtein.normalized_similarity,
+        score_cutoff=threshold,
+        limit=most,
+    )
+    return [
+        MemoryMatch(text, units[number][2], score, bool(units[number][3]))
+        for text, score, number in best
+    ]
 
 
-def _hash(term: str) -> int:
-    return zlib.crc32(term.encode()) - HALF
+def _find_candidates(
+    connection: sqlite3.Connection, scope: int, terms: list[int], bounds: tuple[int, int]
+) -> list[tuple[int, str, str, int]]:
+    """Return number, source, target and state of the units that share the most of a text's terms.
+
+    ``bounds`` are those of the lengths of units.
+    """
+    counts = [
+        (connection.execute(f"SELECT count(*) FROM ({UNITS})", values).fetchone()[0], values)  # noqa: S608 - no value is in it
+        for values in ((scope, term, *bounds, MOST_ROWS) for term in terms)
+    ]
+    rare: list[tuple[int, ...]] = []
+    rows = 0
+    for count, values in sorted(counts):
+        if count and (rows + count <= MOST_ROWS or len(rare) < MOST_COMMON):
+            rare.append(values)
+            rows += count
+    if not rare:
+        return []
+    query = MOST_SHARED.format(units=" UNION ALL ".join([UNITS] * len(rare)))
+    wanted = [value for values in rare for value in values]
+    return connection.execute(query, (*wanted, CANDIDATES)).fetchall()

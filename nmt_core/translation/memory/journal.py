@@ -49,9 +49,7 @@ JournalLine = tuple[int, bytes, SuggestedEntry | DecidedEntry]
 class CorrectionJournal:
     """The corrections that users gave, in the order in which they came.
 
-    Args:
-        path: of the file, which the first suggestion makes.
-        most_bytes: beyond which suggestions are refused.
+    The first suggestion makes the file; beyond ``most_bytes`` suggestions are refused.
     """
 
     def __init__(self, path: Path, *, most_bytes: int = MOST_JOURNAL_BYTES) -> None:
@@ -86,19 +84,17 @@ class CorrectionJournal:
             CorpusError: if the file cannot be read.
             DiskError: if there is no room; nothing was decided.
         """
-        time, wanted = _tell_time(), dict.fromkeys(ids)
-        entries = [
-            DecidedEntry(event=verdict, id=each, reason=reason, time=time) for each in wanted
-        ]
+        time, decided = _tell_time(), dict.fromkeys(ids)
+        entries = [DecidedEntry(event=verdict, id=i, reason=reason, time=time) for i in decided]
         with self._opened() as file:
             known = {entry.id for _, _, entry in self._parse()}
-            if unknown := [each for each in wanted if each not in known]:
+            if unknown := [each for each in decided if each not in known]:
                 raise ConfigError(
                     f"{self.path} holds no correction {unknown[0]!r}; nmt corrections list shows "
                     f"those that it holds"
                 )
             self._append(file, entries)
-            return _fold(line for line in self._parse() if line[2].id in wanted)
+            return _fold(line for line in self._parse() if line[2].id in decided)
 
     def read(self) -> list[Correction]:
         """Return all corrections, the newest decision or suggestion last; none without a file.
@@ -121,9 +117,7 @@ class CorrectionJournal:
                 self._check_header(file)
 
     def delete(self, wanted: Callable[[Correction], bool]) -> list[Correction]:
-        """Rewrite the file without some corrections, whole or not at all; return them.
-
-        Nothing of them stays in it: neither what was decided nor how often they came.
+        """Rewrite the file without some corrections and their decisions; return them.
 
         Raises:
             CorpusError: if the file cannot be read.
@@ -135,12 +129,10 @@ class CorrectionJournal:
             gone = [each for each in _fold(self._parse()) if wanted(each)]
             ids = {each.id for each in gone}
             if gone:
-                kept = (line for _, line, entry in self._parse() if entry.id not in ids)
-                with (
-                    files.whole_file(self.path, mode=PRIVATE) as part,
-                    part.open("wb") as file,
-                ):
-                    file.writelines(chain([_HEADER], kept))
+                rest = (line for _, line, entry in self._parse() if entry.id not in ids)
+                whole = files.whole_file(self.path, mode=PRIVATE)
+                with whole as part, part.open("wb") as file:
+                    file.writelines(chain([_HEADER], rest))
         return gone
 
     @contextmanager
@@ -176,7 +168,7 @@ class CorrectionJournal:
             os.fsync(file.fileno())
             _log.warning(
                 "the last line of %s was cut off in the middle of writing; its %d bytes, which "
-                "nobody was told were kept, are passed over",
+                "were not confirmed to anybody, are removed",
                 self.path,
                 size - end,
             )

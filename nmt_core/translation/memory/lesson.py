@@ -1,7 +1,7 @@
-"""What is learnt of corrections: those that hold, but for garbage and what would leak.
+"""Corrections to fine-tune on: valid ones, without noise and leaks.
 
-A share of them is never learnt, to be tested on; which ones, their source alone decides, so that
-none of a later night was learnt in an earlier one.
+A share of them is held out for evaluation. Their source alone decides which, so that a held-out one
+was not learnt by an earlier fine-tuning.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -45,15 +45,14 @@ class KnownText:
 
 @dataclass
 class Lesson:
-    """The corrections of a night, by what becomes of them."""
+    """The corrections of one fine-tuning."""
 
     learnt: list[SelectedCorrection] = field(default_factory=list)
     held_out: list[SelectedCorrection] = field(default_factory=list)
-    """To test on."""
     dropped: dict[str, list[SelectedCorrection]] = field(default_factory=dict)
-    """What is neither, by reason: the name of a filter, ``also_tested`` of what stands in
-    validation or test, ``already_learnt`` of what was set aside but stands in train, and
-    ``near_held_out`` of what is near to one that is set aside."""
+    """Others by reason: the name of a filter, ``also_tested`` if validation or test has it,
+    ``already_learnt`` if it is held out but train has it, ``near_held_out`` if it is near to a
+    held-out one."""
 
     def drop(self, correction: SelectedCorrection, why: str) -> None:
         """Leave a correction out."""
@@ -70,16 +69,16 @@ def prepare_lesson(
     held_out: float,
     distance: float,
 ) -> Lesson:
-    """Say of each correction whether it is learnt, tested on, or neither.
+    """Assign each correction to training, the held-out set, or neither.
 
     Args:
-        corrections: those that hold.
-        approved: ids of those that a person looked at: the screen does not judge these.
-        known: what the model was trained and tested on.
+        corrections: valid ones.
+        approved: ids of those that a person approved: the screen does not judge these.
+        known: text that the model was trained and tested on.
         filters: of training pairs.
-        screen: learnt from the text that the model was trained on; None where there is too little.
-        held_out: share to test on, from 0 to 1.
-        distance: edits per word up to which what is learnt is too near to what is tested on.
+        screen: learnt from the training text; None if there is too little.
+        held_out: share of the held-out set, from 0 to 1.
+        distance: edits per word up to which a correction is too near to a held-out one.
     """
     lesson = Lesson()
     sound = _leave_out_noise(corrections, approved, filters, screen, lesson)

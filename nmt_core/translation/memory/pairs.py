@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Iterable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -42,21 +41,13 @@ def read_languages(given: str) -> Languages:
 
 
 def read_pair_file(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
-    """Yield source and target of the units of a file that are translated.
-
-    Args:
-        path: of a format of parallel text, by its ending.
-        languages: of source and target.
+    """Yield source and target of the translated units of a file of parallel text.
 
     Raises:
         CorpusError: if it cannot be read, or a unit has other columns or is no UTF-8.
     """
     units = open_units(path, languages)
-    rows = iter(units.rows)
-    for number in count(1):
-        row = next(rows, None)
-        if row is None:
-            return
+    for number, row in enumerate(units.rows, start=1):
         if len(row) > SIDES or any("\udc80" <= char <= "\udcff" for text in row for char in text):
             raise CorpusError(
                 f"{path} {units.place.name(number)} is no pair of texts in UTF-8; repair it there"
@@ -71,11 +62,6 @@ def write_pair_file(path: Path, pairs: Pairs, languages: Languages) -> int:
 
     Characters that XML forbids become spaces.
 
-    Args:
-        path: it ends in .tmx or .tsv.
-        pairs: source and target.
-        languages: of source and target.
-
     Raises:
         ConfigError: if the file is there, or ends otherwise.
         DiskError: if there is no room.
@@ -84,31 +70,27 @@ def write_pair_file(path: Path, pairs: Pairs, languages: Languages) -> int:
         raise ConfigError(f"{path} has another ending than {' and '.join(WRITTEN)}; give it one")
     if path.exists():
         raise ConfigError(f"{path} is there, and is not written over; remove it, or name another")
-    write = _write_tmx if path.suffix.lower() == ".tmx" else _write_tsv
-    written = 0
-
-    def counted() -> Iterator[tuple[str, str]]:
-        nonlocal written
-        for source, target in pairs:
-            written += 1
-            yield FORBIDDEN.sub(" ", source), FORBIDDEN.sub(" ", target)
-
+    clean = ((FORBIDDEN.sub(" ", source), FORBIDDEN.sub(" ", target)) for source, target in pairs)
     with files.whole_file(path) as part:
-        write(part, counted(), languages)
-    return written
+        if path.suffix.lower() == ".tmx":
+            return _write_tmx(part, clean, languages)
+        return _write_tsv(part, clean)
 
 
-def _write_tsv(path: Path, pairs: Pairs, languages: Languages) -> None:
+def _write_tsv(path: Path, pairs: Pairs) -> int:
     """Write a header row and a row a pair, quoted as RFC 4180 says."""
-    del languages  # the columns are source and target, whatever they are
+    count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(("source", "target"))
-        rows.writerows(pairs)
+        for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
+            rows.writerow(pair)
+    return count
 
 
-def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
+def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> int:
     """Write TMX 1.4."""
+    count = 0
     etree = require("lxml.etree", f"{path} cannot be written", ConfigError)
     header = {
         "creationtool": "nmt",
@@ -124,10 +106,11 @@ def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
         with file.element("tmx", version="1.4"):
             file.write(etree.Element("header", header))
             with file.element("body"):
-                for pair in pairs:
+                for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
                     unit = etree.Element("tu")
                     for code, text in zip(languages.codes, pair, strict=True):
                         variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: code})
                         etree.SubElement(variant, "seg").text = text
                     file.write(unit)
                     file.write("\n")
+    return count

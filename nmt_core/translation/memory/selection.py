@@ -24,14 +24,9 @@ def select_corrections(
 ) -> Iterator[SelectedCorrection]:
     """Yield the corrections that hold, in the order in which they were given or approved.
 
-    Of several that give one source, the newest approved one holds, or else the newest suggested
-    one; so one that came often is yielded once. What was dropped never is. Line ends and other
-    white space become single spaces, as lines of parallel text need it.
-
-    Args:
-        corrections: of a journal.
-        languages: of the pairs; others are left out.
-        undecided: whether what is merely suggested holds where nothing was approved.
+    Of several corrections of one source, the newest approved one holds, or with ``undecided`` else
+    the newest suggested one; a dropped one never does. Line ends and other white space become
+    single spaces, as parallel text needs.
     """
     newest: dict[str, tuple[tuple[bool, int], SelectedCorrection]] = {}
     for each in corrections:

@@ -1,7 +1,7 @@
 """A translation memory in one SQLite file: units by language pair, project and user key.
 
-What stands in one scope neither shows in another nor crowds it out: each has an index of its own.
-Readers never wait for a writer, and nothing of what is deleted stays in the file.
+Each scope has an index of its own, so that units of one neither show in another nor crowd it out.
+Readers never wait for a writer, and nothing of a deleted unit stays in the file.
 """
 
 import errno
@@ -12,14 +12,14 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
-from nmt_core.translation.memory.index import join_spaces, list_terms
-from nmt_core.translation.memory.search import search_units
+from nmt_core.translation.memory.index import join_spaces, list_terms, search_units
 from nmt_core.translation.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
 
 APPLICATION = 0x6E6D746D
@@ -49,6 +49,14 @@ CREATE TABLE term (
     scope INTEGER, term INTEGER, length INTEGER, unit INTEGER,
     PRIMARY KEY (scope, term, length, unit)
 ) WITHOUT ROWID;
+"""
+
+PUT = """
+INSERT INTO unit (scope, digest, source, target, approved, origin, time)
+VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, digest) DO UPDATE
+SET target = excluded.target, approved = excluded.approved, origin = excluded.origin,
+    time = excluded.time
+WHERE excluded.approved >= approved RETURNING id
 """
 
 
@@ -109,26 +117,20 @@ class TranslationMemory:
     ) -> list[MemoryMatch]:
         """Return the units most like a text that its user sees, the most similar first.
 
-        Args:
-            text: a sentence.
-            scope: whose.
-            threshold: least similarity.
-            most: how many.
-            approved: whether to leave others out.
+        ``threshold`` is the least similarity, ``most`` limits their number, and ``approved`` leaves
+        others out.
         """
         source = join_spaces(text)
         if not source:
             return []
         with self._connected() as connection:
-            found = [
-                match
-                for number in _list_visible(connection, scope)
-                for match in search_units(
-                    connection, number, source, threshold=threshold, most=most, approved=approved
-                )
-            ]
+            search = partial(
+                search_units, connection, threshold=threshold, most=most, approved=approved
+            )
+            visible = [*_list_visible(connection, scope)]
+            matches = [match for number in visible for match in search(number, source)]
         best: dict[tuple[str, str], MemoryMatch] = {}
-        for match in sorted(found, key=lambda each: (-each.score, not each.approved)):
+        for match in sorted(matches, key=lambda each: (-each.score, not each.approved)):
             best.setdefault(match[:2], match)
         return [*best.values()][:most]
 
@@ -160,14 +162,8 @@ class TranslationMemory:
         Nothing of it stays in the file.
         """
         with self._connected() as connection:
-            rows = [
-                row
-                for origin in origins
-                for row in connection.execute(
-                    "SELECT id, scope, source FROM unit WHERE origin = ? AND origin <> ''",
-                    (origin,),
-                )
-            ]
+            query = "SELECT id, scope, source FROM unit WHERE origin = ? AND origin <> ''"
+            rows = [row for origin in origins for row in connection.execute(query, (origin,))]
             for number, scope, source in rows:
                 connection.executemany(
                     "DELETE FROM term WHERE scope = ? AND term = ? AND length = ? AND unit = ?",
@@ -217,14 +213,10 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
-    """Open a memory, for reading alone where it cannot be written.
-
-    Args:
-        path: of the memory.
-        flags: ``O_CREAT`` makes a memory that is missing.
+    """Open a memory, for reading alone if it cannot be written; ``O_CREAT`` makes a missing one.
 
     Raises:
-        CorpusError: if the file is none of this version.
+        CorpusError: if the file is not a memory of this version.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
@@ -232,8 +224,7 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
         if error.errno not in READ_ONLY or not path.exists():
             raise
         return _open_read_only(path)
-    connection = sqlite3.connect(path, timeout=30)
-    try:
+    with _closed_on_error(sqlite3.connect(path, timeout=30)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         if _is_empty(connection):
             connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
@@ -244,9 +235,6 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
         _check_version(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA mmap_size = 2147483648")
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -255,13 +243,19 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
 
     SQLite then reads without a lock, so that a file in use must be replaced, not written.
     """
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
-    try:
+    uri = f"{path.resolve().as_uri()}?immutable=1"
+    with _closed_on_error(sqlite3.connect(uri, uri=True)) as connection:
         _check_version(connection, path)
+    return connection
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield connection
     except BaseException:
         connection.close()
         raise
-    return connection
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -331,21 +325,15 @@ def _put(
         (*scope.languages.codes, scope.project, scope.key),
     )
     number, time = _find_scope(connection, scope), datetime.now(UTC).isoformat(timespec="seconds")
-    terms = []
-    count = 0
+    terms, count = [], 0
     for unit in units:
         source, target = join_spaces(unit.source), join_spaces(unit.target)
         if not source or not target:
             continue
         count += 1
-        for row in connection.execute(
-            "INSERT INTO unit (scope, digest, source, target, approved, origin, time) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, digest) DO UPDATE SET "
-            "target = excluded.target, approved = excluded.approved, origin = excluded.origin, "
-            "time = excluded.time WHERE excluded.approved >= approved RETURNING id",
-            (number, _digest(source), source, target, approved, unit.origin, time),
-        ).fetchall():
-            terms += [(number, term, len(source), row[0]) for term in list_terms(source)]
+        values = (number, _digest(source), source, target, approved, unit.origin, time)
+        for (row,) in connection.execute(PUT, values).fetchall():
+            terms += [(number, term, len(source), row) for term in list_terms(source)]
     terms.sort()
     connection.executemany("INSERT OR IGNORE INTO term VALUES (?, ?, ?, ?)", terms)
     return count

@@ -1,4 +1,4 @@
-"""Confidence: what it must do whatever it is fitted on, and how far it can be trusted."""
+"""Confidence: its definitions, its laws on any text, and its place in a bundle."""
 
 import json
 import math
@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu import sentence_chrf
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.literals.checking import Breach
-from nmt_core.translation.confidence import TENTHS, compute_drift, find_tenths, measure_features
+from nmt_core.translation.confidence import (
+    FARTHEST,
+    TENTHS,
+    ConfidenceModel,
+    FeatureWeight,
+    apply_logistic,
+    compute_drift,
+    find_tenths,
+    measure_features,
+    standardize,
+)
 from nmt_core.translation.fitting import (
     FEWEST,
     FEWEST_OF_A_KIND,
@@ -23,9 +31,11 @@ from nmt_core.translation.fitting import (
     _fit_weights,
     compute_area,
     compute_error,
+    cross_validate,
     explain_unfit,
     fit_confidence,
     measure_reliability,
+    trace_reliability,
 )
 from nmt_core.translation.loading import CONFIDENCE
 from nmt_core.translation.parity import ParityText
@@ -37,12 +47,13 @@ from tests.support.tiny import LINES, MODEL, export, judge_by_score, tiny_transl
 
 BREACH = Breach("number", "5", "5", "missing")
 WORDS = ["ein", "das", "Haus", "Garten", "Hund", "liegt", "geht", "und", "nicht", "sehr", "17"]
+PAIRS = st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.booleans()), min_size=2)
 
 
 def make_text(count, seed=0):
     """Lines with translations of several scores and lengths, of which some repeat or lose a word.
 
-    Also the probability that each is good: a logistic function of its score and its length.
+    Also whether each is good, by a logistic function of its score and its length.
     """
     draw = np.random.default_rng(seed)
     sources, translations, odds = [], [], []
@@ -68,62 +79,30 @@ def fitted():
     return fit_confidence(*make_text(1000), good_chrf=50.0)
 
 
-def test_confidence_is_calibrated_and_tells_good_ones_on_other_text(fitted):
-    sources, translations, good = make_text(3000, seed=1)
-    found = measure_reliability(fitted.estimate(sources, translations), good, resamples=50, seed=1)
-    chance = measure_reliability(np.full(len(good), 0.5), good, resamples=50, seed=1)
-
-    assert found.error < 0.03
-    assert found.area_low > 0.8
-    assert found.area_low < found.area < found.area_high
-    assert chance.area == 0.5
-    assert chance.error == pytest.approx(abs(good.mean() - 0.5))
-    assert sum(one.sentences for one in found.curve) == len(good)
+# definitions
 
 
-def test_what_is_fitted_does_not_depend_on_the_order_of_lines(fitted):
-    sources, translations, good = make_text(1000)
-    turned = fit_confidence(sources[::-1], translations[::-1], good[::-1], good_chrf=50.0)
-
-    ours, theirs = (one.estimate(sources, translations) for one in (fitted, turned))
-    assert np.abs(ours - theirs).max() < 1e-3
-
-
-def test_weights_are_those_of_the_least_penalized_loss():
-    """Where its slope is 0, but for weights whose sign is given."""
-    draw = np.random.default_rng(1)
-    rows = draw.normal(size=(300, len(SIGNS)))
-    good = rows[:, 0] + rows[:, 1] > 0.2
-    *weights, intercept = _fit_weights(rows, good)
-    wrong = 1 / (1 + np.exp(-rows @ weights - intercept)) - good
-    slope = rows.T @ wrong + PENALTY * np.array(weights)
-
-    assert abs(wrong.sum()) < 0.1
-    assert np.abs(slope[np.array(weights) != 0]).max() < 0.1
+@pytest.mark.parametrize(
+    ("confidence", "tenth"), [(0, 0), (0.0999, 0), (0.1, 1), (0.55, 5), (0.9999, 9), (1, 9)]
+)
+def test_tenths_begin_at_their_tenth(confidence, tenth):
+    assert find_tenths(np.array([float(confidence)])).tolist() == [tenth]
 
 
-@settings(max_examples=20)
-@given(st.lists(st.booleans(), min_size=60, max_size=60), st.floats(-8, -0.01), st.floats(0, 3))
-def test_whatever_is_learnt_signs_of_bad_translations_never_raise_confidence(chosen, score, less):
-    sources, translations, _ = make_text(60, seed=2)
-    judging = fit_confidence(sources, translations, np.array(chosen), good_chrf=50.0)
-    words = ["Haus", "geht", "nicht", "sehr", "Hund", "liegt"]
-    lower = translate_as(words, score - less)
-    broken = translate_as(words, score, breaches=(BREACH,))
-    looping = translate_as(["Haus", "geht"] * 3, score)._replace(text=" ".join(words))
-    best, *others = judging.estimate(
-        ["das Haus"] * 4, [translate_as(words, score), lower, broken, looping]
-    )
-
-    assert 0 <= min(others) <= max(others) <= best <= 1
+def test_odds_are_probabilities_and_deviations_are_bounded():
+    odds = np.array([-3.0, 0.0, 2.0])
+    assert apply_logistic(odds) == pytest.approx(1 / (1 + np.exp(-odds)))
+    rows = np.array([[3.0], [5.0], [1e9], [-1e9]])
+    scaled = standardize(rows, np.array([3.0]), np.array([2.0]))
+    assert scaled.ravel().tolist() == [0, 1, FARTHEST, -FARTHEST]
+    assert FARTHEST == 4
 
 
 def test_features_are_what_their_names_say():
     translation = translate_as(["das", "Haus", "geht"] * 2, -0.5, (BREACH,))
-    found = measure_features("ein Haus", translation)
-    assert found == measure_features("  ein\u00a0 \u00adHaus\n", translation)
+    features = measure_features("  ein\u00a0 \u00adHaus\n", translation)
 
-    assert found == pytest.approx(
+    assert features == pytest.approx(
         {
             "score": -0.5,
             "source_length": math.log(1 + 8),
@@ -137,20 +116,133 @@ def test_features_are_what_their_names_say():
     )
 
 
-def test_confidence_does_not_depend_on_neighbours(fitted):
-    sources, translations, _ = make_text(20, seed=3)
-    alone = [
-        fitted.estimate([source], [one])[0]
-        for source, one in zip(sources, translations, strict=True)
+@pytest.mark.parametrize(
+    ("ids", "repetition"),
+    [((), 0), ((1, 2), 0), ((1, 1, 1), 0), ((1,) * 4, 0.5), ((1,) * 5, 2 / 3)],
+)
+def test_repetition_is_the_share_of_repeated_runs(ids, repetition):
+    features = measure_features("", Translation("", 0.0, (), (), ids))
+    assert features["repetition"] == pytest.approx(repetition)
+
+
+def test_estimate_is_the_logistic_of_weighted_features():
+    def weigh(mean, scale, weight):
+        return FeatureWeight(mean=mean, scale=scale, weight=weight)
+
+    model = ConfidenceModel(
+        good_chrf=50,
+        sentences=9,
+        intercept=0.25,
+        features={"breaches": weigh(1, 2, -3), "score": weigh(-1, 0.5, 2)},
+        validation=(1,) * TENTHS,
+    )
+    first = Translation("a b", -0.5, (), (), (1, 2), breaches=(BREACH,) * 3)
+    judged = model.judge(["x", ""], [[first, first._replace(score=-1.0)], [EMPTY_TRANSLATION]])
+
+    assert [[each.confidence for each in several] for several in judged] == [
+        [pytest.approx(1 / (1 + np.exp(0.75))), pytest.approx(1 / (1 + np.exp(2.75)))],
+        [None],
     ]
 
-    assert fitted.estimate(sources, translations).tolist() == pytest.approx(alone)
+
+@given(PAIRS)
+def test_area_error_and_curve_are_those_of_their_definitions(pairs):
+    confidences, good = (np.array(column) for column in zip(*pairs, strict=True))
+    wins = [
+        (ours > theirs) + (ours == theirs) / 2
+        for ours in confidences[good]
+        for theirs in confidences[~good]
+    ]
+    rows = [[(c, g) for c, g in pairs if min(int(c * 10), 9) == tenth] for tenth in range(TENTHS)]
+    bins = [[len(row), *np.mean(row, axis=0)] for row in rows if row]
+    error = sum(count * abs(mean - share) for count, mean, share in bins) / len(pairs)
+
+    assert compute_error(confidences, good) == pytest.approx(error)
+    curve = [(b.sentences, b.confidence, b.good) for b in trace_reliability(confidences, good)]
+    assert np.array(curve) == pytest.approx(np.array(bins))
+    if wins:
+        assert compute_area(confidences, good) == pytest.approx(np.mean(wins))
+    else:
+        assert measure_reliability(confidences, good, resamples=2, seed=1) is None
+
+
+@given(st.lists(st.integers(0, 60), min_size=TENTHS, max_size=TENTHS))
+@settings(max_examples=30)
+def test_drift_is_that_of_its_definition(counts):
+    other = [*range(TENTHS)]
+    ours, theirs = ([(n + 0.5) / (sum(each) + 5) for n in each] for each in (counts, other))
+    expected = sum((a - b) * np.log(a / b) for a, b in zip(ours, theirs, strict=True))
+    assert compute_drift(counts, other) == pytest.approx(expected)
+
+
+def test_interval_is_the_middle_95_percent_of_resamples():
+    confidences, good = np.linspace(0, 1, 60), np.arange(60) % 3 == 0
+    measured = measure_reliability(confidences, good, resamples=400, seed=1)
+    assert (measured.sentences, measured.good) == (60, pytest.approx(1 / 3))
+    assert measured.area_low < measured.area < measured.area_high
+    assert 0.2 < measured.area_high - measured.area_low < 0.5
+    assert measured.error_low < measured.error_high
+    assert measured == measure_reliability(confidences, good, resamples=400, seed=1)
+    assert measure_reliability(confidences, good, resamples=0, seed=1).area_low == measured.area
+    other = measure_reliability(confidences, good, resamples=400, seed=2)
+    assert (other.area == measured.area, other.area_low == measured.area_low) == (True, False)
+
+
+# fitting
+
+
+def test_weights_are_those_of_the_least_penalized_loss():
+    """Its slope is 0, except for weights whose sign is given."""
+    draw = np.random.default_rng(1)
+    rows = draw.normal(size=(300, len(SIGNS)))
+    good = rows[:, 0] + rows[:, 1] > 0.2
+    *weights, intercept = _fit_weights(rows, good)
+    wrong = 1 / (1 + np.exp(-rows @ weights - intercept)) - good
+    slope = rows.T @ wrong + PENALTY * np.array(weights)
+
+    assert abs(wrong.sum()) < 0.1
+    assert np.abs(slope[np.array(weights) != 0]).max() < 0.1
+
+
+def test_confidence_is_calibrated_on_other_text(fitted):
+    sources, translations, good = make_text(3000, seed=1)
+    measured = measure_reliability(
+        fitted.estimate(sources, translations), good, resamples=50, seed=1
+    )
+
+    assert measured.error < 0.03
+    assert measured.area_low > 0.8
+    assert sum(each.sentences for each in measured.curve) == len(good)
+
+
+def test_fit_does_not_depend_on_order_nor_estimates_on_neighbours(fitted):
+    sources, translations, good = make_text(1000)
+    turned = fit_confidence(sources[::-1], translations[::-1], good[::-1], good_chrf=50.0)
+    ours, theirs = (model.estimate(sources, translations) for model in (fitted, turned))
+
+    assert np.abs(ours - theirs).max() < 1e-3
+    assert fitted.estimate(sources[:1], translations[:1]) == pytest.approx(ours[:1])
+
+
+@settings(max_examples=20)
+@given(st.lists(st.booleans(), min_size=60, max_size=60), st.floats(-8, -0.01), st.floats(0, 3))
+def test_signs_of_bad_translations_never_raise_confidence(chosen, score, less):
+    sources, translations, _ = make_text(60, seed=2)
+    model = fit_confidence(sources, translations, np.array(chosen), good_chrf=50.0)
+    words = ["Haus", "geht", "nicht", "sehr", "Hund", "liegt"]
+    lower = translate_as(words, score - less)
+    broken = translate_as(words, score, breaches=(BREACH,))
+    looping = translate_as(["Haus", "geht"] * 3, score)._replace(text=" ".join(words))
+    best, *others = model.estimate(
+        ["das Haus"] * 4, [translate_as(words, score), lower, broken, looping]
+    )
+
+    assert 0 <= min(others) <= max(others) <= best <= 1
 
 
 def test_text_beyond_all_that_was_seen_has_a_confidence(fitted):
-    """However long or unlikely, a feature counts no more than at four deviations."""
-    one = translate_as(["Haus"] * 3000, -1e6)._replace(text="x" * 100_000)
-    [confidence] = fitted.estimate([""], [one])
+    extreme = translate_as(["Haus"] * 3000, -1e6)._replace(text="x" * 100_000)
+    [confidence] = fitted.estimate([""], [extreme])
 
     assert 0 <= confidence < 0.05
 
@@ -167,61 +259,54 @@ def test_text_beyond_all_that_was_seen_has_a_confidence(fitted):
         (0, 0, False),
     ],
 )
-def test_too_few_of_a_kind_are_no_text_to_fit_on(total, good, fits):
+def test_too_few_of_a_kind_cannot_be_fitted_on(total, good, fits):
     reason = explain_unfit(np.arange(total) < good)
 
     assert (reason is None) is fits
     assert fits or str(total) in reason
 
 
-def test_a_feature_that_never_varies_says_nothing():
+def test_constant_features_have_no_weight():
     sources, translations, good = make_text(300)
-    kept = [one._replace(breaches=()) for one in translations]
-    judging = fit_confidence(sources, kept, good, good_chrf=50.0)
+    unbroken = [each._replace(breaches=()) for each in translations]
+    model = fit_confidence(sources, unbroken, good, good_chrf=50.0)
 
-    assert judging.features["breaches"].weight == pytest.approx(0, abs=1e-6)
-    assert set(judging.features) == set(SIGNS) == set(measure_features("", EMPTY_TRANSLATION))
+    assert model.features["breaches"].weight == pytest.approx(0, abs=1e-6)
+    assert model.features["breaches"].scale == 1
+    assert set(model.features) == set(SIGNS) == set(measure_features("", EMPTY_TRANSLATION))
 
 
-@given(st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.booleans()), min_size=2))
-def test_area_and_error_are_those_of_their_definitions(pairs):
-    confidences = np.array([confidence for confidence, _ in pairs])
-    good = np.array([is_good for _, is_good in pairs])
-    wins = [
-        (ours > theirs) + (ours == theirs) / 2
-        for ours in confidences[good]
-        for theirs in confidences[~good]
+def test_each_fold_is_judged_by_a_fit_on_the_others():
+    sources, translations, good = make_text(100, seed=3)
+    first = cross_validate(sources, translations, good, seed=1)
+    turned = good.copy()
+    turned[7] = not turned[7]
+    after = cross_validate(sources, translations, turned, seed=1)
+    same = np.flatnonzero(first == after)
+    assert 7 in same
+    assert len(same) == 20
+
+
+def test_drift_separates_other_text_from_the_same(fitted):
+    def measure(seed, lower):
+        sources, translations, _ = make_text(500, seed)
+        shifted = [each._replace(score=each.score - lower) for each in translations]
+        tenths = find_tenths(fitted.estimate(sources, shifted))
+        return compute_drift(np.bincount(tenths, minlength=TENTHS).tolist(), fitted.validation)
+
+    assert all(measure(seed, lower=0.0) < 0.1 for seed in range(10, 30))
+    assert all(measure(seed, lower=0.5) > 0.25 for seed in range(10, 15))
+
+
+def test_sentences_with_unknown_words_are_counted():
+    sources, translations, good = make_text(300)
+    some = [
+        each._replace(unknown_words=("x", "y")) if number % 3 == 0 else each
+        for number, each in enumerate(translations)
     ]
-    gaps = [
-        abs(confidences[inside].mean() - good[inside].mean()) * inside.sum()
-        for tenth in range(TENTHS)
-        if (inside := find_tenths(confidences) == tenth).any()
-    ]
 
-    assert compute_error(confidences, good) == pytest.approx(sum(gaps) / len(pairs))
-    if wins:
-        assert compute_area(confidences, good) == pytest.approx(np.mean(wins))
-    else:
-        assert measure_reliability(confidences, good, resamples=2, seed=1) is None
-
-
-def test_a_sentence_is_scored_by_itself_as_sacrebleu_does():
-    pairs = [("the house", "the houses"), ("a", "xyz"), ("", "empty"), ("so it is", "so it is")]
-    found = score_chrf(*map(list, zip(*pairs, strict=True)), language="en")
-
-    assert found.tolist() == pytest.approx([sentence_chrf(a, [b]).score for a, b in pairs])
-
-
-def test_500_sentences_tell_text_of_another_kind_from_the_same(fitted):
-    assert all(measure_drift(fitted, seed, lower=0.0) < 0.1 for seed in range(10, 30))
-    assert all(measure_drift(fitted, seed, lower=0.5) > 0.25 for seed in range(10, 15))
-
-
-def measure_drift(fitted, seed, *, lower):
-    sources, translations, _ = make_text(500, seed)
-    shifted = [one._replace(score=one.score - lower) for one in translations]
-    tenths = find_tenths(fitted.estimate(sources, shifted))
-    return compute_drift(np.bincount(tenths, minlength=TENTHS).tolist(), fitted.validation)
+    assert fit_confidence(sources, translations, good, good_chrf=50.0).sentences_unknown == 0
+    assert fit_confidence(sources, some, good, good_chrf=50.0).sentences_unknown == 100
 
 
 # in a translator and its bundle
@@ -235,20 +320,18 @@ def judging():
 
 
 def test_every_candidate_has_a_confidence_and_empty_lines_have_none(judging):
-    found = judging.search(LINES, n_best=3)
+    searched = judging.search(LINES, n_best=3)
 
-    for line, several in zip(LINES, found, strict=True):
-        assert all((one.confidence is None) == (not line) for one in several)
-    assert found[0][0].confidence == 1
-    tokenized = [judging.source.tokenize(line) for line in LINES]
-    assert [one for one, *_ in found] == [one for one, *_ in judging.search(tokenized, n_best=3)]
+    for line, several in zip(LINES, searched, strict=True):
+        assert all((each.confidence is None) == (not line) for each in several)
+    assert searched[0][0].confidence == 1
+    assert searched == judging.search([judging.source.tokenize(line) for line in LINES], n_best=3)
 
 
 @pytest.mark.parametrize(
     ("validated", "judged"), [(None, True), (0, False), (19, False), (20, True), (200, True)]
 )
-def test_words_that_validation_hardly_had_leave_no_confidence(judging, validated, judged):
-    """For nothing is known of how good guesses at other words are."""
+def test_unknown_words_have_no_confidence_unless_validated(judging, validated, judged):
     model = judging.confidence_model.model_copy(update={"sentences_unknown": validated})
     [known] = next(iter(judging.search(LINES[:1], n_best=1)))
     strange = known._replace(unknown_words=("Eule",), confidence=0.9)
@@ -258,27 +341,24 @@ def test_words_that_validation_hardly_had_leave_no_confidence(judging, validated
     assert alone.confidence is not None
 
 
-def test_what_no_search_has_found_keeps_its_confidence(judging):
-    written = EMPTY_TRANSLATION._replace(text="12", confidence=1.0)
-    [[figures], [empty]] = judging.confidence_model.judge(
-        ["12", ""], [[written], [EMPTY_TRANSLATION]]
-    )
+@pytest.mark.parametrize(
+    ("ids", "score", "confidence", "judged"),
+    [
+        ((1,), -1.0, None, True),
+        ((1,), 0.0, None, True),
+        ((), -1.0, None, True),
+        ((), 0.0, None, False),
+        ((), 0.0, 1.0, False),
+    ],
+)
+def test_only_searched_translations_are_judged(judging, ids, score, confidence, judged):
+    translation = Translation("x", score, (), (), ids, confidence=confidence)
+    [[after]] = judging.confidence_model.judge(["x"], [[translation]])
 
-    assert (figures.confidence, empty.confidence) == (1.0, None)
-
-
-def test_validation_sentences_with_unknown_words_are_counted():
-    sources, translations, good = make_text(300)
-    some = [
-        one._replace(unknown_words=("x", "y")) if number % 3 == 0 else one
-        for number, one in enumerate(translations)
-    ]
-
-    assert fit_confidence(sources, translations, good, good_chrf=50.0).sentences_unknown == 0
-    assert fit_confidence(sources, some, good, good_chrf=50.0).sentences_unknown == 100
+    assert after.confidence in {0.0, 1.0} if judged else after.confidence == confidence
 
 
-def test_samples_and_given_beginnings_have_no_confidence(judging):
+def test_samples_and_given_prefixes_have_no_confidence(judging):
     [[drawn]] = judging.sample(["Hund"])
     [[begun]] = judging.search(["Hund"], prefixes=["dog"])
     [[free]] = judging.search(["Hund"], prefixes=[""])
@@ -287,17 +367,7 @@ def test_samples_and_given_beginnings_have_no_confidence(judging):
     assert free.confidence is not None
 
 
-def test_a_bundle_judges_as_the_translator_did(tmp_path, judging, fitted):
-    judging = replace(judging, confidence_model=fitted)
-    loaded = Translator.load(export(tmp_path / "export", translator=judging), device="cpu")
-
-    assert loaded.confidence_model == fitted
-    [[ours], [theirs]] = (one.search(["Hund"], n_best=1)[0] for one in (judging, loaded))
-    assert theirs.confidence == pytest.approx(ours.confidence, abs=1e-6)
-
-
-def test_an_engine_judges_by_its_own_and_else_as_the_bundle(tmp_path, judging, fitted):
-    """For its scores may be others."""
+def test_engines_judge_by_their_own_model_or_else_the_bundles(tmp_path, judging, fitted):
     written = prepare_engines(
         ("int8", "float32"),
         translator=judging,
@@ -308,16 +378,16 @@ def test_an_engine_judges_by_its_own_and_else_as_the_bundle(tmp_path, judging, f
     ).engines
     engines = [written[0]._replace(confidence=fitted), *written[1:]]
     folder = export(tmp_path / "export", translator=judging, engines=engines)
-    told = {
+    models = {
         name: Translator.load(folder, engine=name, threads=1).confidence_model
         for name in ("torch", "ctranslate2_int8", "ctranslate2_float32")
     }
 
     plain = judging.confidence_model
-    assert told == {"torch": plain, "ctranslate2_int8": fitted, "ctranslate2_float32": plain}
+    assert models == {"torch": plain, "ctranslate2_int8": fitted, "ctranslate2_float32": plain}
 
 
-def test_an_earlier_bundle_translates_without_confidence(tmp_path):
+def test_earlier_bundle_translates_without_confidence(tmp_path):
     folder = export(tmp_path / "export")
     decoding = files.read_json(folder / "decoding.json") | {"unsure_below": -0.3}
     reseal(folder, "decoding.json", json.dumps(decoding).encode())
@@ -337,7 +407,7 @@ def test_an_earlier_bundle_translates_without_confidence(tmp_path):
     ],
     ids=str,
 )
-def test_confidence_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, judging, change):
+def test_unreadable_confidence_is_refused(tmp_path, judging, change):
     folder = export(tmp_path / "export", translator=judging)
     content = files.read_json(folder / CONFIDENCE) | change
     reseal(folder, CONFIDENCE, json.dumps(content).encode())
