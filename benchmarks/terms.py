@@ -21,7 +21,7 @@ from rich.table import Table
 
 from nmt_core.base import files
 from nmt_core.documents.html import read_html
-from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.texts import open_documents, translate_texts
 from nmt_core.translation.translator import Translator

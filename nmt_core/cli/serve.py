@@ -18,7 +18,7 @@ from nmt_core.cli.options import (
     Threads,
     find_exported,
 )
-from nmt_core.documents.formats import REVIEW_BELOW
+from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import FolderSource, LanguagePair, Watched
 from nmt_core.server.run import serve_models

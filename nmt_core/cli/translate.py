@@ -35,8 +35,8 @@ from nmt_core.cli.translate_options import (
     search_texts,
     wants_documents,
 )
-from nmt_core.documents.formats import FORMATS, REVIEW_BELOW
-from nmt_core.documents.review import write_review
+from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.review import REVIEW_BELOW, write_review
 from nmt_core.translation.translator import Translator
 
 

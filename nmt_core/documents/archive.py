@@ -5,15 +5,14 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.encodings import decode_declared
+from nmt_core.documents.declarations import decode_declared
 from nmt_core.documents.passage import Item, Passage
-from nmt_core.documents.pieces import TextDocument
-from nmt_core.documents.untranslated import Untranslated
+from nmt_core.documents.pieces import TextDocument, Untranslated
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""
@@ -137,8 +136,11 @@ class ArchivedDocument:
         counted = (text.untranslated for text in self._documents.values())
         return sum(counted, Untranslated())
 
-    def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
-        """Return the document with translations of its passages, at most once."""
+    def write(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
+    ) -> bytes:
+        """Return the document with translations of its passages; it cannot mark doubtful ones."""
+        del doubtful
         changed, first = {}, 0
         for name, document in self._documents.items():
             last = first + len(document.passages)

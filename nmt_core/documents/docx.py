@@ -1,41 +1,29 @@
-"""Word documents (.docx): the text of paragraphs is translated, all else stays as it is.
+"""Word documents (.docx): the text of paragraphs, text boxes and descriptions of pictures.
 
-Formatting and links are put around the translations of their words. A document is an archive; files
-that hold text are read, the others are copied.
+Each part of a run is made a run of its own, so that parts can move. A paragraph in which nothing
+changes stays as it was.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from itertools import chain
-
-from lxml import etree
+from dataclasses import dataclass, replace
+from functools import partial
+from unicodedata import bidirectional, east_asian_width
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.archive import ArchiveKind, read_archive, write_archive
-from nmt_core.documents.docx_pieces import (
-    CONTAINERS,
-    CONTENT,
-    CONTROL,
-    PROPERTIES,
-    RANGES,
-    Element,
-    Fields,
-    W,
-    WordPiece,
-    find_inner,
-    find_pieces,
-    has_runs,
-    is_in_other_language,
-    join_fields,
-    join_other_languages,
-    read_run,
+from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.declarations import LanguageMarks, decode_declared
+from nmt_core.documents.ooxml import Run, RunStyle, make_run_parts, read_properties
+from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, TextDocument, join_raw
+from nmt_core.documents.xml_pieces import (
+    DEEPEST_NOTE,
+    XmlPiece,
+    find_children,
+    find_end,
+    read_elements,
+    scan_xml,
 )
-from nmt_core.documents.passage import Item, Mark, Passage
-from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
-from nmt_core.documents.untranslated import LanguageMarks
-from nmt_core.documents.xml_pieces import NO_XML
 from nmt_core.text.language_codes import LanguageCodes
 
 WORD = ArchiveKind(
@@ -44,267 +32,335 @@ WORD = ArchiveKind(
     re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
 )
 
-STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
-"""Another name for the same, in files that Word saves as "Strict Open XML"."""
+NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+"""The name of the same elements in files that Word saves as "Strict Open XML"."""
 
-XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+LANGUAGE = re.compile(r"<w:(?:r[\s>]|lang\s(?P<languages>[^<>]*)|t(?:\s[^<>]*)?>(?P<text>[^<>]*))")
+"""The beginning of a run, its language, and its text."""
 
-
-PICTURE = "{*}docPr"
-DESCRIPTIONS = frozenset({"descr", "title"})
-"""The element that describes a picture, and its attributes."""
+ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*["']([^"']*)""")
 
 LEAST_OWN_TEXT = 0.05
 """Share of a document's letters that are not marked as another language than the source."""
 
-INVISIBLE_PROPERTIES = (f"{W}lang", f"{W}noProof", f"{W}rPrChange")
-"""Properties of runs that do not change their looks."""
+CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo", "fldSimple"])
+"""Elements that hold runs of text and may occur within a sentence."""
 
-FORMAT = "format"
+TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
+"""Fields whose result people type, or which repeats headings. Word computes all others anew."""
 
+CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
+"""Properties of content controls whose text nobody types; it is not part of a sentence."""
 
-class WordDocument:
-    """A Word document."""
+RANGE_STARTS = frozenset({"bookmarkStart", "commentRangeStart"})
+RANGE_ENDS = frozenset({"bookmarkEnd", "commentRangeEnd"})
+"""Ends of ranges; those in a paragraph that is translated come to hold all of it."""
 
-    def __init__(self, data: bytes, codes: LanguageCodes | None = None) -> None:
-        """Read a document.
+HINTS = frozenset({"proofErr", "lastRenderedPageBreak"})
+"""Elements that Word computes from the text, and computes anew."""
 
-        Args:
-            data: the document.
-            codes: of source and target, if they are known.
-
-        Raises:
-            DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
-        """
-        texts = read_archive(data, WORD)
-        self._data = data
-        self._roots = {name: _read(text, name) for name, text in texts.items()}
-        marks = LanguageMarks(codes)
-        if _are_mistaken(marks, self._roots.values()):
-            marks.codes = None
-        self.untranslated = marks.untranslated
-        self._blocks = {name: [*_read_blocks(root, marks)] for name, root in self._roots.items()}
-        self._segments = [
-            segment
-            for block in chain.from_iterable(self._blocks.values())
-            for segment in block.segments
-        ]
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [segment.passage for segment in self._segments]
-
-    def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
-        """Return the document with translations of its passages; to be called once."""
-        by_segment = dict(zip(self._segments, translations, strict=True))
-        changed = {
-            name
-            for name, blocks in self._blocks.items()
-            if sum(block.write(by_segment) for block in blocks)
-        }
-        return write_archive(self._data, {name: _to_bytes(self._roots[name]) for name in changed})
+PROPERTIES = frozenset(["pPr", "rPr", "smartTagPr"])
+LINES = frozenset(["br", "cr", "tab", "ptab"])
+BLOCKS = frozenset({"p", "tbl", "sdt"})
 
 
-def _read(data: bytes, name: str) -> Element:
-    """Return the root of a file; refuse entities, which may make a small file large."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.XMLSyntaxError as error:
-        raise DocumentError(
-            f"{name} of this document is damaged ({error.msg}); save it anew as .docx"
-        ) from None
-    if root.getroottree().docinfo.doctype:
-        raise DocumentError(f"{name} of this document defines entities; save it anew as .docx")
-    if root.tag.startswith(STRICT):
-        raise DocumentError(
-            'this document is "Strict Open XML", which is not read; save it as "Word Document"'
-        )
-    return root
+def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> ArchivedDocument:
+    """Read a document.
+
+    Args:
+        data: the document.
+        codes: of source and target, if they are known.
+
+    Raises:
+        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+    """
+    files = read_archive(data, WORD)
+    if _are_mistaken(files.values(), LanguageMarks(codes)):
+        codes = None
+    return ArchivedDocument(data, files, partial(_read_file, codes=codes))
 
 
-def _to_bytes(root: Element) -> bytes:
-    return etree.tostring(root, encoding="UTF-8", standalone=True)
-
-
-def _are_mistaken(marks: LanguageMarks, roots: Iterable[Element]) -> bool:
-    """Tell whether so much text is marked as another language that it is not.
+def _are_mistaken(files: Iterable[bytes], marks: LanguageMarks) -> bool:
+    """Tell whether nearly all text is marked as another language than the source.
 
     Word marks what people type by their keyboard, and by the template that a document began with.
     """
     letters = Counter[bool]()
-    for run in chain.from_iterable(root.iter(f"{W}r") for root in roots):
-        for piece in read_run(run):
-            letters[is_in_other_language(piece, marks)] += sum(map(str.isalpha, piece.text))
+    for file in files:
+        languages: Mapping[str, str] = {}
+        for match in LANGUAGE.finditer(decode_declared(file).text):
+            if match["text"]:
+                is_other = _is_other(match["text"], languages, marks)
+                letters[is_other] += sum(map(str.isalpha, match["text"]))
+            else:
+                languages = dict(ATTRIBUTE.findall(match["languages"] or ""))
     return letters[False] < LEAST_OWN_TEXT * letters.total()
 
 
-def _read_blocks(root: Element, marks: LanguageMarks) -> "Iterator[_Block | _Description]":
-    """Yield what holds text: paragraphs, content controls apart, and descriptions of pictures."""
-    fields = Fields()
-    for element in root.iter(f"{W}p", CONTENT, PICTURE):
-        if element.tag.endswith(PICTURE.removeprefix("{*}")):
-            for name in DESCRIPTIONS.intersection(element.attrib):
-                yield _Description(element, name)
-        elif not find_inner(element.getparent()) and has_runs(element):
-            pieces = join_fields(find_pieces(element), fields)
-            yield _Block(element, [*join_other_languages(pieces, marks)])
+def _is_other(text: str, languages: Mapping[str, str], marks: LanguageMarks) -> bool:
+    """Tell whether a text is marked as another language than the source's."""
+    letter = next(filter(str.isalpha, text), "")
+    if not letter or not languages:
+        return False
+    kind = "eastAsia" if east_asian_width(letter) in "WF" else "val"
+    kind = "bidi" if bidirectional(letter) in {"R", "AL"} else kind
+    return any(marks.is_other(code) for name, code in languages.items() if name.endswith(kind))
 
 
-class _Description:
-    """An attribute that describes a picture."""
-
-    def __init__(self, element: Element, name: str) -> None:
-        self._element, self._name = element, name
-        piece = Piece(Type.TEXT, element.get(name), element.get(name))
-        parts = join_pieces([piece], write_plainly)
-        self.segments = [part for part in parts if isinstance(part, Segment)]
-
-    def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
-        """Put the translation into the attribute; return whether it differs."""
-        before = self._element.get(self._name)
-        for segment in self.segments:
-            text = "".join(item for item in translations[segment] if isinstance(item, str))
-            self._element.set(self._name, NO_XML.sub("", text))
-        return bool(self._element.get(self._name) != before)
-
-
-class _Block:
-    """A paragraph, or the content of a form field."""
-
-    def __init__(self, element: Element, pieces: Sequence[WordPiece]) -> None:
-        self.element = element
-        lengths: Counter[str] = Counter()
-        formats: dict[str, Element] = {}
-        for piece in pieces:
-            lengths[_identify(piece.format)] += len(piece.text)
-            formats.setdefault(_identify(piece.format), piece.format)
-        self.usual = lengths.most_common(1)[0][0] if lengths else ""
-        self.format = formats.get(self.usual)
-        self.parts = list(join_pieces(list(self._mark_formats(pieces)), write_plainly))
-        self.segments = [part for part in self.parts if isinstance(part, Segment)]
-
-    def _mark_formats(self, pieces: Iterable[WordPiece]) -> Iterator[WordPiece]:
-        """Yield the pieces, with a pair around texts whose format differs from most."""
-        current = self.usual
-        for piece in pieces:
-            wanted = _identify(piece.format) if piece.is_text else self.usual
-            if wanted != current:
-                if current != self.usual:
-                    yield WordPiece(Type.CLOSE, "", name=FORMAT + current)
-                if wanted != self.usual:
-                    yield WordPiece(Type.OPEN, "", name=FORMAT + wanted, format=piece.format)
-                current = wanted
-            yield piece
-        if current != self.usual:
-            yield WordPiece(Type.CLOSE, "", name=FORMAT + current)
-
-    def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
-        """Put translations into the element, unless none differs; return whether one does."""
-        if all(translations[segment] == segment.passage.items for segment in self.segments):
-            return False
-        writer = _Writer(self.element, self.format)
-        for part in self.parts:
-            if isinstance(part, Segment):
-                spaces = part.find_spaces(translations[part])
-                for item in translations[part]:
-                    if isinstance(item, Mark):
-                        before, after = spaces.get(item, ("", ""))
-                        writer.write(before)
-                        writer.write(part.marks[item])
-                        writer.write(after)
-                    else:
-                        writer.write(item)
-            else:
-                writer.write(part)
-        writer.end()
-        return True
-
-
-def _identify(properties: Element) -> str:
-    """Return the same for formats that look the same."""
-    if properties is None:
-        return ""
-    return "".join(
-        sorted(
-            etree.tostring(each).decode()
-            for each in properties
-            if each.tag not in INVISIBLE_PROPERTIES
+def _read_file(_: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
+    pieces = scan_xml(text)
+    root = next(piece for piece in pieces if piece.attributes or piece.name)
+    names = {value: name for name, value in root.attributes.items() if name.startswith("xmlns")}
+    if STRICT in names:
+        raise DocumentError(
+            'it is "Strict Open XML", which is not supported; save it as "Word Document"'
         )
-    )
+    prefix = names.get(NAMESPACE, "xmlns:w").partition(":")[2]
+    marks = LanguageMarks(codes)
+    reader = _Reader(f"{prefix}:" if prefix else "", marks)
+    return TextDocument(reader.read_blocks(pieces), marks.untranslated)
 
 
-class _Writer:
-    """Writes the content of an element anew."""
+@dataclass
+class _Inline(Piece):
+    """A piece of a paragraph that may belong to a field."""
 
-    def __init__(self, element: Element, format_: Element) -> None:
-        self._make = etree.SubElement
-        self._inside, self._formats = [element], [format_]
-        ranges = list(_find_ranges(element))
-        for child in list(element):
-            if child.tag not in PROPERTIES:
-                element.remove(child)
-        element.extend(each for each in ranges if each.tag.endswith("Start"))
-        self._ends = [each for each in ranges if each.tag.endswith("End")]
+    field: str = ""
+    """Whether it begins, separates or ends a field."""
+    code: str = ""
+    """A part of a field's code."""
 
-    def write(self, item: "str | Piece") -> None:
-        """Write a text, or a piece as it was."""
-        if isinstance(item, str):
-            self._write_text(item)
-            return
-        assert isinstance(item, WordPiece)
-        if item.is_text:
-            self._write_text(item.text)
-        elif item.name.startswith(FORMAT):
-            if item.type is Type.OPEN:
-                self._formats.append(item.format)
+
+@dataclass
+class _Field:
+    """A field that has not ended yet."""
+
+    code: str = ""
+    in_result: bool = False
+
+    @property
+    def is_typed(self) -> bool:
+        """Tell whether people type its result."""
+        return _name_field(self.code) in TYPED
+
+
+def _name_field(code: str) -> str:
+    return (code.split() or [""])[0].upper()
+
+
+class _Reader:
+    """Reads the paragraphs of a file."""
+
+    def __init__(self, prefix: str, marks: LanguageMarks, depth: int = 0) -> None:
+        self._prefix, self._marks, self._depth = prefix, marks, depth
+        self._fields: list[_Field] = []  # they may end in a later paragraph
+
+    def read_blocks(self, pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+        """Yield the parts of what may hold paragraphs."""
+        yield from read_elements(
+            pieces,
+            lambda piece: self._name(piece) in {"p", "sdtContent"},
+            self._read_paragraph,
+            described="docPr",
+        )
+
+    def _name(self, piece: XmlPiece) -> str:
+        """Return the name of an element of Word."""
+        return piece.name if piece.prefix == self._prefix else ""
+
+    def _read_paragraph(self, pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+        """Yield the content of a paragraph or control."""
+        inline, starts, ends = [], [], []
+        for piece in self._read_inline(pieces):
+            if piece.name in RANGE_STARTS:
+                starts.append(piece)
+            elif piece.name in RANGE_ENDS:
+                ends.append(piece)
             else:
-                self._formats.pop()
-        elif item.name in CONTAINERS | {CONTROL}:
-            if item.type is Type.OPEN:
-                self._open(item.elements[0])
+                inline.append(piece)
+        count = 1 if inline and inline[0].name == "pPr" else 0
+        joined = self._join_other_languages([*self._join_fields(inline)])
+        ordered = [*joined[:count], *starts, *joined[count:], *ends]
+        style = RunStyle(is_spaced=True)
+        parts = [*make_run_parts(ordered, style, self._prefix)]
+        raw, cut = join_raw(pieces), join_raw(ordered)
+        yield Group(parts, partial(_keep_unchanged, raw=raw, cut=cut))
+
+    def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+        """Yield the pieces of a paragraph."""
+        at = 0
+        while at < len(pieces):
+            piece, name = pieces[at], self._name(pieces[at])
+            end = at + 1
+            if piece.role is Role.CLOSE:
+                if name == "sdtContent":
+                    end = find_end(pieces, at)
+                    name = "sdt"
+                    while self._name(pieces[end - 1]) != name:
+                        end += 1
+                yield Piece(Role.CLOSE, join_raw(pieces[at:end]), name=name)
+            elif start := self._find_inner(pieces, at):
+                end = start
+                yield Piece(Role.OPEN, join_raw(pieces[at:end]), name=name)
+            elif name in RANGE_STARTS | RANGE_ENDS | PROPERTIES:
+                end = find_end(pieces, at)
+                yield Piece(Role.BLOCK, join_raw(pieces[at:end]), name=name)
+            elif piece.role is not Role.TEXT and name not in HINTS:
+                end = find_end(pieces, at)
+                inner = pieces[at:end]
+                if name == "r":
+                    yield from self._read_run(inner)
+                else:
+                    code = piece.attributes.get(f"{self._prefix}instr", "")
+                    is_block = name in BLOCKS or _name_field(code) == "SEQ"
+                    role = Role.BLOCK if is_block else Role.EMPTY
+                    yield Piece(role, join_raw(inner), parts=self._read_nested(inner))
+            at = end
+
+    def _find_inner(self, pieces: Sequence[XmlPiece], at: int) -> int:
+        """Return where the text of an element begins that may stand in a sentence; 0 for others.
+
+        Of a content control it is its content, if somebody types it.
+        """
+        piece, name = pieces[at], self._name(pieces[at])
+        if piece.role is not Role.OPEN or name not in CONTAINERS | {"sdt"}:
+            return 0
+        if name == "fldSimple":
+            is_typed = _name_field(piece.attributes.get(f"{self._prefix}instr", "")) in TYPED
+            return at + 1 if is_typed else 0
+        children = {
+            self._name(pieces[first]): (first, last)
+            for first, last in find_children(pieces, at, find_end(pieces, at))
+        }
+        if name != "sdt":
+            properties = children.get("smartTagPr")
+            return properties[1] if properties else at + 1
+        first, last = children.get("sdtPr", (at, at))
+        is_chosen = any(
+            CHOSEN.fullmatch(pieces[child].name) for child, _ in find_children(pieces, first, last)
+        )
+        start, end = children.get("sdtContent", (at, at))
+        content = {self._name(pieces[child]) for child, _ in find_children(pieces, start, end)}
+        has_runs = not content.isdisjoint(CONTAINERS | {"r", "sdt"}) and "p" not in content
+        return start + 1 if has_runs and not is_chosen else 0
+
+    def _read_nested(self, pieces: Sequence[XmlPiece]) -> Sequence[Part]:
+        """Return the parts of an element that is no text itself but may hold text."""
+        names = {piece.name for piece in pieces}
+        if self._depth == DEEPEST_NOTE or names.isdisjoint({"p", "sdtContent", "docPr"}):
+            return ()
+        reader = _Reader(self._prefix, self._marks, self._depth + 1)
+        return [*reader.read_blocks(pieces)]
+
+    def _read_run(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+        """Yield the parts of a run, each as a run."""
+        before, after, properties = pieces[0].raw, pieces[-1].raw, ""
+        languages: Mapping[str, str] = {}
+        for first, last in find_children(pieces, 0, len(pieces)):
+            child, inner = pieces[first], pieces[first:last]
+            name, raw = self._name(child), join_raw(inner)
+            if name == "rPr":
+                before += raw
+                properties = read_properties(inner)
+                marked = [piece.attributes for piece in inner if piece.name == "lang"]
+                languages = marked[0] if marked else {}
+            elif name in {"t", "noBreakHyphen"}:
+                hyphen = "\N{NON-BREAKING HYPHEN}"
+                text = "".join([piece.text for piece in inner]) if name == "t" else hyphen
+                run = Run(Role.TEXT, before + raw + after, text, properties=properties)
+                run.before = before + (child.raw if len(inner) > 1 else "")
+                run.after = (inner[-1].raw if len(inner) > 1 else "") + after
+                is_other = _is_other(text, languages, self._marks)
+                yield replace(run, name="other") if is_other else run
+            elif child.role is not Role.TEXT and name not in HINTS:
+                nested = self._read_nested(inner)
+                yield _Inline(
+                    Role.BLOCK if name in LINES else Role.EMPTY,
+                    before + raw + after,
+                    parts=[before, *nested, after] if nested else (),
+                    field=child.attributes.get(f"{self._prefix}fldCharType", ""),
+                    code=inner[1].text if name == "instrText" and len(inner) > 1 else "",
+                )
+
+    @property
+    def _is_held(self) -> bool:
+        """Tell whether what follows is a field's code, or a result that Word computes."""
+        return any(not field.in_result or not field.is_typed for field in self._fields)
+
+    def _join_fields(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """Yield the pieces of a paragraph, with a field that Word computes as one.
+
+        Another one becomes three pieces: its code, its result, and its end.
+        """
+        held: list[Piece] = []
+        is_continued = self._is_held
+        for piece in pieces:
+            was_held, kind = self._is_held, piece.field if isinstance(piece, _Inline) else ""
+            if kind == "begin":
+                self._fields.append(_Field())
+            elif kind == "separate" and self._fields:
+                self._fields[-1].in_result = True
+            elif kind == "end" and self._fields:
+                self._fields.pop()
+            elif self._fields and isinstance(piece, _Inline):
+                self._fields[-1].code += piece.code
+            if was_held or self._is_held:
+                held.append(piece)
+                if not self._is_held:
+                    code = "".join([each.code for each in held if isinstance(each, _Inline)])
+                    is_label = _name_field(code) == "SEQ"
+                    role = Role.BLOCK if is_label or is_continued else Role.EMPTY
+                    is_result = kind == "separate" and not is_continued
+                    yield from _hold(held, Role.OPEN if is_result else role)
+                    held, is_continued = [], False
+            elif kind == "end":
+                yield replace(piece, role=Role.CLOSE, name="field")
             else:
-                self._inside.pop()
-        else:
-            self._write_as_it_was(item)
+                yield piece
+        yield from _hold(held, Role.BLOCK)
 
-    def _write_as_it_was(self, item: WordPiece) -> None:
-        if item.in_run:
-            self._add_run(item.format).extend(item.elements)
-        else:
-            self._inside[-1].extend(item.elements)
-        for piece in item.held:
-            self._write_as_it_was(piece) if piece.in_run else self.write(piece)
-
-    def end(self) -> None:
-        """Write the end of the element."""
-        self._inside[0].extend(self._ends)
-
-    def _open(self, container: Element) -> None:
-        made = self._make(self._inside[-1], container.tag, dict(container.attrib))
-        made.extend([each for each in container if each.tag in PROPERTIES])
-        self._inside.append(self._make(made, CONTENT) if container.tag == CONTROL else made)
-
-    def _add_run(self, format_: Element) -> Element:
-        run = self._make(self._inside[-1], f"{W}r")
-        if format_ is not None:
-            run.append(deepcopy(format_))
-        return run
-
-    def _write_text(self, text: str) -> None:
-        if not text:
-            return
-        run = self._add_run(self._formats[-1])
-        for language in run.findall(f"{W}rPr/{W}lang"):  # it is written in another one now
-            language.getparent().remove(language)
-        written = self._make(run, f"{W}t", {XML_SPACE: "preserve"})
-        written.text = NO_XML.sub("", text)
+    def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return the pieces, with texts that are marked as another language as empty tags."""
+        joined: list[Piece] = []
+        held: list[Piece] = []
+        neutral: list[Piece] = []
+        for piece in [*pieces, Piece(Role.BLOCK, "")]:
+            if piece.name == "other" and piece.is_text:
+                held += [*neutral, piece]
+                neutral = []
+            elif held and piece.is_text and not any(map(str.isalpha, piece.text)):
+                neutral.append(piece)
+            else:
+                if held:
+                    self._marks.count()
+                    joined += _hold(held, Role.EMPTY)
+                joined += [*neutral, piece]
+                held, neutral = [], []
+        return joined
 
 
-def _find_ranges(parent: Element) -> Iterator[Element]:
-    for child in parent:
-        if child.tag in RANGES:
-            yield child
-        else:
-            yield from chain.from_iterable(map(_find_ranges, find_inner(child)))
+def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:
+    """Yield pieces as one that stays as it is; or as blocks if a link ends amid them."""
+    depth, depths = 0, [0]
+    for piece in held:
+        depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(piece.role, 0)
+        depths.append(depth)
+    if held and min(depths) == depth == 0:
+        parts = [part for piece in held for part in piece.parts or [piece]]
+        yield Piece(role, join_raw(held), name="field", parts=parts)
+        return
+    for piece in held:
+        is_link = piece.role in {Role.OPEN, Role.CLOSE}
+        yield piece if is_link else Piece(Role.BLOCK, piece.raw, parts=piece.parts)
+
+
+def _keep_unchanged(output: Output, raw: str, cut: str) -> str:
+    """Return a paragraph as it was written, unless something in it has changed.
+
+    Args:
+        output: the paragraph, cut into runs.
+        raw: as it was written.
+        cut: the paragraph, cut into runs, before it was translated.
+    """
+    return raw if output.raw == cut else output.raw

@@ -1,4 +1,4 @@
-"""Messages within XML: HTML that stands escaped or in CDATA sections, and choices by ICU.
+"""Messages within XML: HTML that stands escaped or in CDATA sections, and choices of ICU.
 
 The text of XML is decoded, read as any other message, and encoded again. Inline elements of XML
 stand in it as characters that XML does not have.
@@ -6,21 +6,18 @@ stand in it as characters that XML does not have.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-
-from typing_extensions import override
+from dataclasses import replace
+from functools import partial
 
 from nmt_core.documents.messages import parse_message
 from nmt_core.documents.pieces import (
     Group,
-    Part,
+    Output,
     Piece,
+    Role,
     Segment,
-    Translations,
-    Type,
     join_raw,
     make_parts,
-    write_all,
 )
 from nmt_core.documents.xml_pieces import CDATA, NO_XML, write_xml
 
@@ -30,32 +27,8 @@ CODE = re.compile("\uffff([0-9]+)\uffff")
 CDATA_END = "]]>"
 
 
-@dataclass(frozen=True, eq=False)
-class EmbeddedMessage(Group):
-    """A message that is the content of an element."""
-
-    raw: str
-    """As it was written; it stays if nothing changes."""
-    text: str
-    """Decoded, with numbers for inline elements."""
-    parts: Sequence[Part]
-    codes: Sequence[str]
-    """The inline elements."""
-
-    @override
-    def write(self, translations: Translations, *, plain: bool) -> str:
-        written = write_all(self.parts, translations, plain=plain)
-        if written == self.text:
-            return self.raw
-        encode = _write_cdata if CDATA in self.raw else write_xml
-        return "".join(
-            self.codes[int(part)] if number % 2 else encode(part)
-            for number, part in enumerate(CODE.split(written))
-        )
-
-
-def read_embedded(pieces: Sequence[Piece]) -> EmbeddedMessage | None:
-    """Read a message.
+def read_embedded(pieces: Sequence[Piece]) -> Group | None:
+    """Read a message that is the content of an element.
 
     Args:
         pieces: texts, decoded, and inline elements.
@@ -66,38 +39,49 @@ def read_embedded(pieces: Sequence[Piece]) -> EmbeddedMessage | None:
     elements = [piece for piece in pieces if not piece.is_text]
     codes = [f"\uffff{number}\uffff" for number in range(len(elements))]
     following = iter(codes)
-    text = "".join(piece.text if piece.is_text else next(following) for piece in pieces)
-    parsed = parse_message(text, _read_plainly)
+    text = "".join([piece.text if piece.is_text else next(following) for piece in pieces])
+    parsed = parse_message(text, lambda text: [Piece(Role.TEXT, text, text)])
     if parsed is None:
         return None
     stand_ins = [replace(element, raw=code) for element, code in zip(elements, codes, strict=True)]
     parts = make_parts([*_cut_codes(parsed.pieces, stand_ins)], parsed.escape)
     raws = [element.raw for element in elements]
-    return EmbeddedMessage(join_raw(pieces), text, [*parts], raws)
-
-
-def _read_plainly(text: str) -> Iterator[Piece]:
-    """Yield a text as one piece: line ends in XML are mere space."""
-    yield Piece(Type.TEXT, text, text)
+    return Group([*parts], partial(_encode, raw=join_raw(pieces), text=text, codes=raws))
 
 
 def _cut_codes(pieces: Sequence[Piece], elements: Sequence[Piece]) -> Iterator[Piece]:
     """Yield the pieces of a message, with inline elements as pieces of their own."""
     for piece in pieces:
-        if piece.type is not Type.TEXT:
+        if piece.role is not Role.TEXT:
             if any(
                 isinstance(part, Segment) and CODE.search(part.passage.text) for part in piece.parts
             ):
                 piece.parts = ()
             yield piece
             continue
-        for number, (raw, text) in enumerate(
-            zip(CODE.split(piece.raw), CODE.split(piece.text), strict=True)
-        ):
-            if number % 2:
-                yield elements[int(raw)]
-            else:
-                yield Piece(Type.TEXT, raw, text)
+        cuts = zip(CODE.split(piece.raw), CODE.split(piece.text), strict=True)
+        for number, (raw, text) in enumerate(cuts):
+            yield elements[int(raw)] if number % 2 else Piece(Role.TEXT, raw, text)
+
+
+def _encode(output: Output, raw: str, text: str, codes: Sequence[str]) -> str:
+    """Write a message into XML.
+
+    Args:
+        output: the message.
+        raw: its source in XML, which stays if nothing changes.
+        text: its source, decoded.
+        codes: the inline elements.
+    """
+    if output.raw == text:
+        return raw
+    encode = _write_cdata if CDATA in raw else write_xml
+    return "".join(
+        [
+            codes[int(part)] if number % 2 else encode(part)
+            for number, part in enumerate(CODE.split(output.raw))
+        ]
+    )
 
 
 def _write_cdata(text: str) -> str:

@@ -9,7 +9,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Part, TextDocument, Type, join_raw
+from nmt_core.documents.pieces import Part, Role, TextDocument, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     read_elements,
@@ -51,7 +51,7 @@ def _read_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocu
         return read_html(text, codes)  # a table of contents, too, which may have a document type
     pieces = scan_xml(text)
     for tag, inner in pairwise(pieces):
-        is_language = tag.type is Type.OPEN and tag.name == LANGUAGE
+        is_language = tag.role is Role.OPEN and tag.name == LANGUAGE
         if codes and is_language and pick_code([inner.text], codes[0]) is not None:
             inner.raw = codes[1]
     return TextDocument(read_elements(pieces, lambda tag: tag.name in TITLES, _read_title))

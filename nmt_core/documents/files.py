@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.encodings import recode
+from nmt_core.documents.declarations import recode
 from nmt_core.documents.formats import FORMATS, find_format
+from nmt_core.documents.pieces import Untranslated
+from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import TranslatedSegment
-from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.documents.untranslated import Untranslated, count_untranslated
 
 MOST_DOCUMENT_BYTES = 2**25
-"""Bytes of a document; a longer one must be translated in parts."""
+"""Maximum bytes of a document; a longer one must be cut into parts."""
 
 
 def name_translation(path: Path, target: str) -> Path:
@@ -31,10 +31,10 @@ class TranslatedDocument(NamedTuple):
     """A document, translated."""
 
     path: Path | None
-    """The file that it was written to; None if it was not."""
+    """The file that it was written to, if it was."""
     data: bytes
     untranslated: Untranslated
-    """Texts that stay as they are."""
+    """Number of texts that stay untranslated, by reason."""
     segments: Sequence[TranslatedSegment] = ()
     """Its sentences with their translations."""
 
@@ -48,8 +48,8 @@ def translate_data(
         data: the document.
         kind: name of its format.
         translator: translates documents.
-        encoding: of the document; None if it says so itself, or is in UTF-8. One that does not
-            say so is written in UTF-8 with a byte order mark.
+        encoding: of the document; None if it names its own, or is in UTF-8. A document that does
+            not name its own is written in UTF-8 with a byte order mark.
 
     Raises:
         DocumentError: if it is too long, or cannot be read.
@@ -57,7 +57,7 @@ def translate_data(
     if len(data) > MOST_DOCUMENT_BYTES:
         raise DocumentError(
             f"this document has {len(data):,} bytes, more than "
-            f"{MOST_DOCUMENT_BYTES:,}; cut it in parts"
+            f"{MOST_DOCUMENT_BYTES:,}; cut it into parts"
         )
     format_ = FORMATS.load(kind)
     if encoding and not format_.takes_encoding:
@@ -66,14 +66,14 @@ def translate_data(
     plan, translations = translator.translate_passages(document.passages)
     written = plan.write(document, translations, translator.review_below)
     segments = [*map(TranslatedSegment, plan.lines, translations)]
-    return TranslatedDocument(None, written, count_untranslated(document), segments)
+    return TranslatedDocument(None, written, document.untranslated, segments)
 
 
 def write_document(path: Path, data: bytes, *, force: bool = False) -> None:
     """Write a document that appears whole or not at all.
 
     Raises:
-        DocumentError: if there is such a file already, and ``force`` does not overwrite it.
+        DocumentError: if the file exists and ``force`` is not given, or cannot be written.
     """
     refuse_unwritable(path, force=force)
     with files.whole_file(path) as part:
@@ -81,16 +81,18 @@ def write_document(path: Path, data: bytes, *, force: bool = False) -> None:
 
 
 def refuse_unwritable(path: Path, *, force: bool = False) -> None:
-    """Refuse a file that cannot be written, before what is to stand there has taken its time.
+    """Refuse a file that cannot be written, before anything is translated for it.
 
     Raises:
-        DocumentError: if it is there and ``force`` is not given, or its folder takes no files.
+        DocumentError: if it exists and ``force`` is not given, or its folder is not writable.
     """
     if path.exists() and not (force and path.is_file()):
         raise DocumentError(
             f"{path} is there already; overwrite it by --force, or give another name by --output"
         )
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise DocumentError(f"{path} cannot be written; name another by --output")
 
@@ -111,16 +113,16 @@ def translate_file(
         out: the other one.
         translator: translates documents.
         kind: name of their format; None if their names say it.
-        encoding: see :func:`translate_document`.
+        encoding: see :func:`translate_data`.
         force: whether to overwrite ``out``.
 
     Raises:
-        DocumentError: if the file cannot be read, or ``out`` is there already or cannot be written.
+        DocumentError: if the file cannot be read, or ``out`` exists or cannot be written.
     """
     kind = kind or find_format(path.name)
     refuse_unwritable(out, force=force)
     if not path.is_file():
-        raise DocumentError(f"{path} is not a file; give the name of one that is there")
+        raise DocumentError(f"{path} is not a file; give the name of a file")
     try:
         translated = translate_data(path.read_bytes(), kind, translator, encoding)
     except DocumentError as error:

@@ -1,24 +1,21 @@
 """Formats of documents by name: each is a file that reads it, and a line here.
 
-This file imports none of them: the names of files are looked at before anything is translated.
+This file imports none of them: names of files are checked before anything is translated.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.documents.encodings import Encoded, decode_text
+from nmt_core.documents.declarations import Encoded, decode_text
 
 if TYPE_CHECKING:
     from nmt_core.documents.passage import Item, Passage
-    from nmt_core.documents.pieces import TextDocument
+    from nmt_core.documents.pieces import TextDocument, Untranslated
     from nmt_core.documents.plan import Document
-    from nmt_core.documents.untranslated import Untranslated
-
-REVIEW_BELOW = 0.5
-"""The confidence below which a person must look at a unit, unless another one is set."""
+    from nmt_core.text.language_codes import LanguageCodes
 
 
 class Format(NamedTuple):
@@ -33,7 +30,8 @@ class Format(NamedTuple):
             pieces = []
             for line in text.splitlines(keepends=True):
                 time, space, words = line.partition(" ")
-                pieces += [Piece(Type.WALL, time + space), Piece(Type.TEXT, words, words)]
+                pieces.append(Piece(Role.BLOCK, time + space))
+                pieces.append(Piece(Role.TEXT, words, words))
             return TextDocument(make_parts(pieces, write_plainly))
     """
 
@@ -41,16 +39,14 @@ class Format(NamedTuple):
     """Of the names of its files."""
     mime_type: str
     reader: str
-    """The reader, ``module:thing``; it takes text, and raises DocumentError on a wrong one."""
-    binary: bool = False
-    """Whether it is given bytes, as they are no text in UTF-8."""
-    takes_encoding: bool = False
-    """True if the user may name the encoding of a file that does not name its own."""
-    names_languages: bool = False
-    """Whether its files name their languages: its reader is given bytes, too, and the codes of
-    source and target, or None if nobody knows them."""
+    """``module:function`` of the reader, which raises DocumentError for a damaged document."""
+    is_text: bool = True
+    """Whether the reader takes text; otherwise it takes bytes, and the codes of source and target
+    or None."""
+    takes_encoding: bool = True
+    """Whether the user may name the encoding of a file that does not name its own."""
 
-    def read(self, data: bytes, codes: tuple[str, str] | None = None) -> "Document[bytes]":
+    def read(self, data: bytes, codes: "LanguageCodes | None" = None) -> "Document[bytes]":
         """Read a document.
 
         Args:
@@ -58,24 +54,22 @@ class Format(NamedTuple):
             codes: of source and target, if they are known.
 
         Raises:
-            DocumentError: if it cannot be read, or is of other languages.
+            DocumentError: if it cannot be read, or is in other languages.
         """
         read = resolve_name(self.reader)
-        if self.names_languages:
-            named: Document[bytes] = read(data, codes)
-            return named
-        if self.binary:
-            document: Document[bytes] = read(data)
+        if not self.is_text:
+            document: Document[bytes] = read(data, codes)
             return document
-        return read_text_file(data, read)
+        encoded = decode_text(data)
+        return EncodedDocument(read(encoded.text), encoded)
 
 
-class TextFile(NamedTuple):
+class EncodedDocument(NamedTuple):
     """A document of text that is written as bytes."""
 
     document: "TextDocument"
     encoded: Encoded
-    """As it was read."""
+    """The text as it was read."""
 
     @property
     def passages(self) -> "Sequence[Passage]":
@@ -87,57 +81,45 @@ class TextFile(NamedTuple):
         """Number of texts that stay untranslated, by reason."""
         return self.document.untranslated
 
-    def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:
+    def write(
+        self, translations: "Sequence[tuple[Item, ...]]", doubtful: Collection[int] = ()
+    ) -> bytes:
         """Return the document with translations of its passages, at most once."""
-        return self.encoded.encode(self.document.write(translations))
+        return self.encoded.encode(self.document.write(translations, doubtful))
 
 
-def read_text_file(data: bytes, read: "Callable[[str], TextDocument]") -> TextFile:
-    """Read a document of text.
-
-    Args:
-        data: the file.
-        read: reads its text, without a byte order mark.
-
-    Raises:
-        DocumentError: if it is not in UTF-8 or UTF-16, or ``read`` does.
-    """
-    encoded = decode_text(data)
-    return TextFile(read(encoded.text), encoded)
-
-
-def _describe(suffixes: str, mime_type: str, reader: str, **flags: bool) -> Format:
+def _describe(
+    suffixes: str, mime_type: str, reader: str, *, is_text: bool = False, encoding: bool = False
+) -> Format:
     """Return a format that a module of this package reads."""
-    return Format((*suffixes.split(),), mime_type, f"nmt_core.documents.{reader}", **flags)
+    reader = f"nmt_core.documents.{reader}"
+    return Format((*suffixes.split(),), mime_type, reader, is_text, is_text or encoding)
 
 
-TEXT, CODED, BINARY = ({name: True} for name in ("takes_encoding", "names_languages", "binary"))
+OFFICE = "application/vnd.openxmlformats-officedocument"
+SHEETS, SLIDES = f"{OFFICE}.spreadsheetml.sheet", f"{OFFICE}.presentationml.presentation"
+TEXTS, OPEN_TEXTS = f"{OFFICE}.wordprocessingml.document", "application/vnd.oasis.opendocument.text"
 XLIFF = ".xlf .xliff .sdlxliff .mqxliff .mxliff"
-OFFICE = "application/vnd.openxmlformats-officedocument."
 
 FORMATS = Registry(
     "a format",
     "nmt.formats",
     {
-        "text": _describe(".txt", "text/plain", "plain_text:read_plain_text", **TEXT),
-        "html": _describe(".html .htm .xhtml", "text/html", "html:read_html_file", **TEXT, **CODED),
-        "markdown": _describe(".md .markdown", "text/markdown", "markdown:read_markdown", **TEXT),
-        "subtitles": _describe(".srt .vtt", "text/plain", "subtitles:read_subtitles", **TEXT),
-        "po": _describe(".po", "text/x-gettext-translation", "gettext:read_po_file", **CODED),
-        "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file", **CODED),
-        "json": _describe(".json", "application/json", "json_strings:read_json_strings", **CODED),
-        "arb": _describe(".arb", "application/json", "json_strings:read_arb", **CODED),
-        "xlsx": _describe(".xlsx", f"{OFFICE}spreadsheetml.sheet", "xlsx:read_workbook", **BINARY),
-        "pptx": _describe(
-            ".pptx", f"{OFFICE}presentationml.presentation", "pptx:read_presentation", **BINARY
+        "text": _describe(".txt", "text/plain", "plain_text:read_plain_text", is_text=True),
+        "html": _describe(".html .htm .xhtml", "text/html", "html:read_html_file", encoding=True),
+        "markdown": _describe(
+            ".md .markdown", "text/markdown", "markdown:read_markdown", is_text=True
         ),
-        "odt": _describe(
-            ".odt", "application/vnd.oasis.opendocument.text", "odt:read_open_document", **BINARY
-        ),
-        "epub": _describe(".epub", "application/epub+zip", "epub:read_book", **CODED),
-        "docx": _describe(
-            ".docx", f"{OFFICE}wordprocessingml.document", "docx:WordDocument", **CODED
-        ),
+        "subtitles": _describe(".srt .vtt", "text/plain", "subtitles:read_subtitles", is_text=True),
+        "po": _describe(".po", "text/x-gettext-translation", "po:read_po_file"),
+        "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file"),
+        "json": _describe(".json", "application/json", "json_strings:read_json_strings"),
+        "arb": _describe(".arb", "application/json", "json_strings:read_arb"),
+        "xlsx": _describe(".xlsx", SHEETS, "xlsx:read_workbook"),
+        "pptx": _describe(".pptx", SLIDES, "runs:read_presentation"),
+        "odt": _describe(".odt", OPEN_TEXTS, "odt:read_open_document"),
+        "epub": _describe(".epub", "application/epub+zip", "epub:read_book"),
+        "docx": _describe(".docx", TEXTS, "docx:read_word_document"),
     },
 )
 """The formats of documents by name."""
@@ -152,12 +134,12 @@ def find_format(name: str) -> str:
     """Return the format of a file by the end of its name.
 
     Raises:
-        DocumentError: if it is of none that is translated.
+        DocumentError: if no format has that ending.
     """
-    for known in FORMATS:
-        if name.lower().endswith(FORMATS.load(known).suffixes):
-            return known
+    for kind in FORMATS:
+        if name.lower().endswith(FORMATS.load(kind).suffixes):
+            return kind
     raise DocumentError(
-        f"{name} is of no kind that is translated; its name must end in "
+        f"{name} is not in a format that can be translated; its name must end in "
         f"{', '.join(list_suffixes())}"
     )

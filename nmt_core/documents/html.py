@@ -13,8 +13,8 @@ from html.parser import HTMLParser
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.encodings import decode_declared
-from nmt_core.documents.formats import TextFile
+from nmt_core.documents.declarations import LanguageMarks, decode_declared
+from nmt_core.documents.formats import EncodedDocument
 from nmt_core.documents.html_elements import (
     CHANGED,
     COMMENT,
@@ -29,13 +29,12 @@ from nmt_core.documents.pieces import (
     DEEPEST,
     Part,
     Piece,
+    Role,
     TextDocument,
-    Type,
     Written,
     join_raw,
     make_parts,
 )
-from nmt_core.documents.untranslated import LanguageMarks
 from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
@@ -65,7 +64,7 @@ ATTRIBUTE = re.compile(
 )
 
 
-def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
+def read_html_file(data: bytes, codes: LanguageCodes | None) -> EncodedDocument:
     """Read a file of HTML; see :func:`read_html`.
 
     Raises:
@@ -73,7 +72,7 @@ def read_html_file(data: bytes, codes: LanguageCodes | None) -> TextFile:
             than :data:`MOST_TAGS`.
     """
     page = decode_declared(data)
-    return TextFile(read_html(page.text, codes), page)
+    return EncodedDocument(read_html(page.text, codes), page)
 
 
 def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
@@ -96,7 +95,7 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
 
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
-    return make_parts(_read(_Scanner(text).tags, text, marks), _escape)
+    return make_parts(_merge(_cut(_Scanner(text).tags, text), marks), _escape)
 
 
 def parse_components(text: str) -> Sequence[Piece]:
@@ -104,26 +103,19 @@ def parse_components(text: str) -> Sequence[Piece]:
 
     It is HTML in which tags may be numbers, and end as in XML.
 
-    Args:
-        text: the message.
-
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
     named = NUMBERED.sub(lambda tag: tag[0].replace(tag["name"], "x" * len(tag["name"])), text)
     tags = _Scanner(named, is_xml=True).tags
     for _, tag in tags:
-        is_tag = tag.type in {Type.OPEN, Type.CLOSE, Type.POINT}
+        is_tag = tag.role in {Role.OPEN, Role.CLOSE, Role.EMPTY}
         tag.is_component = is_tag and tag.name not in ELEMENTS
-    return _read(tags, text, LanguageMarks(None))
-
-
-def _read(tags: Sequence[tuple[int, Tag]], text: str, marks: LanguageMarks) -> list[Tag]:
-    return _merge_points(_merge_kept(list(_cut(tags, text)), marks))
+    return _merge(_cut(tags, text), LanguageMarks(None))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
-    return [part.text if part.mark else html.escape(part.text, quote=False) for part in written]
+    return [part.text if part.tag else html.escape(part.text, quote=False) for part in written]
 
 
 class _Scanner(HTMLParser):
@@ -132,108 +124,109 @@ class _Scanner(HTMLParser):
     def __init__(self, text: str, *, is_xml: bool = False) -> None:
         super().__init__(convert_charrefs=True)
         self._is_xml = is_xml or XHTML.match(text) is not None
-        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._lines = [0, *[match.end() for match in re.finditer("\n", text)]]
         self.tags: list[tuple[int, Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
         in_text = self.cdata_elem is None and not self.rawdata.startswith("<")
-        self._note(Type.TEXT if in_text else Type.WALL)
+        self._note(Role.TEXT if in_text else Role.BLOCK)
 
     def _note(
-        self, type_: Type, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
+        self, role: Role, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
     ) -> None:
         if len(self.tags) == MOST_TAGS:
             raise DocumentError(
-                f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
+                f"this document has more than {MOST_TAGS:,} tags and texts; cut it into parts"
             )
         line, column = self.getpos()
-        tag = Tag(type_, "", name=name, attributes=attributes)
+        tag = Tag(role, "", name=name, attributes=attributes)
         self.tags.append((self._lines[line - 1] + column, tag))
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._note(Type.POINT if tag in VOID else Type.OPEN, tag, attrs)
+        self._note(Role.EMPTY if tag in VOID else Role.OPEN, tag, attrs)
 
     @override
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._is_xml or tag in IN_XML:
-            self._note(Type.POINT, tag, attrs)
+            self._note(Role.EMPTY, tag, attrs)
         else:  # a browser does not see that it ends here
             self.handle_starttag(tag, attrs)
 
     @override
     def handle_endtag(self, tag: str) -> None:
-        self._note(Type.CLOSE, tag)
+        self._note(Role.CLOSE, tag)
 
     @override
     def handle_data(self, data: str) -> None:
-        self._note(Type.TEXT)
+        self._note(Role.TEXT)
 
     @override
     def handle_comment(self, data: str) -> None:
-        self._note(Type.POINT, COMMENT)
+        self._note(Role.EMPTY, COMMENT)
 
     @override
     def handle_decl(self, decl: str) -> None:
-        self._note(Type.WALL)
+        self._note(Role.BLOCK)
 
     @override
     def handle_pi(self, data: str) -> None:
-        self._note(Type.WALL)
+        self._note(Role.BLOCK)
 
     @override
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Read ``<![...>`` as browsers do; Python's parser refuses some of them."""
         end = self.rawdata.find(">", i)
         if end >= 0:
-            self._note(Type.WALL)
+            self._note(Role.BLOCK)
         return end + 1 if end >= 0 else -1
 
 
-def _cut(tags: Sequence[tuple[int, Tag]], text: str) -> Iterator[Tag]:
+def _cut(tags: Sequence[tuple[int, Tag]], text: str) -> list[Tag]:
     """Split a text where tags begin, into pieces that together are the text."""
-    yield Tag(Type.WALL, text[: tags[0][0]])  # such as </>, of which the parser says nothing
-    ends = [*(start for start, _ in tags[1:]), len(text)]
+    pieces = [Tag(Role.BLOCK, text[: tags[0][0]])]  # such as </>, which the parser leaves out
+    ends = [*[start for start, _ in tags[1:]], len(text)]
     for (start, tag), end in zip(tags, ends, strict=True):
         tag.raw = text[start:end]
         if number := NUMBERED.match(tag.raw):
             tag.name = number["name"]
-        if tag.type is not Type.TEXT:
-            yield tag
+        if tag.role is not Role.TEXT:
+            pieces.append(tag)
             continue
-        silent = tag.raw.find("<", 1)  # where such a thing begins
-        if silent > 0:
-            yield from _read_text(tag.raw[:silent])
-            yield Tag(Type.WALL, tag.raw[silent:])
-        else:
-            yield from _read_text(tag.raw)
+        cut = tag.raw.find("<", 1)  # where something begins that the parser leaves out
+        text_end = cut if cut > 0 else len(tag.raw)
+        content = tag.raw[:text_end]
+        is_text = content == "<" or not content.startswith("<")
+        role = Role.TEXT if is_text else Role.BLOCK
+        pieces.append(Tag(role, content, html.unescape(content) if is_text else ""))
+        if cut > 0:
+            pieces.append(Tag(Role.BLOCK, tag.raw[cut:]))
+    return pieces
 
 
-def _read_text(raw: str) -> Iterator[Tag]:
-    if raw == "<" or not raw.startswith("<"):
-        yield Tag(Type.TEXT, raw, html.unescape(raw))
-    else:
-        yield Tag(Type.WALL, raw)
+def _merge(tags: Sequence[Tag], marks: LanguageMarks, depth: int = 0) -> list[Tag]:
+    """Return pieces with each untranslated element, and each element without text, as one."""
+    return _merge_empty(_merge_kept(tags, marks, depth))
 
 
-def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks, depth: int = 0) -> Iterator[Tag]:
+def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks, depth: int) -> Iterator[Tag]:
     """Yield the pieces, with each untranslated element as one piece."""
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
-        is_inline = tag.is_inline
-        reason = tag.find_reason(marks) if tag.type is Type.OPEN else None
-        if reason or (tag.type is Type.OPEN and _is_kept_whole(tags, number)):
+        is_open = tag.role is Role.OPEN
+        reason = tag.find_reason(marks) if is_open else None
+        if reason or (is_open and _is_kept_whole(tags, number)):
             end = _find_end(tags, number)
             inside = tags[number:end]
-            if reason is Kept.LANGUAGE and any(
-                map(str.isalpha, "".join(each.text for each in inside))
-            ):
+            if reason is Kept.LANGUAGE and any(any(map(str.isalpha, each.text)) for each in inside):
                 marks.count()
-            parts = [*_keep(inside, reason, marks, depth)]
-            yield Tag(Type.POINT if is_inline else Type.WALL, join_raw(inside), parts=parts)
+            role = Role.EMPTY if tag.is_inline else Role.BLOCK
+            yield Tag(role, join_raw(inside), parts=[*_keep(inside, reason, marks, depth)])
         else:
-            tag.type = tag.type if is_inline else Type.WALL
-            tag.parts = list(_split_tag(tag, marks.codes))
+            if not tag.is_inline:
+                tag.role = Role.BLOCK
+            if tag.attributes:
+                tag.parts = list(_split_tag(tag, marks.codes))
             yield tag
         number = end
 
@@ -247,7 +240,7 @@ def _keep(
         tags: of the element.
         reason: why it is not translated.
         marks: languages that the page names.
-        depth: how many such elements are around it.
+        depth: number of such elements around it.
     """
     at = 0
     if reason is Kept.NAME:
@@ -256,45 +249,45 @@ def _keep(
     number = at + 1
     while reason and depth < DEEPEST and number < len(tags):
         end = number + 1
-        if tags[number].type is Type.OPEN and tags[number].is_translated_again(reason, marks):
+        is_open = tags[number].role is Role.OPEN
+        if is_open and tags[number].is_translated_again(reason, marks):
             end = _find_end(tags, number)
             yield join_raw(tags[at:number])
-            inner = _merge_kept(tags[number:end], marks, depth + 1)
-            yield from make_parts(_merge_points(inner), _escape)
+            yield from make_parts(_merge(tags[number:end], marks, depth + 1), _escape)
             at = end
         number = end
     yield join_raw(tags[at:])
 
 
-def _merge_points(tags: Iterable[Tag]) -> list[Tag]:
-    """Return the pieces, with what is around no text, such as a picture's link, as one point.
+def _merge_empty(tags: Iterable[Tag]) -> list[Tag]:
+    """Return the pieces, with an element around no text, such as a picture's link, as one.
 
-    So are points with nothing but a sign between them, as in ``<kbd>Ctrl</kbd>+<kbd>C</kbd>``.
+    So are two with nothing but a sign between them, as in ``<kbd>Ctrl</kbd>+<kbd>C</kbd>``.
     """
     merged: list[Tag] = []
     for tag in tags:
-        start = len(merged) - 1
-        if tag.type is Type.CLOSE:
-            while start > 0 and merged[start].type is Type.POINT:
-                start -= 1
-            is_one = start >= 0 and _is_pair(merged[start], tag)
-        else:
-            types = [each.type for each in merged[-2:]]
-            is_one = tag.type is Type.POINT and types == [Type.POINT, Type.TEXT]
-            is_one = is_one and is_symbol(merged[-1].text) and len(merged[-2].parts) < DEEPEST
-            start -= 1
-        if is_one:
+        start = len(merged)
+        if tag.role is Role.CLOSE:
+            first = start - 1
+            while first > 0 and merged[first].role is Role.EMPTY:
+                first -= 1
+            if first >= 0 and merged[first].role is Role.OPEN and merged[first].name == tag.name:
+                start = first
+        elif (
+            tag.role is Role.EMPTY
+            and [each.role for each in merged[-2:]] == [Role.EMPTY, Role.TEXT]
+            and is_symbol(merged[-1].text)
+            and len(merged[-2].parts) < DEEPEST
+        ):
+            start -= 2
+        if start < len(merged):
             inside = [*merged[start:], tag]
             del merged[start:]
-            parts = [part for each in inside for part in each.markup]
-            merged.append(Tag(Type.POINT, join_raw(inside), parts=parts))
+            parts = [part for each in inside for part in each.parts or [each]]
+            merged.append(Tag(Role.EMPTY, join_raw(inside), parts=parts))
         else:
             merged.append(tag)
     return merged
-
-
-def _is_pair(opening: Tag, closing: Tag) -> bool:
-    return opening.type is Type.OPEN and opening.name == closing.name
 
 
 def _is_kept_whole(tags: Sequence[Tag], number: int) -> bool:
@@ -303,21 +296,21 @@ def _is_kept_whole(tags: Sequence[Tag], number: int) -> bool:
     if not tag.is_inline:
         return False
     for each in tags[number + 1 : number + LONGEST_NOTE]:
-        if each.type is Type.CLOSE and each.name == tag.name:
+        if each.role is Role.CLOSE and each.name == tag.name:
             break
         text += each.text
     else:
         return False
     given = dict(tag.attributes)
     if any(map(str.isalpha, text)):
-        codes = (given.get(name) for name in (*LANGUAGE, "hreflang"))
+        codes = [given.get(name) for name in (*LANGUAGE, "hreflang")]
         return any(text.strip().casefold() in list_language_names(code) for code in codes if code)
     leads = "#" in (given.get("href") or "") and _begins_block(tags, number)
     return tag.name == "sup" or is_symbol(text) or (leads and bool(text.strip()))
 
 
 def _begins_block(tags: Sequence[Tag], number: int) -> bool:
-    """Tell whether an element is the first of a block, as what leads back from a note."""
+    """Tell whether an element is the first of a block, as a link back from a note."""
     for tag in tags[max(number - LONGEST_NOTE, 0) : number][::-1]:
         if not tag.is_inline:
             return True
@@ -333,9 +326,9 @@ def _find_end(tags: Sequence[Tag], number: int) -> int:
         tag = tags[after]
         if tag.name != name:
             continue
-        if tag.type is Type.OPEN and after > number and name in ENDED_BY_NEXT:
+        if tag.role is Role.OPEN and after > number and name in ENDED_BY_NEXT:
             return after
-        depth += {Type.OPEN: 1, Type.CLOSE: -1}.get(tag.type, 0)
+        depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(tag.role, 0)
         if depth == 0:
             return after + 1
     return len(tags)
@@ -343,29 +336,42 @@ def _find_end(tags: Sequence[Tag], number: int) -> int:
 
 def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
-    named = TAG_NAME.match(tag.raw)
-    start, attributes = 0, []
-    if named and any(name in CHANGED and value for name, value in tag.attributes):
-        end = named.end()
-        while attribute := ATTRIBUTE.match(tag.raw, end):
-            attributes.append(attribute)
-            end = attribute.end()
-    if [each["name"].lower() for each in attributes] == [name for name, _ in tag.attributes]:
-        read = tag.read_names
-        for each, (name, value) in zip(attributes, tag.attributes, strict=True):
-            if name in read and value:
-                yield tag.raw[start : each.start("value")]
-                yield from make_parts([read_value(each["value"])], escape_value)
-                start = each.end("value")
-            elif name in LANGUAGE and value and codes and pick_code([value], codes[0]) is not None:
-                yield tag.raw[start : each.start("value")] + f'"{codes[1]}"'
-                start = each.end("value")
+    start, read = 0, tag.find_read_names()
+    for each, (name, value) in _find_attributes(tag):
+        is_source = (
+            name in LANGUAGE and codes and value and pick_code([value], codes[0]) is not None
+        )
+        if name in read and value:
+            yield tag.raw[start : each.start("value")]
+            yield from make_parts([read_value(each["value"])], escape_value)
+            start = each.end("value")
+        elif is_source and codes:
+            yield tag.raw[start : each.start("value")] + f'"{codes[1]}"'
+            start = each.end("value")
     yield tag.raw[start:]
+
+
+def _find_attributes(tag: Tag) -> Sequence[tuple[re.Match[str], tuple[str, str | None]]]:
+    """Return where each attribute is written, and what the parser read there.
+
+    Returns:
+        Nothing if no attribute changes, or the two differ.
+    """
+    name = TAG_NAME.match(tag.raw)
+    if not name or CHANGED.isdisjoint([name for name, value in tag.attributes if value]):
+        return []
+    written, end = [], name.end()
+    while attribute := ATTRIBUTE.match(tag.raw, end):
+        written.append(attribute)
+        end = attribute.end()
+    if [each["name"].lower() for each in written] != [name for name, _ in tag.attributes]:
+        return []
+    return [*zip(written, tag.attributes, strict=True)]
 
 
 def read_value(raw: str) -> Piece:
     """Return the text of an attribute's value in quotes, or without."""
-    return Piece(Type.TEXT, raw, html.unescape(raw[1:-1] if raw[0] in "'\"" else raw))
+    return Piece(Role.TEXT, raw, html.unescape(raw[1:-1] if raw[0] in "'\"" else raw))
 
 
 def escape_value(raw: str, written: Sequence[Written]) -> list[str]:

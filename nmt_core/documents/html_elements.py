@@ -1,12 +1,12 @@
 """Elements of HTML: those that stand in sentences, stay as they are, or have text in attributes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from unicodedata import category
 
+from nmt_core.documents.declarations import LanguageMarks
 from nmt_core.documents.pieces import Piece
-from nmt_core.documents.untranslated import LanguageMarks
 
 COMMENT = "!--"
 
@@ -65,32 +65,45 @@ SYMBOLS = ("Co", "Sk", "Sm", "So")
 """Categories of Unicode, without currencies; fonts have icons for private use."""
 
 
+class Kept(Enum):
+    """Why an element is not translated."""
+
+    NAME = auto()
+    """It is a program, a formula, or the like."""
+    TRANSLATE = auto()
+    """Its attributes say so."""
+    LANGUAGE = auto()
+    """It is in another language."""
+
+
 @dataclass
 class Tag(Piece):
     """A piece of HTML."""
 
     attributes: Sequence[tuple[str, str | None]] = ()
     is_component: bool = False
-    """True for a program's component, which is not an element of HTML."""
+    """Whether it is of a component of a program, and not of an element of HTML."""
 
     @property
     def is_inline(self) -> bool:
         """Tell whether it may stand within a sentence."""
         return self.is_text or self.is_component or self.name in INLINE
 
-    @property
-    def read_names(self) -> frozenset[str]:
-        """The names of its attributes that people read."""
+    def find_read_names(self) -> Collection[str]:
+        """Return the names of attributes of such an element that people read."""
         given = {name: (value or "").lower() for name, value in self.attributes}
-        named = {given.get("name"), given.get("property")}
-        also = {
-            "label": self.name in LABELLED,
-            "value": self.name == "input" and given.get("type") in BUTTONS,
-            "content": self.name == "meta" and not named.isdisjoint(DESCRIPTIONS),
-        }
-        return READ.union(name for name, is_read in also.items() if is_read)
+        names = set(READ)
+        if self.name in LABELLED:
+            names.add("label")
+        if self.name == "input" and given.get("type") in BUTTONS:
+            names.add("value")
+        if self.name == "meta" and not DESCRIPTIONS.isdisjoint(
+            [given.get("name"), given.get("property")]
+        ):
+            names.add("content")
+        return names
 
-    def find_reason(self, marks: LanguageMarks) -> "Kept | None":
+    def find_reason(self, marks: LanguageMarks) -> Kept | None:
         """Return why the element is not translated; None if it is."""
         given = dict(self.attributes)
         if self.name in KEPT:
@@ -102,7 +115,7 @@ class Tag(Piece):
         is_other = self.name not in PAGE and any(map(marks.is_other, self.languages))
         return Kept.LANGUAGE if is_other else None
 
-    def is_translated_again(self, reason: "Kept", marks: LanguageMarks) -> bool:
+    def is_translated_again(self, reason: Kept, marks: LanguageMarks) -> bool:
         """Tell whether it is translated within an element that is not, for a reason."""
         if reason is Kept.TRANSLATE:
             return (dict(self.attributes).get("translate", "no") or "yes").lower() == "yes"
@@ -112,17 +125,6 @@ class Tag(Piece):
     def languages(self) -> list[str]:
         """The languages that its attributes name."""
         return [value for name, value in self.attributes if name in LANGUAGE and value]
-
-
-class Kept(Enum):
-    """Why an element is not translated."""
-
-    NAME = auto()
-    """It is a program, a formula, or the like."""
-    TRANSLATE = auto()
-    """Its attributes say so."""
-    LANGUAGE = auto()
-    """It is in another language."""
 
 
 def is_symbol(text: str) -> bool:

@@ -11,8 +11,9 @@ from functools import partial
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.documents.declarations import check_language
 from nmt_core.documents.messages import read_message
-from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.text.language_codes import LanguageCodes
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]')
@@ -112,5 +113,4 @@ def _read_resource(keys: list[str], raw: str, *, codes: LanguageCodes | None) ->
 
 
 def _write(translation: UnitTranslation, *, is_ascii: bool) -> str:
-    [text] = translation.texts
-    return json.dumps(text, ensure_ascii=is_ascii)
+    return json.dumps(translation.texts[0], ensure_ascii=is_ascii)

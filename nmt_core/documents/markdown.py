@@ -5,16 +5,16 @@ change is written more loosely, or else left as it was.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markdown_it.token import Token
 
+from nmt_core.documents.declarations import LanguageMarks
 from nmt_core.documents.html import split_html
 from nmt_core.documents.html_elements import COMMENT, INLINE, VOID
-from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
 from nmt_core.documents.markdown_lines import (
     FRONT_MATTER,
     HIDDEN,
@@ -24,26 +24,28 @@ from nmt_core.documents.markdown_lines import (
     hide_syntax,
     read_setting,
 )
-from nmt_core.documents.markdown_parser import (
+from nmt_core.documents.markdown_markup import (
     TOP,
     RuleMatch,
     count_markup,
+    escape_plainly,
+    escape_text,
+    loosen,
     make_parser,
     make_plain_parser,
 )
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
-    Guarded,
+    Group,
+    Output,
     Part,
     Piece,
+    Role,
     TextDocument,
-    Type,
-    Varied,
     Written,
-    drop_blank_lines,
     make_parts,
 )
-from nmt_core.documents.untranslated import LanguageMarks
+from nmt_core.documents.plain_text import drop_blank_lines
 from nmt_core.text.span import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
@@ -114,7 +116,7 @@ class _Document:
         for setting in find_settings(self.text[: self.start]):
             raw = self.text[slice(*setting)]
             yield self.text[at : setting.start]
-            yield from make_parts([Piece(Type.TEXT, raw, read_setting(raw))], escape_setting)
+            yield from make_parts([Piece(Role.TEXT, raw, read_setting(raw))], escape_setting)
             at = setting.end
         blocks = [*self._find_titles(), *self._find_blocks()]
         for block in sorted(blocks, key=lambda block: block.places[0].start):
@@ -126,7 +128,7 @@ class _Document:
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
                 holds = partial(self._is_title if block.is_title else self._holds, block.content)
-            yield Guarded(raw, parts, holds)
+            yield Group(parts, partial(_keep_unsound, raw=raw, holds=holds))
             at = end
         yield self.text[at:]
 
@@ -227,12 +229,12 @@ class _Document:
         marks: list[tuple[int, int, Piece]] = []
         for match in self.matches:
             marks += self._read(block, match)
-        for type_, pattern in (
-            *((Type.WALL, BESIDE), (Type.POINT, FORMULA)),
-            (Type.POINT, COMMANDS),
+        for role, pattern in (
+            *((Role.BLOCK, BESIDE), (Role.EMPTY, FORMULA)),
+            (Role.EMPTY, COMMANDS),
         ):
             spans = (found.span() for found in pattern.finditer(block.content))
-            marks += [(*span, self._piece(type_, block, *span)) for span in spans]
+            marks += [(*span, self._piece(role, block, *span)) for span in spans]
         at = 0
         for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
             if start < at:  # within markup that is kept as one
@@ -246,17 +248,17 @@ class _Document:
         text = block.content[:end]
         for note in FOOTNOTE.finditer(text, start):
             if start < note.start():
-                yield self._piece(Type.TEXT, block, start, note.start())
-            yield self._piece(Type.POINT, block, *note.span())
+                yield self._piece(Role.TEXT, block, start, note.start())
+            yield self._piece(Role.EMPTY, block, *note.span())
             start = note.end()
         if start < end:
-            yield self._piece(Type.TEXT, block, start, end)
+            yield self._piece(Role.TEXT, block, start, end)
 
-    def _piece(self, type_: Type, block: _Block, start: int, end: int, name: str = "") -> Piece:
+    def _piece(self, role: Role, block: _Block, start: int, end: int, name: str = "") -> Piece:
         raw, plain = block.raw(self.text, start, end), block.content[start:end]
-        if type_ is Type.TEXT:
-            return Piece(type_, raw, plain)
-        return Piece(type_, raw, name=name, parts=[Varied(raw, plain)])
+        if role is Role.TEXT:
+            return Piece(role, raw, plain)
+        return Piece(role, raw, name=name, plain=plain)
 
     def _read(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
         """Yield the markup of a match, with its start and end."""
@@ -268,45 +270,45 @@ class _Document:
             yield from self._read_link(block, match)
         elif rule == "newline" or "hardbreak" in kinds:
             start = len(block.content[:start].rstrip(" "))
-            type_ = Type.LINE_END if "softbreak" in kinds else Type.WALL
-            piece = self._piece(type_, block, start, end)
+            role = Role.LINE_END if "softbreak" in kinds else Role.BLOCK
+            piece = self._piece(role, block, start, end)
             piece.text = BREAK
             yield start, end, piece
         elif rule in {"escape", "entity"}:
             [*_, (token, _)] = match.tokens
             if token.content != token.markup:  # else it is a backslash that escapes nothing
-                piece = self._piece(Type.TEXT, block, start, end)
+                piece = self._piece(Role.TEXT, block, start, end)
                 piece.text = token.content
                 yield start, end, piece
         elif rule == "html_inline":
             yield start, end, self._read_tag(block, start, end)
         elif rule in {"autolink", "image"} or "code_inline" in kinds:
-            piece = self._piece(Type.POINT, block, start, end)
+            piece = self._piece(Role.EMPTY, block, start, end)
             if described := SIMPLE.match(piece.raw):
-                alt = Piece(Type.TEXT, described[1], described[1])
+                alt = Piece(Role.TEXT, described[1], described[1])
                 rest = described.end(1)
-                after = Varied(piece.raw[rest:], block.content[start:end][rest:])
+                after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
                 piece.parts = ["![", *make_parts([alt], escape_plainly), after]
             yield start, end, piece
 
     def _read_tag(self, block: _Block, start: int, end: int) -> Piece:
         tag = TAG.match(block.content, start)
         name = tag["name"].lower() if tag else COMMENT
-        type_ = Type.CLOSE if block.content[start + 1] == "/" else Type.OPEN
+        role = Role.CLOSE if block.content[start + 1] == "/" else Role.OPEN
         if name not in INLINE:
-            type_ = Type.WALL
+            role = Role.BLOCK
         elif name in VOID or name == COMMENT or block.content[end - 2] == "/":
-            type_ = Type.POINT
-        return self._piece(type_, block, start, end, name)
+            role = Role.EMPTY
+        return self._piece(role, block, start, end, name)
 
     def _read_link(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
         inside = Span(match.start + 1, match.label_end)
         yield (
             match.start,
             inside.start,
-            self._piece(Type.OPEN, block, match.start, inside.start, "["),
+            self._piece(Role.OPEN, block, match.start, inside.start, "["),
         )
-        close = self._piece(Type.CLOSE, block, inside.end, match.end, "[")
+        close = self._piece(Role.CLOSE, block, inside.end, match.end, "[")
         if close.raw in {"]", "][]"}:  # the text is what the address is found by
             close.rewritten = f"][{block.raw(self.text, *inside)}]"
         yield inside.end, match.end, close
@@ -320,10 +322,10 @@ class _Document:
             if start < match.start:
                 break
             if token.nesting:
-                type_ = Type.OPEN if token.nesting > 0 else Type.CLOSE
-                markers.append((start, end, self._piece(type_, block, start, end, token.tag)))
+                role = Role.OPEN if token.nesting > 0 else Role.CLOSE
+                markers.append((start, end, self._piece(role, block, start, end, token.tag)))
             elif not token.content:
-                markers.append((start, end, self._piece(Type.POINT, block, start, end)))
+                markers.append((start, end, self._piece(Role.EMPTY, block, start, end)))
             end = start
         yield from self._join(block, markers[::-1])
 
@@ -337,10 +339,15 @@ class _Document:
             number += 1
             if number < len(markers):
                 _, next_end, next_piece = markers[number]
-                if piece.type is Type.POINT:
+                if piece.role is Role.EMPTY:
                     piece, end = next_piece, next_end
                     number += 1
-                elif piece.name == "strong" and next_piece.type is Type.POINT:
+                elif piece.name == "strong" and next_piece.role is Role.EMPTY:
                     end = next_end
                     number += 1
-            yield start, end, self._piece(piece.type, block, start, end, piece.name)
+            yield start, end, self._piece(piece.role, block, start, end, piece.name)
+
+
+def _keep_unsound(output: Output, raw: str, holds: Callable[[str], bool]) -> str:
+    """Return a block translated if its markup is the same, or else as it was."""
+    return output.raw if holds(output.plain) else raw

@@ -1,22 +1,29 @@
-"""Messages of programs: plain text, text with tags, or branches of ICU's plural and select."""
+"""Messages of programs: plain text, text with tags, or the branches of ICU's plural and select."""
 
 import html
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+import regex
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.html import parse_components
+from nmt_core.documents.passage import Item
 from nmt_core.documents.pieces import (
     Escape,
     Piece,
+    Reason,
+    Role,
     TextDocument,
-    Type,
+    Untranslated,
     Written,
     make_parts,
     write_plainly,
 )
 from nmt_core.documents.plain_text import parse_plain_text
+from nmt_core.literals.finding import find_literals
+from nmt_core.literals.literal import LiteralKind
 from nmt_core.literals.references import resolve_references
 
 TAG = re.compile(r"(?<!%)</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
@@ -30,47 +37,52 @@ BRANCH_TEXT = re.compile(
     r"(?:[^{}']|'(?![{}#|])|\{[^{},']{0,100}(?:,\s*(?:number|date|time)\b[^{}']{0,100})?\})*"
 )
 END = re.compile(r"\s*\}\s*")
-"""A choice by ICU: its beginning, and that of a branch; the text of one; the choice's end."""
+"""A choice of ICU: its beginning, and that of a branch; the text of a branch; the choice's end."""
 
 QUOTING = re.compile("'(?=[{}#|]|$)")
-"""An apostrophe that could quote what follows, so that it would be no syntax any more."""
+"""An apostrophe that would quote the syntax after it."""
 
 LONGEST_MESSAGE = 100_000
-"""Characters; a longer one is no message, and its file is refused."""
+"""Maximum characters of a message."""
 
 DEEPEST_CHOICE = 10
-"""Choices within each other that are translated."""
+"""Maximum choices within each other that are translated."""
 
+BRACES = "{}"
 
-class LeftMessage(TextDocument):
-    """A message that stays as it is, for the choice in it is not read."""
+_SYNTAX = regex.compile(r"(?!\S*\{[^}]*$)(?![^{]*\}).*(?:[{%$@#`:_\\]|<.|\[\[).*")
+"""A literal that a program may fill in; an open brace is none."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__([text])
+_UNNUMBERED = regex.compile(
+    r"(?!%(?:L?[1-9]|n|\d{1,2}%|[a-zA-Z_][\w.\-]*%)$)(?:%[^%({\d][^$]*|%\d+[^$\d]?)"
+)
+"""A placeholder that a program fills by its order; those of Qt, Boost and Symfony have a number or
+a name."""
 
 
 class ParsedMessage(NamedTuple):
-    """The pieces of a message, and what writes them."""
+    """The pieces of a message, and the function that writes them."""
 
     pieces: Sequence[Piece]
     escape: Escape
 
 
 def read_message(text: str) -> TextDocument:
-    """Read a message.
+    """Read a message; of a choice of ICU, the branches are translated.
 
-    Of one that is a choice by ICU, the branches are translated; one that has a choice amid its
-    text, or quotes syntax in it, is a :class:`LeftMessage`.
-
-    Args:
-        text: the message.
+    A message that has a choice amid its text, or quotes syntax in it, stays as it is.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
     """
     check_length(text)
     parsed = parse_message(text, parse_plain_text)
-    return TextDocument(make_parts(*parsed)) if parsed else LeftMessage(text)
+    return TextDocument(make_parts(*parsed)) if parsed else leave_message(text)
+
+
+def leave_message(text: str) -> TextDocument:
+    """Return a message that stays as it is because the choice in it cannot be read."""
+    return TextDocument([text], Untranslated({Reason.CHOICE: 1}))
 
 
 def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> ParsedMessage | None:
@@ -78,11 +90,12 @@ def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> Pa
 
     Args:
         text: the message.
-        parse_text: cuts one without markup.
+        parse_text: cuts a message without markup.
     """
     if BRANCHING.search(text):
-        choice = read_choice(text)
-        return ParsedMessage(choice, escape_branch) if choice else None
+        choice = _read_choice(text, 0, 1)
+        is_whole = choice is not None and choice[1] == len(text)
+        return ParsedMessage(choice[0], _escape_branch) if choice and is_whole else None
     if TAG.search(text):
         return ParsedMessage(parse_components(text), _escape_as_source)
     pieces = [*parse_text(text)]
@@ -91,17 +104,6 @@ def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> Pa
     for piece in pieces:
         piece.text = resolve_references(piece.text)
     return ParsedMessage(pieces, _escape_as_source)
-
-
-def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation as its source is: with characters by their names, or without."""
-    names, quotes = resolve_references(raw) != raw, bool(QUOTE.search(raw))
-    return [
-        html.escape(part.text, quote=quotes)
-        if not part.mark and (names or TAG.search(part.text))
-        else part.text
-        for part in written
-    ]
 
 
 def check_length(text: str) -> None:
@@ -117,25 +119,30 @@ def check_length(text: str) -> None:
         )
 
 
-def read_choice(text: str) -> list[Piece] | None:
-    """Return the pieces of a message that is a choice by ICU; None if it is not read."""
-    choice = _read_choice(text, 0, 1)
-    return choice[0] if choice and choice[1] == len(text) else None
+def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation as its source is: with characters by their names, or without."""
+    has_names, quotes = resolve_references(raw) != raw, bool(QUOTE.search(raw))
+    return [
+        html.escape(part.text, quote=quotes)
+        if not part.tag and (has_names or TAG.search(part.text))
+        else part.text
+        for part in written
+    ]
 
 
-def escape_branch(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation so that none of its apostrophes quotes what follows."""
+def _escape_branch(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation so that none of its apostrophes quotes syntax."""
     return [QUOTING.sub("\N{RIGHT SINGLE QUOTATION MARK}", part.text) for part in written]
 
 
 def _read_choice(text: str, at: int, depth: int) -> tuple[list[Piece], int] | None:
-    """Return the pieces of a choice, and where it ends; None if it is not read."""
+    """Return the pieces of a choice, and where it ends; None if it cannot be read."""
     head = HEAD.match(text, at)
     if head is None or depth > DEEPEST_CHOICE:
         return None
-    pieces, at = [Piece(Type.WALL, head[0])], head.end()
+    pieces, at = [Piece(Role.BLOCK, head[0])], head.end()
     while branch := BRANCH.match(text, at):
-        pieces.append(Piece(Type.WALL, branch[0]))
+        pieces.append(Piece(Role.BLOCK, branch[0]))
         at = branch.end()
         if HEAD.match(text, at):
             inner = _read_choice(text, at, depth + 1)
@@ -144,13 +151,50 @@ def _read_choice(text: str, at: int, depth: int) -> tuple[list[Piece], int] | No
             pieces += inner[0]
             at = inner[1]
         else:
-            said = BRANCH_TEXT.match(text, at)
-            assert said
-            pieces.append(Piece(Type.TEXT, said[0], said[0]))
-            at = said.end()
+            content = BRANCH_TEXT.match(text, at)
+            assert content
+            pieces.append(Piece(Role.TEXT, content[0], content[0]))
+            at = content.end()
         if not text.startswith("}", at):
             return None
-        pieces.append(Piece(Type.WALL, "}"))
+        pieces.append(Piece(Role.BLOCK, "}"))
         at += 1
     end = END.match(text, at)
-    return ([*pieces, Piece(Type.WALL, end[0])], end.end()) if end else None
+    return ([*pieces, Piece(Role.BLOCK, end[0])], end.end()) if end else None
+
+
+def find_placeholders(text: str) -> list[str]:
+    """Return the placeholders of a text, in order."""
+    return [
+        literal.text
+        for literal in find_literals(text, "")
+        if literal.kind is LiteralKind.VERBATIM and _SYNTAX.fullmatch(literal.text)
+    ]
+
+
+def has_same_placeholders(
+    source: Sequence[Item], translation: Sequence[Item], signs: str = BRACES
+) -> bool:
+    """Tell whether a translation has the placeholders of its source.
+
+    Placeholders that a program fills by their order must have the same order.
+
+    Args:
+        source: the items of a passage.
+        translation: the items of its translation.
+        signs: characters that may be syntax; the translation must have as many of them.
+    """
+    before, after = ([*_list_placeholders(items, signs)] for items in (source, translation))
+    ordered = [[name for name in names if _UNNUMBERED.fullmatch(name)] for names in (before, after)]
+    return sorted(before) == sorted(after) and ordered[0] == ordered[1]
+
+
+def _list_placeholders(items: Sequence[Item], signs: str) -> Iterator[str]:
+    """Yield the placeholders between tags, and each other character that may be syntax."""
+    for item in items:
+        if isinstance(item, str):
+            names = find_placeholders(item)
+            yield from names
+            inside = "".join(names)
+            for sign in signs:
+                yield from [sign] * (item.count(sign) - inside.count(sign))

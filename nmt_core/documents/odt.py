@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
-from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, join_raw, make_parts
+from nmt_core.documents.pieces import Part, Piece, Role, TextDocument, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
+    DEEPEST_NOTE,
     XmlPiece,
     escape_xml,
     find_end,
     read_elements,
     scan_xml,
 )
+from nmt_core.text.language_codes import LanguageCodes
 
 TEXT = ArchiveKind(
     "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
@@ -32,11 +34,8 @@ NAMES = ("text:name", "text:id", "text:change-id")
 
 PREFIX = "text:"
 
-DEEPEST_NOTE = 3
-"""Notes and frames within each other that are translated; each doubles the time to write."""
 
-
-def read_open_document(data: bytes) -> ArchivedDocument:
+def read_open_document(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
     """Read a text.
 
     Raises:
@@ -68,15 +67,15 @@ def _pair_ranges(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Make pairs of the ends of those ranges in which all else is nested; return all pieces."""
     opened: list[Piece] = []
     for piece in pieces:
-        if piece.type is Type.WALL:
+        if piece.role is Role.BLOCK:
             opened.clear()
-        elif piece.type is Type.CLOSE:
-            while opened and opened.pop().type is not Type.OPEN:
+        elif piece.role is Role.CLOSE:
+            while opened and opened.pop().role is not Role.OPEN:
                 pass
-        elif piece.type is Type.OPEN or (piece.name and piece.raw.split()[0].endswith("-start")):
+        elif piece.role is Role.OPEN or (piece.name and piece.raw.split()[0].endswith("-start")):
             opened.append(piece)
         elif piece.name and opened and opened[-1].name == piece.name:
-            opened.pop().type, piece.type = Type.OPEN, Type.CLOSE
+            opened.pop().role, piece.role = Role.OPEN, Role.CLOSE
     return pieces
 
 
@@ -93,14 +92,14 @@ def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         is_pair = piece.prefix == PREFIX and piece.name in PAIRS
-        if piece.type in {Type.TEXT, Type.CLOSE} or (is_pair and piece.type is Type.OPEN):
+        if piece.role in {Role.TEXT, Role.CLOSE} or (is_pair and piece.role is Role.OPEN):
             yield piece
         elif piece.prefix == PREFIX and piece.name in WALLS:
-            yield Piece(Type.WALL, piece.raw)
+            yield Piece(Role.BLOCK, piece.raw)
         else:
             end = find_end(pieces, at)
             inner = pieces[at:end]
             is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, inner))
             parts = [*_read_paragraphs(inner, depth + 1)] if is_read else []
-            yield Piece(Type.POINT, join_raw(inner), name=_name_range(piece), parts=parts)
+            yield Piece(Role.EMPTY, join_raw(inner), name=_name_range(piece), parts=parts)
         at = end

@@ -1,127 +1,127 @@
-"""Documents as successive pieces: text, inline markup, and the rest.
+"""Cut documents into pieces, join pieces into segments, and write segments translated.
 
-A format splits a document into pieces and escapes its text; here pieces become passages, and their
-translations a document again.
+A format cuts a document into pieces, which together are the document. For HTML,
+``<p>See <b>it</b>.</p>`` is::
+
+    BLOCK <p>  TEXT See_  OPEN <b>  TEXT it  CLOSE </b>  TEXT .  BLOCK </p>
+
+:func:`make_parts` joins what stands between two blocks into a :class:`Segment`. Its passage is what
+is translated, with numbers in the place of inline tags::
+
+    ("See ", InlineTag(OPEN, 1), "it", InlineTag(CLOSE, 1), ".")
+
+If the translation is ``("Siehe <", InlineTag(OPEN, 1), "es", InlineTag(CLOSE, 1), ".")``, the
+segment writes each tag as it stood in the document, its :data:`Escape` writes text as the format
+requires, and the document becomes ``<p>Siehe &lt;<b>es</b>.</p>``.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby
 from typing import NamedTuple
 
-from typing_extensions import override
-
-from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
-from nmt_core.documents.untranslated import Untranslated
+from nmt_core.documents.passage import BREAK, InlineTag, Item, Passage, TagKind
 
 DEEPEST = 50
-"""Nested pairs within a sentence that are put around words; deeper ones stay where they are."""
+"""Maximum depth of inline tags that move with their words; deeper ones stay where they are."""
 
-HTML_SPACES = " \t\n\f\r"
+SPACES = " \t\n\f\r"
+"""White space of HTML and XML, which a tag between words does not need on both sides."""
 
 
-class Type(Enum):
-    """The type of a piece."""
+class Reason(Enum):
+    """A reason why a text stays untranslated; the value follows the number of such texts."""
+
+    CHOICE = (
+        "with a plural or select amid their text or beside quoted syntax; translate them by hand"
+    )
+    PLACEHOLDER = "whose translation lost a placeholder; translate them by hand"
+    LANGUAGE = "marked as another language than the source"
+    COMPARED = "that a formula, a list of choices or a condition compares with"
+
+
+Untranslated = Counter[Reason]
+"""Number of texts that stay untranslated, by reason."""
+
+
+class Role(Enum):
+    """The role of a piece."""
 
     TEXT = auto()
     LINE_END = auto()
-    """The end of a line amid a sentence; the translation has as many lines."""
+    """A line end within a sentence; the translation has as many lines."""
     OPEN = auto()
     CLOSE = auto()
-    POINT = auto()
-    """Markup amid a sentence that stands alone."""
-    WALL = auto()
-    """Block boundaries, which end a sentence."""
+    EMPTY = auto()
+    """Inline markup without content, such as a picture."""
+    BLOCK = auto()
+    """Markup that ends a sentence."""
+
+
+class Output(NamedTuple):
+    """Written text."""
+
+    raw: str
+    plain: str
+    """As the parser of the format reads it, such as without quotation marks before lines."""
 
 
 @dataclass
 class Piece:
     """A piece of a document."""
 
-    type: Type
+    role: Role
     raw: str
-    """As it was written."""
     text: str = ""
-    """The content of text."""
+    """The content of text, decoded."""
     name: str = ""
-    """Equal for opening and closing markup of a pair."""
+    """Equal for the opening and closing tag of a pair."""
     parts: "Sequence[Part]" = ()
-    """The parts of markup that holds translated text."""
+    """Replaces ``raw`` if something in the markup is translated."""
+    plain: str | None = None
+    """``raw`` as the parser of the format reads it, if that differs."""
     rewritten: str = ""
     """Replaces the markup if the text around it changes."""
-    before: str = ""
-    after: str = ""
-    """White space that goes where a point goes."""
-    parts_words: bool = False
-    """Whether that is all that parts it from the words beside it, on whichever side it stands."""
 
     @property
     def is_text(self) -> bool:
-        """Tell whether this is text, the end of a line included."""
-        return self.type in {Type.TEXT, Type.LINE_END}
+        """Tell whether this is text or a line end within it."""
+        return self.role in {Role.TEXT, Role.LINE_END}
 
-    @property
-    def markup(self) -> "list[Part]":
-        """The written form of markup, or of the end of a line."""
-        if self.type is Type.LINE_END:
-            return [Varied(self.raw, BREAK)]
-        return [*(self.parts or [self.raw])]
-
-
-def join_raw(pieces: Iterable[Piece]) -> str:
-    """Return pieces as they were written."""
-    return "".join(piece.raw for piece in pieces)
+    def write(self, translations: "Translations") -> Output:
+        """Return the piece as it was, but for translations of its parts."""
+        if self.parts:
+            return write_parts(self.parts, translations)
+        plain = BREAK if self.role is Role.LINE_END else self.plain
+        return Output(self.raw, self.raw if plain is None else plain)
 
 
 class Written(NamedTuple):
-    """A text of a translation as it is, or markup as it is to be written."""
+    """A text of a translation, or the markup of an inline tag in it."""
 
     text: str
-    mark: Mark | None = None
+    tag: InlineTag | None = None
 
 
 Escape = Callable[[str, Sequence[Written]], Sequence[str] | None]
-"""Writes a translation: takes the written source, with plain line ends, and parts of a translation;
-returns the parts in written form, or None if they cannot be written."""
+"""Takes the source of a segment as it is written, and the parts of its translation. Returns the
+parts in written form, or None if the translation cannot be written."""
 
 
 def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation where nothing in a text need be escaped."""
+    """Write a translation for a format that needs no escapes."""
     return [part.text for part in written]
 
 
-def drop_blank_lines(written: Sequence[Written]) -> list[Written]:
-    """Return a translation without lines that hold nothing, of a source that had none."""
-    parts: list[Written] = []
-    is_blank = True  # nothing stands in the line so far
-    for part in written:
-        text = part.text
-        if part.mark is None:
-            first, *others = text.split(BREAK)
-            text, is_blank = first, is_blank and not first.strip()
-            for line in others:
-                text += line.lstrip() if is_blank else BREAK + line.lstrip()
-                is_blank = not line.strip()
-        else:
-            is_blank = is_blank and not text
-        parts.append(Written(text, part.mark))
-    for number in range(len(parts) - 1, -1, -1):
-        if parts[number].mark is not None:
-            break
-        parts[number] = Written(parts[number].text.rstrip(BREAK))
-        if parts[number].text:
-            break
-    return parts
+class Space(NamedTuple):
+    """White space around an empty tag, which its passage leaves out."""
 
-
-class Varied(NamedTuple):
-    """Markup over line ends: as it was written, and as its format reads it."""
-
-    raw: str
-    plain: str
-    """With no more than a line end between lines, where a format has other markup, too."""
+    before: str
+    after: str
+    parts_words: bool
+    """Whether nothing else separates the tag from the words beside it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,52 +129,50 @@ class Segment:
     """Pieces that are translated together."""
 
     pieces: Sequence[Piece]
-    marks: Mapping[Mark, Piece]
+    tags: Mapping[InlineTag, int]
+    """The index of each tag's piece."""
+    spaces: Mapping[InlineTag, Space]
     passage: Passage
     escape: Escape
 
-    def write(self, translations: "Translations", *, plain: bool) -> str:
-        """Return the written translation of the passage."""
+    def write(self, translations: "Translations") -> Output:
+        """Return the written translation."""
+        outputs = [piece.write(translations) for piece in self.pieces]
+        source = _join(outputs)
         items = translations[self]
         if tuple(items) == self.passage.items:
-            return self._write_as_it_was(translations, plain=plain)
+            return source
         written, raw = [], []
-        spaces = self.find_spaces(items)
+        spaces = self._place_spaces(items)
         for item in items:
-            if isinstance(item, Mark):
-                piece = self.marks[item]
-                before, after = spaces.get(item, ("", ""))
-                markup = [before, *([piece.rewritten] if piece.rewritten else piece.markup), after]
-                text = write_all(_as_read(markup), translations, plain=plain)
-                written.append(Written(text, item))
-                varies = not plain and any(isinstance(part, Varied) for part in markup)
-                raw.append(write_all(markup, translations, plain=False) if varies else text)
-            else:
+            if isinstance(item, str):
                 written.append(Written(item))
-                raw.append(item)
-        escaped = self.escape(self._write_as_it_was(translations, plain=True), written)
+                raw.append("")
+                continue
+            index = self.tags[item]
+            output, rewritten = outputs[index], self.pieces[index].rewritten
+            before, after = spaces.get(item, ("", ""))
+            written += [Written(before), Written(rewritten or output.plain, item), Written(after)]
+            raw += ["", rewritten or output.raw, ""]
+        escaped = self.escape(source.plain, written)
         if escaped is None:
-            return self._write_as_it_was(translations, plain=plain)
-        line_ends = iter(piece.raw for piece in self.pieces if piece.type is Type.LINE_END)
-        return "".join(
-            _end_lines(text, line_ends)
-            if self.passage.breaks and part.mark is None and not plain
-            else (kept if part.mark and text == part.text else text)
-            for text, part, kept in zip(escaped, written, raw, strict=True)
-        )
+            return source
+        line_ends = iter([piece.raw for piece in self.pieces if piece.role is Role.LINE_END])
+        texts = []
+        for text, part, markup in zip(escaped, written, raw, strict=True):
+            if part.tag:
+                texts.append(markup if text == part.text else text)
+            elif self.passage.breaks:
+                first, *lines = text.split(BREAK)
+                texts.append(first + "".join([next(line_ends) + line for line in lines]))
+            else:
+                texts.append(text)
+        return Output("".join(texts), "".join(escaped))
 
-    def _write_as_it_was(self, translations: "Translations", *, plain: bool) -> str:
-        return "".join(
-            piece.raw
-            if piece.type is Type.TEXT
-            else piece.before + write_all(piece.markup, translations, plain=plain) + piece.after
-            for piece in self.pieces
-        )
+    def _place_spaces(self, items: Sequence[Item]) -> dict[InlineTag, tuple[str, str]]:
+        """Return the white space before and after each empty tag of a translation.
 
-    def find_spaces(self, items: Sequence[Item]) -> dict[Mark, tuple[str, str]]:
-        """Return the white space before and after each point of a translation.
-
-        It changes sides where it would part the point from a sign, and not from a word:
+        It changes sides if it would separate the tag from punctuation only:
         *a <img> b.* may become *A <img>.*
         """
         following, right = [], ""
@@ -185,54 +183,31 @@ class Segment:
         for item, right in zip(items, reversed(following), strict=True):
             if isinstance(item, str):
                 left = item[-1:] or left
-            elif item.kind is Kind.POINT:
-                point = self.marks[item]
-                before, after = point.before, point.after
+            elif item.kind is TagKind.EMPTY:
+                before, after, parts_words = self.spaces.get(item, Space("", "", False))
                 is_word_after = right.isalnum()
-                if point.parts_words and bool(left.strip()) != is_word_after:
+                if parts_words and bool(left.strip()) != is_word_after:
                     before, after = ("", before + after) if is_word_after else (before + after, "")
                 spaces[item] = (before, after)
                 left = after[-1:] or "a"
         return spaces
 
 
-def _as_read(markup: "Sequence[Part]") -> "list[Part]":
-    """Return markup as its format reads it."""
-    return [part.plain if isinstance(part, Varied) else part for part in markup]
-
-
-def _end_lines(text: str, line_ends: Iterator[str]) -> str:
-    first, *others = text.split(BREAK)
-    return first + "".join(next(line_ends) + other for other in others)
-
-
-class Group(ABC):
-    """Parts that are written together."""
-
-    parts: "Sequence[Part]"
-
-    @abstractmethod
-    def write(self, translations: "Translations", *, plain: bool) -> str:
-        """Return the written parts."""
-
-
 @dataclass(frozen=True, eq=False)
-class Guarded(Group):
-    """Parts that are translated if the result has the same markup, else kept."""
+class Group:
+    """Parts that are written together, after which a function has the last word."""
 
-    raw: str
     parts: "Sequence[Part]"
-    holds: Callable[[str], bool]
-    """Takes the result, with plain line ends."""
+    finish: Callable[[Output], str]
+    """Takes the written parts; returns what to write in their place."""
 
-    @override
-    def write(self, translations: "Translations", *, plain: bool) -> str:
-        if not self.holds(write_all(self.parts, translations, plain=True)):
-            return self.raw
-        return write_all(self.parts, translations, plain=plain)
+    def write(self, translations: "Translations") -> Output:
+        """Return the finished parts."""
+        text = self.finish(write_parts(self.parts, translations))
+        return Output(text, text)
 
 
-Part = str | Varied | Segment | Group
+Part = str | Piece | Segment | Group
 """A part of a document that is kept or translated."""
 
 Translations = Mapping[Segment, Sequence[Item]]
@@ -252,87 +227,90 @@ class TextDocument:
         """The passages to translate."""
         return [segment.passage for segment in self._segments]
 
-    def write(self, translations: Sequence[tuple[Item, ...]]) -> str:
-        """Return the document with translations of its passages."""
+    def write(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
+    ) -> str:
+        """Return the document with translations of its passages; it cannot mark doubtful ones."""
+        del doubtful
         by_segment = dict(zip(self._segments, translations, strict=True))
-        return write_all(self._parts, by_segment, plain=False)
+        return write_parts(self._parts, by_segment).raw
 
 
 def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
     for part in parts:
         if isinstance(part, Segment):
             yield part
-            for piece in part.pieces:
-                yield from _find_segments(piece.parts)
-        elif isinstance(part, Group):
+            yield from _find_segments(part.pieces)
+        elif not isinstance(part, str):
             yield from _find_segments(part.parts)
 
 
-def write_all(parts: Iterable[Part], translations: Translations, *, plain: bool) -> str:
-    """Return parts as they are written with translations.
+def write_parts(parts: Iterable[Part], translations: Translations) -> Output:
+    """Return parts as they are written with translations of the passages in them."""
+    return _join(
+        [
+            Output(part, part) if isinstance(part, str) else part.write(translations)
+            for part in parts
+        ]
+    )
 
-    Args:
-        parts: of a document.
-        translations: of the passages in them.
-        plain: whether to write markup over line ends as its format reads it.
+
+def _join(outputs: Sequence[Output]) -> Output:
+    return Output(
+        "".join([each.raw for each in outputs]), "".join([each.plain for each in outputs])
+    )
+
+
+def join_raw(pieces: Iterable[Piece]) -> str:
+    """Return pieces as they were written."""
+    return "".join([piece.raw for piece in pieces])
+
+
+def make_parts(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
+    """Yield the pieces that are kept, and those between blocks as segments.
+
+    A tag without a partner, or that is not nested, ends a segment, too.
     """
-    written = []
-    for part in parts:
-        if isinstance(part, str):
-            written.append(part)
-        elif isinstance(part, Varied):
-            written.append(part.plain if plain else part.raw)
+    run: list[Piece] = []
+    for piece in pieces:
+        if piece.role is Role.BLOCK:
+            yield from _split_run(run, escape)
+            run = []
+            yield piece
         else:
-            written.append(part.write(translations, plain=plain))
-    return "".join(written)
+            run.append(piece)
+    yield from _split_run(run, escape)
 
 
-def make_parts(pieces: Sequence[Piece], escape: Escape) -> Iterator[Part]:
-    """Yield kept pieces, and pieces to translate together."""
-    for part in join_pieces(pieces, escape):
-        if isinstance(part, Segment):
-            yield part
-        else:
-            yield from filter(None, part.markup)
+def _split_run(run: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
+    """Yield a run of inline pieces as segments without blank text around them."""
+    partners = _pair_tags(run)
+    for is_paired, group in groupby(range(len(run)), partners.__contains__):
+        numbers = list(group)
+        full = [
+            number
+            for number in numbers
+            if is_paired and not (run[number].is_text and not run[number].text.strip())
+        ]
+        start, end = (full[0], full[-1] + 1) if full else (numbers[0], numbers[0])
+        yield from run[numbers[0] : start]
+        if full:
+            tag_numbers = [partners[number] for number in range(start, end)]
+            yield _make_segment(run[start:end], tag_numbers, escape)
+        yield from run[end : numbers[-1] + 1]
 
 
-def join_pieces(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
-    """Yield the pieces that are kept, and those between walls joined to be translated together.
-
-    Markup without a partner, or that is not nested, is a wall, too.
-    """
-    for is_wall, between in groupby(pieces, lambda piece: piece.type is Type.WALL):
-        if is_wall:
-            yield from between
-            continue
-        run = list(between)
-        partners = _pair(run)
-        for is_paired, group in groupby(range(len(run)), partners.__contains__):
-            numbers = list(group)
-            full = [number for number in numbers if is_paired and not _is_blank(run[number])]
-            start, end = (full[0], full[-1] + 1) if full else (numbers[0], numbers[0])
-            yield from (run[number] for number in range(numbers[0], start))
-            if full:
-                members = [(run[number], partners[number]) for number in range(start, end)]
-                yield _make_segment(members, escape)
-            yield from (run[number] for number in range(end, numbers[-1] + 1))
-
-
-def _is_blank(piece: Piece) -> bool:
-    return piece.is_text and not piece.text.strip()
-
-
-def _pair(run: Sequence[Piece]) -> dict[int, int]:
-    """Return for each piece the number of the piece that opens its pair, or its own.
+def _pair_tags(run: Sequence[Piece]) -> dict[int, int]:
+    """Return for each piece the index of the piece that opens its pair, or its own.
 
     Pieces without a partner, and those open around them, are left out.
     """
     partners: dict[int, int] = {}
     opened: list[int] = []
     for number, piece in enumerate(run):
-        if piece.type is Type.OPEN:
+        if piece.role is Role.OPEN:
             opened.append(number)
-        elif piece.type is not Type.CLOSE:
+        elif piece.role is not Role.CLOSE:
             partners[number] = number
         elif opened and run[opened[-1]].name == piece.name and len(opened) < DEEPEST:
             partner = opened.pop()
@@ -342,47 +320,63 @@ def _pair(run: Sequence[Piece]) -> dict[int, int]:
     return partners
 
 
-def _make_segment(members: Sequence[tuple[Piece, int]], escape: Escape) -> Segment:
-    pieces = [piece for piece, _ in members]
+TAG_KINDS = {
+    Role.OPEN: TagKind.OPEN,
+    Role.CLOSE: TagKind.CLOSE,
+    Role.EMPTY: TagKind.EMPTY,
+}
+
+
+def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escape) -> Segment:
+    """Return a segment of pieces, each with the number of its tag."""
+    breaks = any(piece.role is Role.LINE_END for piece in pieces)
+    texts = [
+        piece.text.replace(BREAK, " ") if breaks and piece.role is Role.TEXT else piece.text
+        for piece in pieces
+    ]
+    tags: dict[InlineTag, int] = {}
+    spaces: dict[InlineTag, Space] = {}
     is_spaced = True  # the text so far ends with white space, or there is none
-    for before, piece, after in zip([None, *pieces], pieces, [*pieces[1:], None], strict=False):
-        if piece.type is Type.POINT:
-            _fold_space(piece, before, after, is_spaced=is_spaced)
-        elif piece.is_text and piece.raw:
-            is_spaced = piece.type is Type.LINE_END or piece.raw[-1] in HTML_SPACES
-    kinds = {Type.OPEN: Kind.OPEN, Type.CLOSE: Kind.CLOSE, Type.POINT: Kind.POINT}
-    items: list[Item] = []
-    marks: dict[Mark, Piece] = {}
-    breaks = any(piece.type is Type.LINE_END for piece in pieces)
-    for is_text, group in groupby(members, lambda member: member[0].is_text):
-        if is_text:
-            items.append("".join(_read_piece(piece, breaks=breaks) for piece, _ in group))
+    for index, piece in enumerate(pieces):
+        if piece.is_text:
+            if texts[index]:
+                is_spaced = piece.role is Role.LINE_END or texts[index][-1] in SPACES
             continue
-        for piece, number in group:
-            mark = Mark(kinds[piece.type], number)
-            marks[mark] = piece
-            items.append(mark)
-    return Segment(pieces, marks, Passage(tuple(items), breaks=breaks), escape)
+        tag = InlineTag(TAG_KINDS[piece.role], numbers[index])
+        tags[tag] = index
+        if piece.role is Role.EMPTY:
+            spaces[tag] = _take_space(pieces, texts, index, is_spaced=is_spaced)
+    items: list[Item] = []
+    by_index = {index: tag for tag, index in tags.items()}
+    for index, text in enumerate(texts):
+        if index in by_index:
+            items.append(by_index[index])
+        elif items and isinstance(items[-1], str):
+            items[-1] += text
+        else:
+            items.append(text)
+    return Segment(pieces, tags, spaces, Passage(tuple(items), breaks=breaks), escape)
 
 
-def _read_piece(piece: Piece, *, breaks: bool) -> str:
-    """Return the text of a piece; where line ends count, one that is a text is a space."""
-    return piece.text.replace(BREAK, " ") if breaks and piece.type is Type.TEXT else piece.text
+def _take_space(pieces: Sequence[Piece], texts: list[str], index: int, *, is_spaced: bool) -> Space:
+    """Take the white space beside an empty tag that would be too much without the tag.
 
-
-def _fold_space(
-    point: Piece, before: Piece | None, after: Piece | None, *, is_spaced: bool
-) -> None:
-    """Give a point the white space beside it that would be too much without it."""
-    left = before.raw if before and before.type is Type.TEXT else ""
-    right = after.raw if after and after.type is Type.TEXT else ""
-    left_rest, right_rest = left.rstrip(HTML_SPACES), right.lstrip(HTML_SPACES)
-    ends = after is None or not (right or "word")[0].isalnum()  # in other markup may be a word
-    if after and right_rest != right and is_spaced:
-        point.after = right[: len(right) - len(right_rest)]
-        point.parts_words = before is None or before.type is Type.TEXT
-        after.raw, after.text = right_rest, after.text.lstrip(HTML_SPACES)
-    elif before and left_rest != left and ends and right_rest == right:
-        point.before = left[len(left_rest) :]
-        point.parts_words = True
-        before.raw, before.text = left_rest, before.text.rstrip(HTML_SPACES)
+    Args:
+        pieces: of a segment.
+        texts: of the pieces; the white space is removed from them.
+        index: of the tag.
+        is_spaced: whether white space stands before the tag, or nothing does.
+    """
+    is_first, is_last = index == 0, index == len(pieces) - 1
+    has_left = not is_first and pieces[index - 1].role is Role.TEXT
+    has_right = not is_last and pieces[index + 1].role is Role.TEXT
+    left, right = texts[index - 1] if has_left else "", texts[index + 1] if has_right else ""
+    left_rest, right_rest = left.rstrip(SPACES), right.lstrip(SPACES)
+    ends = is_last or not (right or "word")[0].isalnum()  # in other markup may be a word
+    if right_rest != right and is_spaced:
+        texts[index + 1] = right_rest
+        return Space("", right[: len(right) - len(right_rest)], is_first or has_left)
+    if left_rest != left and ends and right_rest == right:
+        texts[index - 1] = left_rest
+        return Space(left[len(left_rest) :], "", parts_words=True)
+    return Space("", "", parts_words=False)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
+from nmt_core.documents.pieces import Piece, Role, TextDocument, Written, make_parts, write_plainly
 
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """As ``str.splitlines`` has them."""
@@ -79,29 +79,29 @@ def _continues(block: Sequence[Line], line: Line) -> bool:
 def _end(block: Sequence[Line]) -> Iterator[Piece]:
     """Yield the pieces of a block; a wrapped one is one passage."""
     if len(block) == 1 and not block[0].text:
-        yield Piece(Type.WALL, block[0].before + block[0].after)
+        yield Piece(Role.BLOCK, block[0].before + block[0].after)
         return
     wrapped = _is_wrapped(block)
     for number, line in enumerate(block):
         if not wrapped or number == 0:
-            yield Piece(Type.WALL, line.before)
+            yield Piece(Role.BLOCK, line.before)
         if wrapped:
-            yield Piece(Type.TEXT, line.text, line.text)
+            yield Piece(Role.TEXT, line.text, line.text)
         else:
             yield from _split_cells(line.text)
         if wrapped and number + 1 < len(block):
-            yield Piece(Type.LINE_END, line.after + block[number + 1].before, BREAK)
+            yield Piece(Role.LINE_END, line.after + block[number + 1].before, BREAK)
         else:
-            yield Piece(Type.WALL, line.after)
+            yield Piece(Role.BLOCK, line.after)
 
 
 def _split_cells(text: str) -> Iterator[Piece]:
     start = 0
     for match in CELL_END.finditer(text):
-        yield Piece(Type.TEXT, text[start : match.start()], text[start : match.start()])
-        yield Piece(Type.WALL, match[0])
+        yield Piece(Role.TEXT, text[start : match.start()], text[start : match.start()])
+        yield Piece(Role.BLOCK, match[0])
         start = match.end()
-    yield Piece(Type.TEXT, text[start:], text[start:])
+    yield Piece(Role.TEXT, text[start:], text[start:])
 
 
 def _is_wrapped(block: Sequence[Line]) -> bool:
@@ -121,3 +121,27 @@ def _is_wrapped(block: Sequence[Line]) -> bool:
             for length, following in zip(widths, block[1:], strict=False)
         )
     )
+
+
+def drop_blank_lines(written: Sequence[Written]) -> list[Written]:
+    """Return a translation without blank lines, of a source that had none."""
+    parts: list[Written] = []
+    is_blank = True  # nothing stands in the line so far
+    for text, tag in written:
+        if tag is not None:
+            is_blank = is_blank and not text
+            parts.append(Written(text, tag))
+            continue
+        joined, *lines = text.split(BREAK)
+        is_blank = is_blank and not joined.strip()
+        for line in lines:
+            joined += line.lstrip() if is_blank else BREAK + line.lstrip()
+            is_blank = not line.strip()
+        parts.append(Written(joined))
+    for number in range(len(parts) - 1, -1, -1):
+        if parts[number].tag is not None:
+            break
+        parts[number] = Written(parts[number].text.rstrip(BREAK))
+        if parts[number].text:
+            break
+    return parts

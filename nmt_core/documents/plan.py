@@ -1,34 +1,36 @@
-"""The sentences of a document, and the way back from their translations to its own."""
+"""Cut documents into sentences, translate them, and put the translations back."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from nmt_core.documents.passage import (
     HARD_BREAK,
+    InlineTag,
     Item,
-    Mark,
     Passage,
     Sentence,
     flatten,
-    place_marks,
+    place_tags,
 )
-from nmt_core.documents.review import list_doubts
+from nmt_core.documents.pieces import Untranslated
+from nmt_core.documents.review import REVIEW_BELOW, list_doubts
 from nmt_core.text.alignment import Translated
+from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.sentences import split_sentences
 from nmt_core.text.span import Span
 
 TOKEN_CHARACTERS = 20
-"""Most of a token, about; a text with more than that many for each is not cut into tokens first."""
-
-END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
-"""The end of a number or a label before a sentence."""
+"""Maximum characters of a token, about; longer text is not cut into tokens to be measured."""
 
 FEWEST_CHARACTERS = 3
-"""Of a token, about, where tokens are not known."""
+"""Characters of a token, about, if tokens are not known."""
+
+END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
+"""The end of a number or a label before a sentence, as in ``: A title``."""
 
 Result_co = TypeVar("Result_co", str, bytes, covariant=True)
 
@@ -40,22 +42,18 @@ class Document(Protocol[Result_co]):
     def passages(self) -> Sequence[Passage]:
         """The passages to translate."""
 
-    def write(self, translations: Sequence[tuple[Item, ...]]) -> Result_co:
-        """Return the document with translations of its passages, at most once."""
+    @property
+    def untranslated(self) -> Untranslated:
+        """Number of texts that stay untranslated, by reason."""
 
-
-@runtime_checkable
-class ReviewedDocument(Document[Result_co], Protocol[Result_co]):
-    """A document that says itself which of its translations a person must look at."""
-
-    def write_reviewed(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int]
+    def write(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
     ) -> Result_co:
         """Return the document with translations of its passages, at most once.
 
         Args:
             translations: of each passage.
-            doubtful: numbers of the passages whose translation a person must look at.
+            doubtful: numbers of the passages whose translation a person must review.
         """
 
 
@@ -67,12 +65,11 @@ class Segmenter:
     """Code of their language, such as ``de``, by which sentences are split."""
 
     tokens: Callable[[str], Sequence[str]] | None = None
-    """Cuts a sentence into the tokens that the model reads; without it, lengths are
-    estimated."""
+    """Cuts a sentence into the tokens of the model; without it, lengths are estimated."""
 
     most_tokens: int = 128
-    """Of a sentence; longer ones are cut. Models are trained on sentences, and translate much
-    longer text badly before they refuse it."""
+    """Maximum tokens of a sentence; longer ones are cut. Models are trained on sentences, and
+    translate much longer text badly before they refuse it."""
 
     def fits(self, text: str) -> bool:
         """Tell whether a text is short enough to be translated as one sentence."""
@@ -84,22 +81,22 @@ class Segmenter:
         )
 
     def find_sentences(self, text: str, *, figures: bool = True) -> list[Span]:
-        """Return the spans of sentences; what has no letters and digits is kept as it is.
-
-        So are figures in a language that nobody knows, which a model would read.
+        """Return the spans of sentences; text without letters and digits is in none.
 
         Args:
             text: of a passage.
-            figures: find figures without letters, too.
+            figures: find figures without letters, too, if the language is known.
         """
         is_read = str.isalnum if figures and self.language else str.isalpha
-        starts = accumulate((len(line) + 1 for line in text.split(HARD_BREAK)), initial=0)
-        return [
-            Span(start + span.start + _skip_mark(line, span), start + span.end)
-            for start, line in zip(starts, text.split(HARD_BREAK), strict=False)
-            for span in split_sentences(line, self.language, self.fits)
-            if any(map(is_read, line[span.start : span.end]))
-        ]
+        sentences, start = [], 0
+        for line in text.split(HARD_BREAK):
+            for span in split_sentences(line, self.language, self.fits):
+                if any(map(is_read, line[slice(*span)])):
+                    label = END_OF_LABEL.match(line, *span)
+                    first = label.end() if label else span.start
+                    sentences.append(Span(start + first, start + span.end))
+            start += len(line) + len(HARD_BREAK)
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -118,17 +115,19 @@ class Plan:
     @cached_property
     def spans(self) -> list[list[Span]]:
         """Spans of the sentences of each passage."""
-        return [self._find_spans(passage) for passage in self.passages]
-
-    def _find_spans(self, passage: Passage) -> list[Span]:
-        text = passage.text
-        if self.whole and _is_plain(passage) and flatten(text) in self.whole:
-            return [Span(len(text) - len(text.lstrip()), len(text.rstrip()))]
-        return self.segmenter.find_sentences(text, figures=not passage.is_message)
+        spans = []
+        for passage in self.passages:
+            text = passage.text
+            if self.whole and _is_plain(passage) and flatten(text) in self.whole:
+                spans.append([Span(len(text) - len(text.lstrip()), len(text.rstrip()))])
+            else:
+                figures = not passage.is_message
+                spans.append(self.segmenter.find_sentences(text, figures=figures))
+        return spans
 
     @cached_property
     def wholes(self) -> list[str]:
-        """Passages of several sentences without markup, each as a line that a memory may have."""
+        """Passages of several sentences without tags, each as a line that a memory may have."""
         return [
             flatten(passage.text)
             for passage, spans in zip(self.passages, self.spans, strict=True)
@@ -136,11 +135,13 @@ class Plan:
         ]
 
     def list_plain(self) -> list[str]:
-        """Return the lines without markup inside."""
-        return [line for line, mark in zip(self.lines, self.marked, strict=True) if not mark]
+        """Return the lines without tags inside."""
+        return [
+            line for line, is_marked in zip(self.lines, self.marked, strict=True) if not is_marked
+        ]
 
     def keep_whole(self, known: Collection[str]) -> "Plan":
-        """Return a plan in which passages that are known as a whole are one sentence."""
+        """Return a plan in which passages that a memory has are one sentence."""
         whole = {*known} & {*self.wholes}
         return replace(self, whole=whole) if whole else self
 
@@ -148,24 +149,29 @@ class Plan:
     def lines(self) -> list[str]:
         """All sentences, each as a line for a model."""
         return [
-            flatten(text[span.start : span.end])
-            for text, spans in zip(
-                (passage.text for passage in self.passages), self.spans, strict=True
-            )
+            flatten(passage.text[slice(*span)])
+            for passage, spans in zip(self.passages, self.spans, strict=True)
             for span in spans
         ]
 
     @cached_property
     def marked(self) -> list[bool]:
-        """Of each line, whether markup stands in it and not only at its ends.
+        """Whether tags stand inside of each line, and not only at its ends.
 
-        The links of its translation say where the markup is to go.
+        The links of its translation say where the tags are to go.
         """
-        return [
-            mark
-            for passage, spans in zip(self.passages, self.spans, strict=True)
-            for mark in _find_marked(passage, spans)
-        ]
+        marked = []
+        for passage, spans in zip(self.passages, self.spans, strict=True):
+            at, places = 0, []
+            for item in passage.items:
+                if isinstance(item, InlineTag):
+                    places.append(at)
+                else:
+                    at += len(item)
+            for span in spans:
+                after = bisect_right(places, span.start)
+                marked.append(after < len(places) and places[after] < span.end)
+        return marked
 
     def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
         """Return the translated items of each passage.
@@ -173,27 +179,22 @@ class Plan:
         Args:
             translated: a translation of each line, with links if they are known.
         """
-        each = iter(zip(self.lines, translated, strict=True))
-        placed = []
-        for passage, spans in zip(self.passages, self.spans, strict=True):
-            sentences = []
-            for span in spans:
-                line, translation = next(each)
-                sentences.append(Sentence(span, line, translation))
-            placed.append(place_marks(passage, sentences))
-        assert not [*each]
-        return placed
+        lines = iter(zip(self.lines, translated, strict=True))
+        return [
+            place_tags(passage, [Sentence(span, *next(lines)) for span in spans])
+            for passage, spans in zip(self.passages, self.spans, strict=True)
+        ]
 
     def find_doubtful(self, translated: Sequence[Translated], review_below: float) -> set[int]:
-        """Return the numbers of the passages whose translation a person must look at.
+        """Return the numbers of the passages whose translation a person must review.
 
         Those are passages with a sentence whose translation has doubts, or no confidence.
         """
-        each = iter(translated)
+        following = iter(translated)
         return {
             number
             for number, spans in enumerate(self.spans)
-            for translation in [next(each) for _ in spans]
+            for translation in [next(following) for _ in spans]
             if translation.confidence is None or list_doubts(translation, review_below)
         }
 
@@ -207,33 +208,67 @@ class Plan:
             translated: a translation of each line, with links if they are known.
             review_below: see :meth:`find_doubtful`.
         """
-        placed = self.place(translated)
-        if isinstance(document, ReviewedDocument):
-            return document.write_reviewed(placed, self.find_doubtful(translated, review_below))
-        return document.write(placed)
-
-
-def _skip_mark(line: str, span: Span) -> int:
-    """Return the length of what ends a number or label before a sentence, as in ``: A title``."""
-    mark = END_OF_LABEL.match(line, *span)
-    return len(mark[0]) if mark else 0
+        return document.write(self.place(translated), self.find_doubtful(translated, review_below))
 
 
 def _is_plain(passage: Passage) -> bool:
-    """Tell whether no markup stands in a passage."""
-    return not any(isinstance(item, Mark) for item in passage.items)
+    """Tell whether a passage has no tags."""
+    return not any(isinstance(item, InlineTag) for item in passage.items)
 
 
-def _find_marked(passage: Passage, spans: Sequence[Span]) -> list[bool]:
-    places, at = [], 0
-    for item in passage.items:
-        if isinstance(item, Mark):
-            places.append(at)
-        else:
-            at += len(item)
-    marked, following = [], 0
-    for span in spans:
-        while following < len(places) and places[following] <= span.start:
-            following += 1
-        marked.append(following < len(places) and places[following] < span.end)
-    return marked
+class Translate(Protocol):
+    """Translates sentences."""
+
+    def __call__(self, lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
+        """Return the best translation of each line.
+
+        Args:
+            lines: sentences, none empty, without line ends.
+            links: whether to link words, by which inline tags are placed.
+        """
+
+
+@dataclass(frozen=True)
+class DocumentTranslator:
+    """Translates documents by a function that translates sentences."""
+
+    translate_lines: Translate
+    segmenter: Segmenter
+    target: str = ""
+    """Code of the language to translate into; empty if it is not known."""
+    review_below: float = REVIEW_BELOW
+    """The confidence below which a segment is marked for review."""
+    recall: Callable[[str], Translated | None] | None = None
+    """Returns the approved translation of a text, if a memory has one."""
+
+    @property
+    def codes(self) -> LanguageCodes | None:
+        """Codes of source and target, if they are known."""
+        source = self.segmenter.language
+        return (source, self.target) if source and self.target else None
+
+    def translate(self, document: Document[Result_co]) -> Result_co:
+        """Return a document translated."""
+        plan, translations = self.translate_passages(document.passages)
+        return plan.write(document, translations, self.review_below)
+
+    def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translated]]:
+        """Return the sentences of passages, and a translation of each.
+
+        Passages and sentences that the memory has are taken from it. All others are translated
+        together, with links if tags stand inside of some.
+        """
+        plan = Plan(passages, self.segmenter)
+        known: dict[str, Translated] = {}
+        if self.recall:
+            for text in dict.fromkeys((*plan.wholes, *plan.list_plain())):
+                if approved := self.recall(text):
+                    known[text] = approved
+            plan = plan.keep_whole(known)
+        recalled = [
+            None if is_marked else known.get(line)
+            for line, is_marked in zip(plan.lines, plan.marked, strict=True)
+        ]
+        left = [line for line, done in zip(plan.lines, recalled, strict=True) if done is None]
+        translations = iter(self.translate_lines(left, links=any(plan.marked)) if left else ())
+        return plan, [done or next(translations) for done in recalled]

@@ -1,13 +1,16 @@
 """Segments that need review, reported alike in every interface."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from nmt_core.base import files
 from nmt_core.text.alignment import Translated
+
+REVIEW_BELOW = 0.5
+"""The default confidence below which a person must review a segment."""
 
 MOST_NAMED = 10
 """Segments or words that one message names."""
@@ -103,7 +106,7 @@ def write_review(
         codes: of source and target.
         review_below: the confidence below which one is to be looked at.
     """
-    source, target = map(quoteattr, codes)
+    source, target = map(html.escape, codes)
     with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
         file.write(
             '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -111,8 +114,8 @@ def write_review(
         )
         for name, own in segments.items():
             file.write(
-                f"<file original={quoteattr(_FORBIDDEN.sub(' ', name))} source-language={source} "
-                f'target-language={target} datatype="plaintext"><body>\n'
+                f'<file original="{_escape(name)}" source-language="{source}" '
+                f'target-language="{target}" datatype="plaintext"><body>\n'
             )
             for number, segment in enumerate(own, start=1):
                 file.write(_format_unit(number, segment, review_below))
@@ -124,14 +127,12 @@ def _format_unit(number: int, segment: TranslatedSegment, review_below: float) -
     """Return a segment as a unit whose machine translation stands beside what is corrected."""
     translated = segment.translated
     doubts = list_doubts(translated, review_below)
-    source, target = (
-        escape(_FORBIDDEN.sub(" ", text)) for text in (segment.source, translated.text)
-    )
+    source, target = _escape(segment.source), _escape(translated.text)
     known = {"origin": [translated.origin], "review": doubts}
     if translated.confidence is not None:
         known["confidence"] = [f"{translated.confidence:.2f}"]
     notes = "".join(
-        f'<note from="{name}">{escape(_FORBIDDEN.sub(" ", note))}</note>\n'
+        f'<note from="{name}">{_escape(note)}</note>\n'
         for name, values in known.items()
         for note in values
     )
@@ -141,3 +142,7 @@ def _format_unit(number: int, segment: TranslatedSegment, review_below: float) -
         f"</target>\n{notes}"
         f'<alt-trans origin="nmt"><target>{target}</target></alt-trans>\n</trans-unit>\n'
     )
+
+
+def _escape(text: str) -> str:
+    return html.escape(_FORBIDDEN.sub(" ", text))

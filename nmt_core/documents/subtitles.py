@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
     Piece,
+    Role,
     TextDocument,
-    Type,
     Written,
-    drop_blank_lines,
     make_parts,
 )
+from nmt_core.documents.plain_text import drop_blank_lines
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
@@ -42,7 +42,7 @@ def read_subtitles(text: str) -> TextDocument:
     if not text.startswith(WEBVTT):
         return TextDocument(make_parts(pieces, _escape))
     for piece in pieces:
-        if piece.type is Type.TEXT:
+        if piece.role is Role.TEXT:
             piece.text = html.unescape(piece.raw)
     return TextDocument(make_parts(pieces, _escape_webvtt))
 
@@ -50,13 +50,13 @@ def read_subtitles(text: str) -> TextDocument:
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
     """Write a translation without blank lines, which end a subtitle, times and tags of its own."""
     return [
-        part.text if part.mark else _avoid_markup(part.text) for part in drop_blank_lines(written)
+        part.text if part.tag else _avoid_markup(part.text) for part in drop_blank_lines(written)
     ]
 
 
 def _escape_webvtt(_: str, written: Sequence[Written]) -> list[str]:
     return [
-        part.text if part.mark else html.escape(part.text, quote=False)
+        part.text if part.tag else html.escape(part.text, quote=False)
         for part in drop_blank_lines(written)
     ]
 
@@ -74,9 +74,9 @@ def _parse(text: str) -> Iterator[Piece]:
         following = [each for each, _ in lines[number + 1 : number + 3]]
         if TIMES.match(line) or not line.strip():
             said = bool(line.strip())
-            yield Piece(Type.WALL, line + end)
+            yield Piece(Role.BLOCK, line + end)
         elif not said or _begins([line, *following]):
-            yield Piece(Type.WALL, line + end)
+            yield Piece(Role.BLOCK, line + end)
         else:
             yield from _read_line(line, end, goes_on=_goes_on(line, following))
 
@@ -99,18 +99,18 @@ def _goes_on(line: str, following: Sequence[str]) -> bool:
 def _read_line(line: str, end: str, *, goes_on: bool) -> Iterator[Piece]:
     if speaker := SPEAKER.match(line):
         yield from _read_text(speaker[1])
-        yield Piece(Type.WALL, speaker[2])
+        yield Piece(Role.BLOCK, speaker[2])
     yield from _read_text(line[speaker.end() if speaker else 0 :])
-    yield Piece(Type.LINE_END if goes_on else Type.WALL, end, BREAK)
+    yield Piece(Role.LINE_END if goes_on else Role.BLOCK, end, BREAK)
 
 
 def _read_text(text: str) -> Iterator[Piece]:
     start = 0
     for match in MARKUP.finditer(text):
-        yield Piece(Type.TEXT, text[start : match.start()], text[start : match.start()])
-        type_ = Type.POINT
+        yield Piece(Role.TEXT, text[start : match.start()], text[start : match.start()])
+        role = Role.EMPTY
         if match["name"]:
-            type_ = Type.CLOSE if match[0].startswith("</") else Type.OPEN
-        yield Piece(type_, match[0], name=(match["name"] or "").lower())
+            role = Role.CLOSE if match[0].startswith("</") else Role.OPEN
+        yield Piece(role, match[0], name=(match["name"] or "").lower())
         start = match.end()
-    yield Piece(Type.TEXT, text[start:], text[start:])
+    yield Piece(Role.TEXT, text[start:], text[start:])

@@ -2,15 +2,21 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 
 from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
-from nmt_core.documents.compared_texts import ComparedTexts
-from nmt_core.documents.encodings import decode_declared
-from nmt_core.documents.pieces import Part, TextDocument, Type, join_raw
-from nmt_core.documents.runs import RunStyle, read_runs
-from nmt_core.documents.untranslated import Reason, Untranslated
+from nmt_core.documents.declarations import decode_declared
+from nmt_core.documents.ooxml import RunStyle, read_runs
+from nmt_core.documents.pieces import (
+    Part,
+    Reason,
+    Role,
+    TextDocument,
+    Untranslated,
+    join_raw,
+)
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
@@ -18,6 +24,7 @@ from nmt_core.documents.xml_pieces import (
     scan_xml,
     set_attribute,
 )
+from nmt_core.text.language_codes import LanguageCodes
 
 WORKBOOK = ArchiveKind(
     "workbook",
@@ -32,13 +39,30 @@ BEFORE_CALCULATION = ("sheets", "functionGroups", "externalReferences", "defined
 """The file that says how formulas are calculated, and what stands before that in it."""
 
 STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/sheet\d+)\.xml")
-COLUMN = re.compile(rb'<(?:\w+:)?(?:tableColumn|cacheField)\s[^<>]*?\bname="([^"]*)"')
+COLUMN = re.compile(r'<(?:\w+:)?(?:tableColumn|cacheField)\s[^<>]*?\bname="([^"]*)"')
 """Columns of tables, whose names must be those of cells."""
 
-RUNS = RunStyle("r", "rPr", frozenset({"rPh", "phoneticPr"}), spaced=True, bare=True)
+FORMULA = re.compile(
+    r"<(?:\w+:)?(?:f|formula[12]?|definedName|calculatedColumnFormula|totalsRowFormula)\b[^<>]*>"
+    r"([^<>]+)<"
+)
+FILTER = re.compile(r'<(?:\w+:)?(?:filter|customFilter)\s[^<>]*?\bval="([^"<>]*)"')
+"""The elements that hold formulas, and those that name the values that a filter shows."""
+
+LITERAL = re.compile(r'"((?:[^"]++|"")*+)"?')
+TAKES_APART = re.compile(
+    r"\b(?:SEARCH|FIND|LEFT|RIGHT|MID|SUBSTITUTE|REPLACE|TEXT(?:BEFORE|AFTER|SPLIT))B?\(",
+    re.IGNORECASE,
+)
+"""Functions that look at a part of a text."""
+
+SHORTEST_PART = 2
+"""Minimum characters of a text that is looked for in others; shorter ones are in most texts."""
+
+CELL = RunStyle(frozenset({"rPh", "phoneticPr"}), is_spaced=True, is_cell=True)
 
 
-def read_workbook(data: bytes) -> ArchivedDocument:
+def read_workbook(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
     """Read a workbook.
 
     Texts that name columns of tables stay, and so do those that formulas, lists of choices,
@@ -48,49 +72,85 @@ def read_workbook(data: bytes) -> ArchivedDocument:
         DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
     """
     files = read_archive(data, WORKBOOK)
-    names = {
-        html.unescape(name.decode(errors="replace"))
-        for file, content in files.items()
-        if not STRINGS.fullmatch(file)
-        for name in COLUMN.findall(content)
-    }
-    compared = ComparedTexts(decode_declared(content).text for content in files.values())
+    compared = _ComparedTexts(
+        {name: decode_declared(content).text for name, content in files.items()}
+    )
     read = {name: content for name, content in files.items() if STRINGS.fullmatch(name)}
     if compared.has_formulas:
         read[BOOK] = files[BOOK]
-    return ArchivedDocument(data, read, partial(_read_file, columns=names, compared=compared))
+    return ArchivedDocument(data, read, partial(_read_file, compared=compared))
 
 
-def _read_file(name: str, text: str, *, columns: set[str], compared: ComparedTexts) -> TextDocument:
+class _ComparedTexts:
+    """Texts that must stay, since something compares with them."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.columns: set[str] = set()
+        self.has_formulas = False
+        self._texts: set[str] = set()
+        self._patterns: set[str] = set()
+        for name, text in files.items():
+            if not STRINGS.fullmatch(name):
+                self.columns.update(map(html.unescape, COLUMN.findall(text)))
+            for formula in FORMULA.findall(text):
+                self.has_formulas = True
+                self._add(_list_literals(html.unescape(formula)))
+            self._add(map(html.unescape, FILTER.findall(text)))
+
+    def _add(self, literals: Iterable[str]) -> None:
+        """Add texts with letters, as ``Yes``, ``<>Yes`` or ``Yes*``."""
+        for literal in literals:
+            text = literal.lstrip("<>=").strip().casefold()
+            if any(map(str.isalpha, text)):
+                has_wildcards = "*" in text or "?" in text
+                (self._patterns if has_wildcards else self._texts).add(text.replace("[", "[[]"))
+
+    def __contains__(self, text: str) -> bool:
+        """Tell whether something compares with the text of a cell; case does not matter."""
+        folded = text.strip().casefold()
+        return folded.replace("[", "[[]") in self._texts or any(
+            fnmatchcase(folded, pattern) for pattern in self._patterns
+        )
+
+
+def _list_literals(formula: str) -> Iterator[str]:
+    """Yield the texts that a formula or a list of choices compares with, perhaps with ``*``."""
+    is_list = LITERAL.fullmatch(formula.strip())
+    for quoted in LITERAL.findall(formula):
+        literal = quoted.replace('""', '"')
+        yield literal
+        if is_list:
+            yield from literal.split(",")
+        if TAKES_APART.search(formula) and len(literal) >= SHORTEST_PART:
+            yield f"*{literal}*"
+
+
+def _read_file(name: str, text: str, *, compared: _ComparedTexts) -> TextDocument:
     pieces = scan_xml(text)
     if name == BOOK:
         return TextDocument([_request_calculation(pieces)])
     untranslated = Untranslated()
-    read = partial(_read_string, columns=columns, compared=compared, untranslated=untranslated)
+    read = partial(_read_string, compared=compared, untranslated=untranslated)
     parts = read_elements(pieces, lambda tag: tag.name in {"si", "is"}, read)
     return TextDocument(parts, untranslated)
 
 
 def _read_string(
-    pieces: Sequence[XmlPiece],
-    *,
-    columns: set[str],
-    compared: ComparedTexts,
-    untranslated: Untranslated,
+    pieces: Sequence[XmlPiece], *, compared: _ComparedTexts, untranslated: Untranslated
 ) -> Iterator[Part]:
-    text = "".join(piece.text for piece in pieces)
-    if text in columns:
+    text = "".join([piece.text for piece in pieces])
+    if text in compared.columns:
         yield join_raw(pieces)
     elif text in compared:
         untranslated[Reason.COMPARED] += 1
         yield join_raw(pieces)
     else:
-        yield from read_runs(pieces, RUNS)
+        yield from read_runs(pieces, CELL)
 
 
 def _request_calculation(pieces: Sequence[XmlPiece]) -> str:
-    """Return the file of a workbook so that what opens it calculates all formulas."""
-    root = next((n for n, piece in enumerate(pieces) if piece.type is Type.OPEN), 0)
+    """Return the file of a workbook so that all formulas are calculated when it is opened."""
+    root = next((n for n, piece in enumerate(pieces) if piece.role is Role.OPEN), 0)
     children = {
         pieces[first].name: (pieces[first], pieces[last - 1])
         for first, last in find_children(pieces, root, len(pieces))

@@ -12,12 +12,15 @@ from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.html import MOST_TAGS, escape_value, read_value
-from nmt_core.documents.pieces import Part, Piece, Type, Written, join_raw, make_parts
+from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
 COMMENT = "!--"
 CDATA = "<![CDATA["
+
+DEEPEST_NOTE = 10
+"""Maximum notes and text boxes within each other that are translated."""
 
 
 @dataclass
@@ -32,7 +35,7 @@ class XmlPiece(Piece):
 
 def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
     """Write a translation where markup stays as it is, and text is escaped."""
-    return [part.text if part.mark else write_xml(part.text) for part in written]
+    return [part.text if part.tag else write_xml(part.text) for part in written]
 
 
 def write_xml(text: str) -> str:
@@ -59,26 +62,26 @@ class _Scanner:
         self._in_cdata = False
         self._parser = parser = expat.ParserCreate("utf-8")
         parser.StartElementHandler = self._open
-        parser.EndElementHandler = lambda name: self._note(Type.CLOSE, name)
-        parser.CharacterDataHandler = lambda text: self._note(Type.TEXT, text=text)
-        parser.StartCdataSectionHandler = lambda: self._note(Type.TEXT)
-        parser.EndCdataSectionHandler = lambda: self._note(Type.TEXT)
-        parser.CommentHandler = lambda _: self._note(Type.POINT, COMMENT)
-        parser.ProcessingInstructionHandler = lambda *_: self._note(Type.POINT, COMMENT)
-        parser.XmlDeclHandler = lambda *_: self._note(Type.WALL)
-        parser.DefaultHandler = lambda _: self._note(Type.WALL)
+        parser.EndElementHandler = lambda name: self._note(Role.CLOSE, name)
+        parser.CharacterDataHandler = lambda text: self._note(Role.TEXT, text=text)
+        parser.StartCdataSectionHandler = lambda: self._note(Role.TEXT)
+        parser.EndCdataSectionHandler = lambda: self._note(Role.TEXT)
+        parser.CommentHandler = lambda _: self._note(Role.EMPTY, COMMENT)
+        parser.ProcessingInstructionHandler = lambda *_: self._note(Role.EMPTY, COMMENT)
+        parser.XmlDeclHandler = lambda *_: self._note(Role.BLOCK)
+        parser.DefaultHandler = lambda _: self._note(Role.BLOCK)
         parser.StartDoctypeDeclHandler = self._refuse
         try:
             parser.Parse(data, True)
         except expat.ExpatError as error:
             told = expat.errors.messages.get(error.code, "damaged")
             raise DocumentError(
-                f"line {error.lineno} of this document is no well-formed XML ({told}); "
+                f"line {error.lineno} of this document is not well-formed XML ({told}); "
                 f"write the file anew, or repair it there"
             ) from None
 
     def _open(self, name: str, attributes: dict[str, str]) -> None:
-        self._note(Type.OPEN, name, attributes=attributes)
+        self._note(Role.OPEN, name, attributes=attributes)
 
     def _refuse(self, *_: object) -> None:
         raise DocumentError(
@@ -87,7 +90,7 @@ class _Scanner:
 
     def _note(
         self,
-        type_: Type,
+        role: Role,
         name: str = "",
         *,
         text: str = "",
@@ -95,14 +98,14 @@ class _Scanner:
     ) -> None:
         if len(self.pieces) == MOST_TAGS:
             raise DocumentError(
-                f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
+                f"this document has more than {MOST_TAGS:,} tags and texts; cut it into parts"
             )
         prefix, colon, local = name.rpartition(":")
         last = self.pieces[-1][1] if self.pieces else None
-        if type_ is Type.TEXT and last is not None and last.type is Type.TEXT:
+        if role is Role.TEXT and last is not None and last.role is Role.TEXT:
             last.text += text
             return
-        piece = XmlPiece(type_, "", text, local, attributes=attributes or {}, prefix=prefix + colon)
+        piece = XmlPiece(role, "", text, local, attributes=attributes or {}, prefix=prefix + colon)
         self.pieces.append((self._parser.CurrentByteIndex, piece))
 
 
@@ -123,7 +126,7 @@ def scan_xml(text: str) -> list[XmlPiece]:
     for (start, piece), end in zip(noted, ends, strict=True):
         piece.raw = data[start:end].decode()
         if not piece.raw:  # the end of an empty element
-            pieces[-1].type = Type.POINT
+            pieces[-1].role = Role.EMPTY
         else:
             pieces.append(piece)
     return pieces
@@ -133,7 +136,7 @@ def find_end(pieces: Sequence[XmlPiece], first: int) -> int:
     """Return the number of the piece after an element, or another piece, that begins at one."""
     depth = 0
     for number in range(first, len(pieces)):
-        depth += {Type.OPEN: 1, Type.CLOSE: -1}.get(pieces[number].type, 0)
+        depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(pieces[number].role, 0)
         if depth <= 0:
             return number + 1
     return len(pieces)
@@ -167,8 +170,8 @@ def read_elements(
     at = 0
     while at < len(pieces):
         piece = pieces[at]
-        is_kept = piece.type is Type.OPEN and piece.name in kept
-        if is_kept or (piece.type is Type.OPEN and is_wanted(piece)):
+        is_kept = piece.role is Role.OPEN and piece.name in kept
+        if is_kept or (piece.role is Role.OPEN and is_wanted(piece)):
             end = find_end(pieces, at)
             yield piece.raw
             inner = pieces[at + 1 : end - 1]

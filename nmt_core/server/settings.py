@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
-from nmt_core.documents.formats import REVIEW_BELOW
+from nmt_core.documents.review import REVIEW_BELOW
 
 NAME = re.compile(r"[^\s:/?#@]+")
 SITE = re.compile(r"\*|null|[\w.+-]+://[^\s/?#@]+")

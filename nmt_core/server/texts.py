@@ -12,7 +12,6 @@ from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
-from nmt_core.documents.untranslated import count_untranslated
 from nmt_core.server.errors import RequestError
 from nmt_core.text.alignment import Translated
 from nmt_core.text.side import Side
@@ -129,7 +128,7 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
-    left = count_untranslated(document).total()
+    left = document.untranslated.total()
     return Sent(
         plan.lines, plan.marked, tokens, cut.review_below, document, plan, left, plan.wholes
     )

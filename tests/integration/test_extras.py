@@ -122,7 +122,6 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
         (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "torch"),
         (["translate"], ["translate", "--sample", "2", "Hund"], "torch", "torch"),
         (["translate"], ["translate", "--attention", "new", "Hund"], "", "torch"),
-        (["translate"], ["translate", "letter.docx"], "lxml", "docx"),
         ([], ["translate", "Hund"], "", "translate"),
         ([], ["verify"], "", "translate"),
     ],
@@ -130,7 +129,6 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
 def test_what_is_missing_is_named_with_the_extra_that_brings_it(
     transformer, tmp_path, extras, arguments, needed, extra
 ):
-    write_word_document(tmp_path / "letter.docx")
     (tmp_path / "a.txt").write_text("Hund\n")
     given = [tmp_path / one if (tmp_path / one).exists() else one for one in arguments]
     model = [] if arguments[0] == "learn" else ["--model", transformer]
@@ -190,11 +188,6 @@ def measure(name):
         for found in file.parent.glob(f"__pycache__/{file.stem}.{sys.implementation.cache_tag}.pyc")
     }
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-def write_word_document(path):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("word/document.xml", "<w/>")
 
 
 def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):

@@ -4,9 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nmt_core.documents.passage import Kind
-from nmt_core.documents.plan import Segmenter
-from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.documents.passage import TagKind
+from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.literals.checking import Breach
 
 
@@ -48,7 +47,7 @@ class Echo:
         return self.translator.translate(document)
 
 
-SIGNS = {Kind.OPEN: "<", Kind.CLOSE: ">", Kind.POINT: "*"}
+SIGNS = {TagKind.OPEN: "<", TagKind.CLOSE: ">", TagKind.EMPTY: "*"}
 
 
 def show_marks(items):

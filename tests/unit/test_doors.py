@@ -95,7 +95,7 @@ from nmt_core.corpora.parallel_text import Text
 def test_a_format(offer):
     imports = """
 from nmt_core.documents.formats import Format
-from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
+from nmt_core.documents.pieces import Piece, TextDocument, Role, make_parts, write_plainly
 """
     offer(imports, Format, name="captions", formats={"captions": "CAPTIONS"})
     read = b"00:01 Good morning.\n00:05 Rain.\n"

@@ -1,7 +1,7 @@
 import pytest
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.encodings import recode
+from nmt_core.documents.declarations import recode
 from nmt_core.documents.files import translate_data
 from tests.support.echoes import Echo
 

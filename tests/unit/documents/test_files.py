@@ -42,8 +42,9 @@ def test_messages_that_stay_as_they_are_are_counted():
     po += f'\nmsgid "x"\nmsgid_plural "b {choice}"\nmsgstr[0] ""\n'
     for kind, data, left in (
         ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
-        ("json", f'["{choice}", ["{choice} d", "{{n}}"], "{choice}\'{{"]', 2),
-        ("po", po, 2),
+        ("json", f'["{choice}", ["{choice} d", "{{N}}"], "{choice}\'{{"]', 2),
+        ("po", po, 3),
+        ("json", '["a {n}", "b"]', 1),
         ("text", f"a {choice}", 0),
     ):
         assert translate_data(data.encode(), kind, SHOUT).untranslated.total() == left, kind

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from nmt_core.documents.markdown import read_markdown
-from nmt_core.documents.markdown_parser import count_markup, make_plain_parser
+from nmt_core.documents.markdown_markup import count_markup, make_plain_parser
 from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 SIGNS = "# - 1. > ` `` ** * _ ~~ [ ] ![ <b> </b> <br> &amp; & \\ | === --- word wort. é 本"

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
+from nmt_core.documents.passage import (
+    BREAK,
+    InlineTag,
+    Passage,
+    Sentence,
+    TagKind,
+    flatten,
+    place_tags,
+)
 from nmt_core.documents.plan import Plan, Segmenter
 from nmt_core.text.alignment import UNALIGNED, list_words
 from tests.support.echoes import Answer, show_marks
@@ -18,15 +26,15 @@ trees = st.recursive(
 
 def flatten_tree(tree, numbers):
     if tree is None:
-        yield Mark(Kind.POINT, next(numbers))
+        yield InlineTag(TagKind.EMPTY, next(numbers))
     elif isinstance(tree, str):
         yield tree
     else:
         number = next(numbers)
-        yield Mark(Kind.OPEN, number)
+        yield InlineTag(TagKind.OPEN, number)
         for part in tree:
             yield from flatten_tree(part, numbers)
-        yield Mark(Kind.CLOSE, number)
+        yield InlineTag(TagKind.CLOSE, number)
 
 
 @st.composite
@@ -44,11 +52,11 @@ def chains(items):
     for item in items:
         if isinstance(item, str):
             continue
-        if item.kind is Kind.CLOSE:
+        if item.kind is TagKind.CLOSE:
             assert inside.pop() == item.number
         else:
             found[item, *inside] += 1
-            if item.kind is Kind.OPEN:
+            if item.kind is TagKind.OPEN:
                 inside.append(item.number)
     assert not inside
     return found
@@ -131,7 +139,7 @@ def test_marks_follow_links():
 
     items = place(passage, lambda _: Answer("the red house", [0, 2, 1]))
 
-    assert [item.number for item in items if isinstance(item, Mark)] == [1, 1, 0, 0]
+    assert [item.number for item in items if isinstance(item, InlineTag)] == [1, 1, 0, 0]
     assert show_marks(items) == "the <red> <house>"
 
 
@@ -226,7 +234,7 @@ def test_a_sentence_that_is_translated_to_nothing_stays():
     [span] = Segmenter("en").find_sentences("One.")
     passage = passage_of(["One."])
 
-    assert place_marks(passage, [Sentence(span, "One.", Answer(" \n"))]) == passage.items
+    assert place_tags(passage, [Sentence(span, "One.", Answer(" \n"))]) == passage.items
 
 
 def test_marks_keep_to_their_sentences_where_a_space_comes_between_them():
@@ -239,4 +247,4 @@ def test_marks_keep_to_their_sentences_where_a_space_comes_between_them():
         )
     ]
 
-    assert show_marks(place_marks(passage, sentences)) == "A book. <Wood!> *Water."
+    assert show_marks(place_tags(passage, sentences)) == "A book. <Wood!> *Water."

@@ -5,37 +5,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.html import read_html
-from nmt_core.documents.passage import Kind, Mark
+from nmt_core.documents.passage import InlineTag, TagKind
 from nmt_core.documents.pieces import (
     Piece,
+    Role,
     Segment,
-    Type,
     Written,
-    drop_blank_lines,
-    join_pieces,
+    make_parts,
     write_plainly,
 )
+from nmt_core.documents.plain_text import drop_blank_lines
 
-MARKUP = {"<b>": Type.OPEN, "</b>": Type.CLOSE, "<i>": Type.OPEN, "</i>": Type.CLOSE}
+MARKUP = {"<b>": Role.OPEN, "</b>": Role.CLOSE, "<i>": Role.OPEN, "</i>": Role.CLOSE}
 
 
 @given(st.lists(st.sampled_from([*MARKUP, *MARKUP, "one ", "two ", "<p>"]), max_size=12))
 def test_only_markup_that_is_nested_is_translated_with_text(written):
     """What one tag opens, another of its name closes in the same passage; none is lost."""
-    kinds = MARKUP | {"<p>": Type.WALL}
+    kinds = MARKUP | {"<p>": Role.BLOCK}
     pieces = [
-        Piece(kinds.get(raw, Type.TEXT), raw, "" if raw in kinds else raw, name=raw.strip("</>"))
+        Piece(kinds.get(raw, Role.TEXT), raw, "" if raw in kinds else raw, name=raw.strip("</>"))
         for raw in written
     ]
     found = []
-    for part in join_pieces(pieces, write_plainly):
+    for part in make_parts(pieces, write_plainly):
         members = part.pieces if isinstance(part, Segment) else [part]
         found += [piece.raw for piece in members]
         opened = []
         for piece in members if isinstance(part, Segment) else ():
-            if piece.type is Type.OPEN:
+            if piece.role is Role.OPEN:
                 opened.append(piece.name)
-            elif piece.type is Type.CLOSE:
+            elif piece.role is Role.CLOSE:
                 assert opened.pop() == piece.name
         assert not opened
 
@@ -45,7 +45,7 @@ def test_only_markup_that_is_nested_is_translated_with_text(written):
 @given(st.lists(st.sampled_from(["a", "b c", "\n", " \n", "\n\n", " ", "<b>"]), max_size=8))
 def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
     """Which would end a block, or begin it with something else."""
-    mark = Mark(Kind.POINT, 0)
+    mark = InlineTag(TagKind.EMPTY, 0)
     written = [Written(text, mark if text == "<b>" else None) for text in texts]
     found = "".join(part.text for part in drop_blank_lines(written))
 
@@ -76,7 +76,7 @@ def test_a_point_is_parted_from_words_as_it_was_wherever_it_goes(text, places, t
         item
         for passage in document.passages
         for item in passage.items
-        if not isinstance(item, str) and item.kind is Kind.POINT
+        if not isinstance(item, str) and item.kind is TagKind.EMPTY
     )
     items = tuple(next(points) if place == "*" else place for place in places)
     others = [passage.items for passage in document.passages[1:]]

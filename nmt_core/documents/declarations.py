@@ -1,11 +1,14 @@
-"""Encodings of text files: by their byte order mark, as they declare, or as somebody says."""
+"""What files declare: their encodings, and the languages of their texts."""
 
 import codecs
 import re
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.documents.pieces import Reason, Untranslated
+from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -23,7 +26,10 @@ WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
 """The encodings that browsers use in place of those that ``meta`` names."""
 
 NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
-"""Codecs of Python that no text file is in."""
+"""Codecs of Python that are not encodings of text files."""
+
+NO_LANGUAGE = ("x", "und", "zxx", "mul")
+"""Codes, up to their first dash, that name no language."""
 
 
 class Encoded(NamedTuple):
@@ -36,7 +42,7 @@ class Encoded(NamedTuple):
     """The byte order mark before it, if it has one."""
 
     def encode(self, text: str) -> bytes:
-        """Return another text as such a file; what the encoding lacks is written by its number."""
+        """Return another text as such a file; characters that the encoding lacks by number."""
         return (self.mark + text).encode(self.encoding, "xmlcharrefreplace")
 
 
@@ -58,11 +64,11 @@ def decode_text(data: bytes) -> Encoded:
 def decode_declared(data: bytes) -> Encoded:
     """Decode a file of HTML or XML.
 
-    A byte order mark comes first, then UTF-8, then what the file declares. If it declares something
-    else than it is in, the text declares that instead.
+    A byte order mark comes first, then UTF-8, then what the file declares. If it declares another
+    encoding than it is in, the text declares the right one instead.
 
     Raises:
-        DocumentError: if it is in no such encoding.
+        DocumentError: if it is in none of these.
     """
     try:
         file = decode_text(data)
@@ -81,27 +87,23 @@ def decode_declared(data: bytes) -> Encoded:
 
 
 def _find_declared(text: str) -> str:
-    """Return the codec of what a text declares; UTF-8 if it declares nothing."""
-    found = DECLARED.search(text)
-    codec = find_codec(found["encoding"]) if found else "utf-8"
-    is_page = found and found["before"].lower().startswith("<meta")
+    """Return the codec of what a text declares, or UTF-8."""
+    declared = DECLARED.search(text)
+    codec = _find_codec(declared["encoding"]) if declared else "utf-8"
+    is_page = declared and declared["before"].lower().startswith("<meta")
     return WINDOWS.get(codec, codec) if is_page else codec
 
 
 def recode(data: bytes, encoding: str) -> bytes:
     """Return a file in UTF-8 with a byte order mark, which says so.
 
-    Args:
-        data: the file.
-        encoding: of it.
-
     Raises:
         DocumentError: if the encoding is unknown, or the file is not in it.
     """
-    return _decode(data, find_codec(encoding)).removeprefix(BYTE_ORDER_MARK).encode("utf-8-sig")
+    return _decode(data, _find_codec(encoding)).removeprefix(BYTE_ORDER_MARK).encode("utf-8-sig")
 
 
-def find_codec(encoding: str) -> str:
+def _find_codec(encoding: str) -> str:
     """Return the name that Python has for an encoding.
 
     Raises:
@@ -124,3 +126,46 @@ def _decode(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeError:
         raise DocumentError(f"this document is not in {encoding}; {REMEDY}") from None
+
+
+@dataclass
+class LanguageMarks:
+    """The languages that a document names for parts of its text."""
+
+    codes: LanguageCodes | None
+    """The codes of source and target, if they are known."""
+    untranslated: Untranslated = field(default_factory=Untranslated)
+    """Number of texts that stay because of their language."""
+
+    def is_other(self, code: str) -> bool:
+        """Tell whether a code names another language than the source's."""
+        language = code.strip().replace("_", "-").partition("-")[0].lower()
+        if self.codes is None or not language or language in NO_LANGUAGE:
+            return False
+        return not self.is_source(code)
+
+    def is_source(self, code: str) -> bool:
+        """Tell whether a code names the source language."""
+        return self.codes is not None and pick_code([code], self.codes[0]) is not None
+
+    def count(self) -> None:
+        """Count a text that stays because of its language."""
+        self.untranslated[Reason.LANGUAGE] += 1
+
+
+def check_language(code: str, expected: str, side: str) -> None:
+    """Make sure that a file is in a language.
+
+    Args:
+        code: that the file names; empty if it names none.
+        expected: code of the language.
+        side: what the file says of it, such as ``translates into``.
+
+    Raises:
+        DocumentError: if it is not.
+    """
+    if code and pick_code([code], expected) is None:
+        raise DocumentError(
+            f"this document {side} {code[:20]!r}, and not {expected!r} as this model does; "
+            f"use a model for its languages"
+        )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.messages import read_message
-from nmt_core.documents.placeholders import BRACES
-from nmt_core.documents.units import Unit, UnitFile, UnitTranslation, check_language
+from nmt_core.documents.declarations import check_language
+from nmt_core.documents.messages import BRACES, read_message
+from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.po_files import FUZZY, Message, escape, parse_po
 
@@ -22,7 +22,7 @@ LANGUAGE = re.compile(r'^("Language:[ \t]*)([^"\\]*)', re.MULTILINE)
 """Fields of the header."""
 
 MOST_FORMS = 10
-"""Plural forms of a language; six is the most that one has."""
+"""Maximum plural forms of a language; Arabic has six."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +38,29 @@ class _Plurals:
 def read_po_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     """Read a file of messages.
 
-    Those that are translated and not fuzzy, and obsolete ones, stay as they are.
+    Messages that are translated and not fuzzy, and obsolete ones, stay as they are.
 
     Args:
         data: the file.
         codes: of the languages of messages and translations, if they are known.
 
     Raises:
-        DocumentError: if it is no such file, translates into another language, or has too long a
+        DocumentError: if it is damaged, translates into another language, or has too long a
             message.
     """
     file = parse_po(data, "this document", DocumentError)
-    lines = file.lines
     plurals = _Plurals()
     for message in file.messages:
-        if message.is_header:
-            plurals = _read_header(message, lines, codes)
+        if message.is_header and "msgstr" in message.fields:
+            plurals = _read_header(message, file.lines, codes)
     parts: list[str | Unit] = []
     at = 0
     for message in file.messages:
-        if _wants_translation(message):
-            unit = _make_unit(message, lines, plurals)
-            parts += ["".join(lines[at : message.first]), unit]
+        if _needs_translation(message):
+            unit = _make_unit(message, file.lines, plurals)
+            parts += ["".join(file.lines[at : message.first]), unit]
             at = message.last
-    return UnitFile([*parts, "".join(lines[at:])], partial(_encode, charset=file.charset))
+    return UnitFile([*parts, "".join(file.lines[at:])], partial(_encode, charset=file.charset))
 
 
 def _encode(text: str, charset: str) -> bytes:
@@ -80,8 +79,6 @@ def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None
     Raises:
         DocumentError: if it names another one.
     """
-    if "msgstr" not in message.fields:
-        return _Plurals()
     first, last, text = message.fields["msgstr"]
     for number in range(first, last):
         if codes and (language := LANGUAGE.match(lines[number])):
@@ -89,18 +86,18 @@ def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None
             if not language[2].strip():
                 rest = lines[number][language.end() :]
                 lines[number] = f"{language[1].rstrip()} {codes[1].replace('-', '_')}{rest}"
-    found = PLURALS.search(text)
-    if found is None or not 0 < int(found[1]) <= MOST_FORMS:
+    plurals = PLURALS.search(text)
+    if plurals is None or not 0 < int(plurals[1]) <= MOST_FORMS:
         return _Plurals()
-    count = int(found[1])
+    count = int(plurals[1])
     try:
-        singular = gettext.c2py(found[2].strip())(1)
+        singular = gettext.c2py(plurals[2].strip())(1)
     except (ValueError, RecursionError, ZeroDivisionError):
         return _Plurals(count)
     return _Plurals(count, singular if count > 1 else -1)
 
 
-def _wants_translation(message: Message) -> bool:
+def _needs_translation(message: Message) -> bool:
     """Tell whether a message has no translation that somebody has approved."""
     if not message.fields["msgid"].text:
         return False
@@ -109,54 +106,42 @@ def _wants_translation(message: Message) -> bool:
 
 def _make_unit(message: Message, lines: Sequence[str], plurals: _Plurals) -> Unit:
     names = [name for name in ("msgid", "msgid_plural") if name in message.fields]
-    formats = [flag for flag in message.flags if flag.endswith("-format")]
-
-    def write(translation: UnitTranslation) -> str:
-        return "".join(_write(message, lines, plurals, translation))
-
+    has_formats = any(flag.endswith("-format") for flag in message.flags)
     return Unit(
         "".join(lines[message.first : message.last]),
         [read_message(message.fields[name].text) for name in names],
-        write,
+        lambda translation: "".join(_write(message, lines, plurals, translation)),
         is_bilingual=True,
-        signs=BRACES + "%" if formats else BRACES,
+        signs=BRACES + "%" if has_formats else BRACES,
     )
 
 
 def _write(
-    message: Message,
-    lines: Sequence[str],
-    plurals: _Plurals,
-    translation: UnitTranslation,
+    message: Message, lines: Sequence[str], plurals: _Plurals, translation: UnitTranslation
 ) -> Iterator[str]:
     """Yield a message with translations of the singular and, if there is one, of the plural."""
-    translations, doubtful = translation
+    texts, is_doubtful = translation
     line = lines[message.fields["msgid"].first]
     end = line[len(line.rstrip("\r\n")) :]
     at = message.first
-    if doubtful or FUZZY in message.flags:
-        flags = [FUZZY] * doubtful + [flag for flag in message.flags if flag != FUZZY]
-        if doubtful and FUZZY in message.flags:
-            flags = message.flags
+    is_fuzzy = FUZZY in message.flags
+    if is_doubtful != is_fuzzy:
+        flags = [FUZZY] * is_doubtful + [flag for flag in message.flags if flag != FUZZY]
         yield f"#, {', '.join(flags)}{end}" if flags else ""
         at += message.flag_line is not None
     for number, name in enumerate(message.forms):
         first, last, text = message.fields[name]
         yield from lines[at:first]
         at = last
-        if text and FUZZY not in message.flags:
+        if text and not is_fuzzy:
             yield from lines[first:last]
         else:
             before = lines[first].partition(name)[0] + name
-            yield _write_string(before, _choose(translations, number, plurals), end)
+            yield _write_string(before, texts[0 if number == plurals.singular else -1], end)
     if "msgid_plural" in message.fields:
         for number in range(len(message.forms), plurals.count):
-            yield _write_string(f"msgstr[{number}]", _choose(translations, number, plurals), end)
-
-
-def _choose(translations: Sequence[str], number: int, plurals: _Plurals) -> str:
-    """Return the translation for a plural form: that of the singular or of the plural."""
-    return translations[0] if number == plurals.singular else translations[-1]
+            text = texts[0 if number == plurals.singular else -1]
+            yield _write_string(f"msgstr[{number}]", text, end)
 
 
 def _write_string(before: str, text: str, end: str) -> str:

@@ -1,0 +1,155 @@
+"""Find markup of Markdown by the parser markdown-it, and escape text that would become markup."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from nmt_core.documents.passage import BREAK, TagKind
+from nmt_core.documents.pieces import Written
+
+TOP = "top"
+"""Key of the parser's environment for the tokens of the block, without those of its images."""
+
+
+SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+SPECIAL_END = re.compile(r"(?<!#)#+$")
+STARTS = re.compile(r"^\s*[-+>#=:]")
+LIST_NUMBER = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
+"""Characters that may be markup, anywhere and at the beginning of a line."""
+
+SPACE = re.compile(r"(\s+)")
+
+EMPHASIS = frozenset("*_~")
+
+
+class RuleMatch(NamedTuple):
+    """A match of a parser's rule in a block."""
+
+    rule: str
+    start: int
+    end: int
+    tokens: Sequence[tuple[Token, int]]
+    """With the length of each as it was found."""
+    label_end: int
+
+
+def make_plain_parser() -> MarkdownIt:
+    """Return a parser of CommonMark with tables and strikethrough."""
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def make_parser() -> tuple[MarkdownIt, list[RuleMatch]]:
+    """Return a parser, and the list to which it adds its matches in a block."""
+    parser = make_plain_parser()
+    parser.core.ruler.disable(["inline", "text_join"])
+    parser.inline.ruler2.disable("fragments_join")
+    matches: list[RuleMatch] = []
+    ruler = parser.inline.ruler
+    for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
+        ruler.at(name, partial(_apply, name, rule, matches))
+    return parser, matches
+
+
+def _apply(
+    name: str,
+    rule: Callable[[StateInline, bool], bool],
+    matches: list[RuleMatch],
+    state: StateInline,
+    silent: bool,  # noqa: FBT001 - as the parser calls rules
+) -> bool:
+    """Apply a rule of the parser, and record its match."""
+    start, before = state.pos, len(state.tokens)
+    label_end = -1
+    if name == "link" and not silent and state.src[start] == "[":
+        label_end = state.md.helpers.parseLinkLabel(state, start, True)
+    applies = rule(state, silent)
+    if applies and not silent and state.env.get(TOP) is state.tokens:
+        tokens = [(token, len(token.content)) for token in state.tokens[before:]]
+        matches.append(RuleMatch(name, start, state.pos, tokens, label_end))
+    return applies
+
+
+def count_markup(
+    checker: MarkdownIt, links: dict[str, Any], text: str
+) -> Counter[tuple[tuple[str, str], ...]]:
+    """Count markup by its kind and its parents, in any order."""
+    counts: Counter[tuple[tuple[str, str], ...]] = Counter()
+    inside: list[tuple[str, str]] = []
+    for token in chain.from_iterable(
+        token.children or () if token.type == "inline" else (token,)
+        for token in checker.parse(text, links)
+    ):
+        if token.nesting < 0:
+            inside.pop()
+        elif token.type not in {"text", "softbreak"}:
+            content = "" if token.type == "image" else token.content
+            inside.append((token.type, f"{token.attrs} {content}"))
+            counts[tuple(inside)] += 1
+            if not token.nesting:
+                inside.pop()
+    return counts
+
+
+def loosen(written: Sequence[Written]) -> list[Written]:
+    """Return a translation with spaces around emphasis, and none at its inner edges."""
+    parts = [*written]
+    for number, part in enumerate(parts):
+        if not part.tag or not EMPHASIS.issuperset(part.text):
+            continue
+        outside = -1 if part.tag.kind is TagKind.OPEN else 1
+        for side in (outside, -outside):
+            if not 0 <= number + side < len(parts) or parts[number + side].tag:
+                continue
+            text = parts[number + side].text
+            cut = text.rstrip() if side < 0 else text.lstrip()
+            if side == outside:
+                cut = f"{cut} " if side < 0 else f" {cut}"
+            parts[number + side] = Written(cut)
+    return parts
+
+
+def escape_text(written: Sequence[Written], kept: Container[str] = ()) -> list[str]:
+    """Return the parts of a translation with all that might be markup in texts escaped.
+
+    Args:
+        written: the parts.
+        kept: words that stay as they are, since they stand in the source.
+    """
+    parts: list[str] = []
+    for number, part in enumerate(written):
+        if part.tag:
+            parts.append(part.text)
+            continue
+        first, *others = [_escape_line(line, kept) for line in part.text.split(BREAK)]
+        lines = [_escape_start(first, kept) if not "".join(parts[-1:]) else first]
+        lines += [_escape_start(line, kept) for line in others]
+        following = written[number + 1 : number + 2]
+        if lines[-1].endswith("!") and following and following[0].text.startswith("["):
+            lines[-1] = f"{lines[-1][:-1]}\\!"
+        parts.append(BREAK.join(lines))
+    return parts
+
+
+def _escape_line(line: str, kept: Container[str]) -> str:
+    words = SPACE.split(line)
+    written = [word if word in kept else SPECIAL.sub(r"\\\g<0>", word) for word in words]
+    written[-1] = words[-1] if words[-1] in kept else SPECIAL_END.sub(r"\\\g<0>", written[-1])
+    return "".join(written)
+
+
+def _escape_start(line: str, kept: Container[str]) -> str:
+    if line.partition(" ")[0] in kept:
+        return line
+    return LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
+
+
+def escape_plainly(_: str, written: Sequence[Written]) -> list[str]:
+    """Return the parts of a translation with every sign escaped that may be markup."""
+    return [SPECIAL.sub(r"\\\g<0>", part.text) for part in written]

@@ -1,0 +1,262 @@
+"""Office Open XML: paragraphs of runs, as Word, PowerPoint and Excel write them; presentations.
+
+A run is text with properties, such as bold. Most of a paragraph looks alike; runs that look
+otherwise are pairs around text, and a translation is written as new runs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.passage import BREAK, HARD_BREAK, TagKind
+from nmt_core.documents.pieces import (
+    Part,
+    Piece,
+    Role,
+    TextDocument,
+    Written,
+    join_raw,
+    make_parts,
+)
+from nmt_core.documents.xml_pieces import (
+    XmlPiece,
+    find_children,
+    find_end,
+    read_elements,
+    scan_xml,
+    set_attribute,
+    write_xml,
+)
+from nmt_core.text.language_codes import LanguageCodes
+
+INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId", "rPrChange")
+"""Attributes and elements of properties that do not change looks."""
+
+FORMAT = "\x01"
+"""Begins the properties of a pair, in the place of markup; XML forbids it."""
+
+LINE_END = re.compile(r"((?:_x000D_)?(?:\r\n|\r|\n))")
+"""A line end in a cell; Excel writes those of Windows so."""
+
+
+class RunStyle(NamedTuple):
+    """How a format writes runs; all names are without their prefix."""
+
+    kept: frozenset[str] = frozenset()
+    """Elements beside runs that end a sentence, or stand before and after all of them."""
+    is_spaced: bool = False
+    """Whether an attribute says that white space is kept."""
+    is_cell: bool = False
+    """Whether lines of text are lines, and a text may stand outside of runs."""
+
+
+@dataclass
+class Run(Piece):
+    """A text with its properties."""
+
+    before: str = ""
+    """The markup before the text in ``raw``."""
+    after: str = ""
+    properties: str = ""
+
+
+def read_runs(pieces: Sequence[XmlPiece], style: RunStyle) -> Iterator[Part]:
+    """Yield the parts of a paragraph of PowerPoint or Excel.
+
+    Args:
+        pieces: of its element, without its own tags.
+        style: how its format writes runs.
+    """
+    runs: list[Piece] = []
+    at = 0
+    while at < len(pieces):
+        piece, end = pieces[at], find_end(pieces, at)
+        inner = pieces[at:end]
+        run = None
+        if piece.role is Role.OPEN and piece.name in {"r", "t"}:
+            run = _read_run(inner)
+        is_block = piece.name in style.kept or not piece.name
+        role = Role.BLOCK if is_block else Role.EMPTY
+        runs.append(run or Piece(role, join_raw(inner)))
+        at = end
+    prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
+    is_bare = style.is_cell and not any(piece.name == "r" for piece in pieces)
+    yield from make_run_parts(runs, style, prefix, is_bare=is_bare)
+
+
+def _read_run(pieces: Sequence[XmlPiece]) -> Run | None:
+    """Return a run, or a text outside of one; None if it holds anything else."""
+    properties, at, end = "", 0, len(pieces)
+    if pieces[0].name == "r":
+        for first, last in find_children(pieces, 0, len(pieces)):
+            if pieces[first].name == "rPr":
+                properties = read_properties(pieces[first:last])
+            elif pieces[first].name == "t" and at == 0:
+                at, end = first, last
+            elif pieces[first].text.strip() or pieces[first].name:
+                return None
+    match pieces[at:end]:
+        case [opening, text, _] if opening.name == "t":
+            before, after = join_raw(pieces[: at + 1]), join_raw(pieces[at + 2 :])
+            return Run(
+                *(Role.TEXT, before + text.raw + after, text.text),
+                before=before,
+                after=after,
+                properties=properties,
+            )
+    return None
+
+
+def read_properties(pieces: Sequence[XmlPiece]) -> str:
+    """Return the element of properties without what does not change looks; empty if that is all."""
+    tag = pieces[0].raw
+    for name in INVISIBLE:
+        tag = set_attribute(tag, name, None)
+    children = [
+        join_raw(pieces[first:last])
+        for first, last in find_children(pieces, 0, len(pieces))
+        if pieces[first].name not in INVISIBLE
+    ]
+    is_plain = not re.search(r"\s", tag.rstrip("/> \t\r\n"))
+    if is_plain and not "".join(children).strip():
+        return ""
+    return "".join([tag, *children, *[piece.raw for piece in pieces[1:][-1:]]])
+
+
+def make_run_parts(
+    runs: Sequence[Piece], style: RunStyle, prefix: str, *, is_bare: bool = False
+) -> Iterator[Part]:
+    """Yield the parts of a paragraph.
+
+    Args:
+        runs: its runs, and what stands between them.
+        style: how its format writes runs.
+        prefix: of names of elements.
+        is_bare: whether its text stands outside of runs.
+    """
+    lengths: Counter[str] = Counter()
+    for run in runs:
+        if isinstance(run, Run):
+            lengths[run.properties] += len(run.text)
+    usual = lengths.most_common(1)[0][0] if lengths else ""
+    space = ' xml:space="preserve"' if style.is_spaced else ""
+    opening, closing = f"<{prefix}t{space}>", f"</{prefix}t>"
+    run_tags = ("", "") if is_bare else (f"<{prefix}r>", f"</{prefix}r>")
+    write = partial(
+        _write_runs,
+        usual=usual,
+        before=run_tags[0] + ("" if is_bare else "{}") + opening,
+        after=closing + run_tags[1],
+    )
+    yield from make_parts([*_mark_runs(runs, usual, has_lines=style.is_cell)], write)
+
+
+def _mark_runs(runs: Sequence[Piece], usual: str, *, has_lines: bool) -> Iterator[Piece]:
+    """Yield the pieces of a paragraph, with a pair around texts that look unlike most."""
+    number = 0
+    while number < len(runs):
+        run = runs[number]
+        number += 1
+        if not isinstance(run, Run):
+            yield run
+            continue
+        alike = [run]
+        while number < len(runs):
+            following = runs[number]
+            if not isinstance(following, Run) or following.properties != run.properties:
+                break
+            alike.append(following)
+            number += 1
+        if run.properties == usual:
+            yield from _read_texts(alike, is_outer=True, has_lines=has_lines)
+        else:
+            name = f"run {run.properties}"
+            shown = FORMAT + run.properties
+            yield Piece(Role.OPEN, alike[0].before, name=name, rewritten=shown)
+            yield from _read_texts(alike, is_outer=False, has_lines=has_lines)
+            yield Piece(Role.CLOSE, alike[-1].after, name=name, rewritten=FORMAT)
+
+
+def _read_texts(runs: Sequence[Run], *, is_outer: bool, has_lines: bool) -> Iterator[Piece]:
+    """Yield the texts of runs that look alike, with their tags, or without the outer ones.
+
+    In a cell, somebody has typed each line end; a sentence goes on in the next line if that begins
+    with a small letter.
+    """
+    for number, run in enumerate(runs):
+        raw = run.raw[len(run.before) : len(run.raw) - len(run.after)]
+        before = run.before if is_outer or number else ""
+        after = run.after if is_outer or number + 1 < len(runs) else ""
+        lines, values = LINE_END.split(raw), LINE_END.split(run.text)
+        full = [at for at, value in enumerate(values) if at % 2 == 0 and value.strip()]
+        if not has_lines or len(values) != len(lines) or not full:
+            text = run.text.replace(BREAK, HARD_BREAK) if has_lines else run.text
+            yield Piece(Role.TEXT, before + raw + after, text)
+            continue
+        first, last = full[0], full[-1]
+        for at in range(first, last + 1):
+            if at % 2 == 0:  # blank lines before and after all text are part of it, with the tags
+                start, end = (0 if at == first else at), (len(lines) if at == last else at + 1)
+                written = "".join(lines[start:end])
+                written = before * (at == first) + written + after * (at == last)
+                text = "".join([HARD_BREAK if n % 2 else values[n] for n in range(start, end)])
+                yield Piece(Role.TEXT, written, text)
+            elif values[at + 1].lstrip()[:1].islower():
+                yield Piece(Role.LINE_END, lines[at], BREAK)
+            else:
+                yield Piece(Role.TEXT, lines[at], HARD_BREAK)
+
+
+def _write_runs(
+    _: str, written: Sequence[Written], *, usual: str, before: str, after: str
+) -> list[str]:
+    """Write a translation as runs, each text with the properties of the pair that it stands in.
+
+    Args:
+        written: the parts of the translation.
+        usual: the properties outside of pairs.
+        before: markup before a text, with a place for its properties.
+        after: markup after it.
+    """
+    current, parts = [usual], []
+    for text, tag in written:
+        if tag is None:
+            lines = "&#10;".join(map(write_xml, text.split(HARD_BREAK)))
+            parts.append(f"{before.replace('{}', current[-1])}{lines}{after}" if text else "")
+        elif not text.startswith(FORMAT):
+            parts.append(text)
+        else:
+            if tag.kind is TagKind.OPEN:
+                current.append(text.removeprefix(FORMAT))
+            else:
+                current.pop()
+            parts.append("")
+    return parts
+
+
+PRESENTATION = ArchiveKind(
+    "presentation",
+    ".pptx",
+    re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|charts/chart)\d*\.xml"),
+    needed="ppt/presentation.xml",
+)
+SLIDE = RunStyle(frozenset({"pPr", "br", "endParaRPr"}))
+
+
+def read_presentation(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
+    """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures.
+
+    Raises:
+        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+    """
+    return ArchivedDocument(data, read_archive(data, PRESENTATION), _read_slide)
+
+
+def _read_slide(_: str, text: str) -> TextDocument:
+    read = partial(read_runs, style=SLIDE)
+    pieces = scan_xml(text)
+    return TextDocument(read_elements(pieces, lambda tag: tag.name == "p", read, described="cNvPr"))
