@@ -8,7 +8,10 @@ FLOW ?= train
 TEACHER ?= models/export
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+SETUP := $(VENV)/ready
+SPACY := $(VENV)/spacy
+# The articles' presets read spaCy's words; nothing else needs its packages.
+READY := $(if $(findstring article,$(MODEL)$(DATA)),$(SPACY),$(SETUP))
 DEV := $(VENV)/dev
 SERVERS := $(VENV)/servers
 
@@ -99,10 +102,10 @@ repro: $(READY) ## Run what is out of date, from text to exported model [DATA= M
 
 setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda PYTHON=]
 
-$(READY) $(DEV) lock: SHELL := bash
-$(READY) $(DEV) lock: .SHELLFLAGS := -euo pipefail -c
+$(SETUP) $(DEV) lock: SHELL := bash
+$(SETUP) $(DEV) lock: .SHELLFLAGS := -euo pipefail -c
 
-$(READY): pyproject.toml requirements/build.txt requirements/train.txt $(wildcard requirements/torch-*.txt)
+$(SETUP): pyproject.toml requirements/build.txt requirements/train.txt $(wildcard requirements/torch-*.txt)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install --require-hashes --no-deps --quiet -r requirements/build.txt  # pip itself is run below
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
@@ -116,14 +119,19 @@ $(READY): pyproject.toml requirements/build.txt requirements/train.txt $(wildcar
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
-$(DEV): $(READY) requirements/dev.txt
+$(SPACY): $(SETUP) requirements/spacy.txt
+	@echo "$(VENV): spaCy, whose words the articles' presets read (150 MB)"
+	@$(PIP) $(LOCKED) --no-build-isolation --quiet -r requirements/spacy.txt
+	@touch $@
+
+$(DEV): $(SETUP) requirements/dev.txt
 	@echo "$(VENV): the packages of developers (330 MB)"
 	@$(PIP) $(LOCKED) --no-build-isolation --quiet -r requirements/dev.txt
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
 # Servers get packages of their own, so that those of Prefect and MLflow bind nothing else.
-$(SERVERS)/ready: $(READY) requirements/servers.txt
+$(SERVERS)/ready: $(SETUP) requirements/servers.txt
 	@test -x $(SERVERS)/bin/python || $(BIN)/python -m venv --without-pip $(SERVERS)
 	@echo "$(SERVERS): the packages of the servers (260 MB)"
 	@$(PIP) --python $(SERVERS)/bin/python $(LOCKED) --no-build-isolation --quiet -r requirements/servers.txt
@@ -259,7 +267,8 @@ lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
 	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/dev.txt
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/dev.txt -o requirements/build.txt
-	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --extra s3 --extra gpu --excludes <(echo torch) -o requirements/train.txt
+	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --extra gpu --excludes <(echo torch) -o requirements/train.txt
+	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra spacy -o requirements/spacy.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra servers -o requirements/servers.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra serve -o requirements/serve.txt
 	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
+from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.evaluation.words import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
@@ -75,6 +76,8 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
             f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
             f"{train.model.width}; make them equal"
         )
+    if tokenize.kind == "spacy" and not is_installed("spacy"):
+        yield f"tokenize.kind 'spacy' needs spaCy; run: {advise_installing('spacy')}"
     yield from check_phases(train, download)
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
     try:
