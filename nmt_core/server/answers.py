@@ -1,9 +1,9 @@
 """Answers to requests to translate, as the API gives them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nmt_core.server.detect import LanguageGuess
+from nmt_core.server.languages import AUTO
 from nmt_core.server.schemas import (
     Alternative,
     Check,
@@ -14,118 +14,112 @@ from nmt_core.server.schemas import (
     TranslateAnswer,
     TranslateRequest,
 )
-from nmt_core.server.texts import Place
 from nmt_core.text.alignment import list_words
 from nmt_core.translation.confidence import is_unlike_training
 from nmt_core.translation.translation import Translation
-
-AUTO = "auto"
 
 
 class TranslatedText(NamedTuple):
     """A text with its translations."""
 
-    text: str
-    detected: LanguageGuess | None
-    alternatives: list[str]
-    details: Sequence[bytes]
-    """JSON of ``TextDetails`` in pieces; it may be a hundred times as long as the text."""
-    checks: list[Check]
-    confidence: float | None = None
-    """The lowest of its sentences; None where the model cannot tell."""
-    memory: bool = False
-    """Whether the memory translated a sentence of it."""
-    matches: Sequence[Match] = ()
-    """Approved translations of sentences like its own."""
+    source: str
+    texts: Sequence[str]
+    """Whole translations, the best first."""
+    detected: Detected | None
+    lines: Sequence[str] = ()
+    """Sentences of the source."""
+    translations: Sequence[Sequence[Translation]] = ()
+    """Of each sentence, best first."""
+    matches: Mapping[str, list[Match]] = {}
+    """Approved translations of similar sentences, by sentence."""
 
 
-class TranslatedFile(NamedTuple):
-    """A file with its translation."""
-
-    key: str
-    """By which it is fetched."""
-    memory: int | None
-    """Sentences that the memory translated; None without a memory."""
-    left: int
-    """Messages that stay as they are, for the choices in them are not read."""
-    review: str = ""
-    """The segments that need review; empty without any."""
-
-
-def gather_answer(
-    asked: TranslateRequest, done: Sequence[TranslatedText], *, remembers: bool = False
+def write_answer(
+    request: TranslateRequest, texts: Sequence[TranslatedText], *, has_memory: bool
 ) -> bytes:
-    """Return the JSON of the answer in the shape of the question: lists for a list.
+    """Return the JSON of the answer in the shape of the request: lists for a list.
 
     Args:
-        asked: the question.
-        done: its texts, translated.
-        remembers: whether there is a memory.
+        request: the request.
+        texts: its texts, translated.
+        has_memory: whether there is a memory.
     """
-    several = isinstance(asked.q, list)
-
-    def shape(values: list[Any]) -> Any:
-        return values if several else values[0]
-
-    answer: dict[str, Any] = {"translatedText": shape([text.text for text in done])}
-    if asked.source == AUTO:
-        guesses = [text.detected or LanguageGuess(asked.target, 0.0) for text in done]
-        answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
-    wanted = {
-        "alternatives": asked.alternatives,
-        "checks": asked.checks,
-        "confidence": asked.confidence,
-        "memory": remembers,
-        "matches": asked.matches,
-    }
-    for name in filter(wanted.get, wanted):
-        answer[name] = shape([getattr(text, name) for text in done])
-    head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
-    if not asked.details:
-        return head
-    pieces = [head[:-1], b',"details":', b"[" if several else b""]
-    for number, text in enumerate(done):
-        pieces += [b"," if number else b"", *text.details]
-    return b"".join([*pieces, b"]}" if several else b"}"])
+    answers = [_describe_text(request, text, has_memory=has_memory) for text in texts]
+    fields = answers[0]
+    if isinstance(request.q, list):
+        fields = {name: [answer[name] for answer in answers] for name in fields}
+    return TranslateAnswer(**fields).model_dump_json(exclude_none=True).encode()
 
 
-def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
-    """Return the JSON of ``TextDetails`` in pieces.
+def _describe_text(
+    request: TranslateRequest, text: TranslatedText, *, has_memory: bool
+) -> dict[str, Any]:
+    """Return the fields of ``TranslateAnswer`` that are wanted of a text."""
+    best = [best_first[0] for best_first in text.translations]
+    fields: dict[str, Any] = {"translatedText": text.texts[0]}
+    if request.source == AUTO:
+        fields["detectedLanguage"] = text.detected or Detected(
+            language=request.target, confidence=0.0
+        )
+    if request.alternatives:
+        others = [other for other in text.texts if other != text.texts[0]]
+        fields["alternatives"] = [*dict.fromkeys(others)]
+    if request.checks:
+        fields["checks"] = [check for translation in best for check in list_checks(translation)]
+    if request.confidence:
+        fields["confidence"] = find_confidence(best)
+    if has_memory:
+        fields["memory"] = any(translation.origin == "memory" for translation in best)
+    if request.matches:
+        fields["matches"] = [match for matches in text.matches.values() for match in matches]
+    if request.details:
+        fields["details"] = describe_sentences(text)
+    return fields
 
-    Args:
-        sentences: JSON of each.
-        after: what stands after the last.
-    """
-    begin, end = TextDetails(sentences=[], after=after).model_dump_json().encode().split(b"]", 1)
-    commas = [piece for sentence in sentences for piece in (b",", sentence)][1:]
-    return [begin, *commas, b"]" + end]
+
+def describe_sentences(text: TranslatedText) -> TextDetails:
+    """Return the sentences of a text with what is known of each."""
+    written = [
+        best.text or line for line, (best, *_) in zip(text.lines, text.translations, strict=True)
+    ]
+    source_places, _ = find_places(text.source, text.lines)
+    places, after = find_places(text.texts[0], written)
+    sentences = [
+        describe_sentence(source_place, place, translations, text.matches.get(line, []))
+        for source_place, place, line, translations in zip(
+            source_places, places, text.lines, text.translations, strict=True
+        )
+    ]
+    return TextDetails(sentences=sentences, after=after)
 
 
 def describe_sentence(
-    places: list[Place],
+    source_place: tuple[str, str],
+    place: tuple[str, str],
     translations: Sequence[Translation],
     matches: list[Match],
 ) -> SentenceDetails:
     """Return the details of a translated sentence.
 
     Args:
-        places: of the sentence in the text, and of its translation in the translated text.
+        source_place: what stands before the sentence in the source, and the sentence.
+        place: what stands before its translation in the translated text, and the translation.
         translations: best first.
-        matches: approved translations of sentences like it.
+        matches: approved translations of similar sentences.
     """
-    source, target = places
+    (source_before, source), (before, text) = source_place, place
     best, *others = translations
     return SentenceDetails(
-        source_before=source.before,
-        source=source.text,
-        before=target.before,
-        text=target.text,
+        source_before=source_before,
+        source=source,
+        before=before,
+        text=text,
         score=best.score,
-        confidence=round_confidence(best.confidence),
+        confidence=_round(best.confidence),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
-        source_words=list_words(source.text),
-        words=list_words(target.text),
+        source_words=list_words(source),
+        words=list_words(text),
         links=best.links,
         alternatives=[Alternative(text=other.text, score=other.score) for other in others],
         checks=list_checks(best),
@@ -137,22 +131,42 @@ def describe_sentence(
 
 
 def list_checks(translation: Translation) -> list[Check]:
-    """Return what did not come through a translation."""
+    """Return the breaches of a translation."""
     return [Check(**breach._asdict()) for breach in translation.breaches]
 
 
-def find_confidence(translations: Sequence[Sequence[Translation]]) -> float | None:
-    """Return the lowest confidence of sentences, of each its best translation.
+def find_confidence(translations: Sequence[Translation]) -> float | None:
+    """Return the lowest confidence of sentences.
 
-    None without any, or where one of them is unlike what confidence was fitted on.
+    None without any, or if one of them is unlike the text that confidence was fitted on.
     """
-    best = [first for first, *_ in translations]
-    if any(map(is_unlike_training, best)):
+    if any(map(is_unlike_training, translations)):
         return None
-    told = (one.confidence for one in best if one.confidence is not None)
-    return round_confidence(min(told, default=None))
+    known = [each.confidence for each in translations if each.confidence is not None]
+    return _round(min(known, default=None))
 
 
-def round_confidence(confidence: float | None) -> float | None:
-    """Return a confidence as it is told."""
+def _round(confidence: float | None) -> float | None:
     return None if confidence is None else round(confidence, 4)
+
+
+def find_places(text: str, pieces: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    """Return what stands before each piece in a text and the piece there, and what is after all.
+
+    White space may differ from that of the pieces: a line may have been wrapped. The place of a
+    piece that is not found is empty.
+    """
+    offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
+    visible = "".join(text.split())
+    places, at, seen = [], 0, 0
+    for piece in pieces:
+        wanted = "".join(piece.split())
+        first = visible.find(wanted, seen) if wanted else -1
+        if first < 0:
+            places.append(("", ""))
+            continue
+        seen = first + len(wanted)
+        start, end = offsets[first], offsets[seen - 1] + 1
+        places.append((text[at:start], text[start:end]))
+        at = end
+    return places, text[at:]

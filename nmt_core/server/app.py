@@ -1,41 +1,34 @@
 """The server as an ASGI application."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from threading import Event, Thread
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.server.api import router
-from nmt_core.server.errors import RequestError
-from nmt_core.server.guard import Guard
-from nmt_core.server.limits import Keys
+from nmt_core.server.errors import RequestError, render_error
+from nmt_core.server.middleware import RequestMiddleware
 from nmt_core.server.models import Models
+from nmt_core.server.routes import router
 from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.users import ApiKeys
 
 
-def build_app(
-    models: Models,
-    config: ServerConfig,
-    keys: Keys | None = None,
-) -> FastAPI:
+def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None) -> FastAPI:
     """Return the application.
 
     Args:
-        models: what it serves.
-        config: its bounds.
-        keys: API keys; None where everybody may use it.
+        models: the served models.
+        config: its limits.
+        keys: API keys; None if everybody may use it.
     """
     app = FastAPI(
         title="nmt",
@@ -50,11 +43,10 @@ def build_app(
     page = files("nmt_core.server") / "page"
     # not mounted, or it would answer what a route has but for another method
     app.router.default = StaticFiles(directory=str(page), html=True, check_dir=False)
-    app.add_exception_handler(RequestError, answer_refused)
-    app.add_exception_handler(DocumentError, answer_unreadable)
-    app.add_exception_handler(HTTPException, answer_unknown)
-    app.add_middleware(Guard, config=config, metrics=service.metrics)
-    if config.origins:  # around the guard, so that pages of friends can read its refusals, too
+    for error in (RequestError, DocumentError, HTTPException):
+        app.add_exception_handler(error, answer_error)
+    app.add_middleware(RequestMiddleware, config=config, metrics=service.metrics)
+    if config.origins:  # around the limits, so that pages of friends can read refusals, too
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.origins,
@@ -86,33 +78,15 @@ def watch_models(service: Service, stopped: Event) -> None:
     It is a daemon thread of its own, since a registry may take minutes until it fails to answer.
     """
     while not stopped.wait(service.config.watch_seconds):
-        service.metrics.swaps.inc(len(service.models.renew()))
+        service.metrics.swaps.inc(service.models.renew())
 
 
-class Refusal(JSONResponse):
-    """Says why there is no answer; what it quotes may hold half a character, which is escaped."""
-
-    @override
-    def render(self, content: Any) -> bytes:
-        return json.dumps(content).encode()
-
-
-def answer_refused(_: Request, error: Exception) -> Refusal:
-    """Answer a request that is refused with the reason."""
-    assert isinstance(error, RequestError)
-    return Refusal({"error": error.message}, error.status, error.headers)
-
-
-def answer_unreadable(_: Request, error: Exception) -> Refusal:
-    """Answer that a document cannot be read, and why."""
-    return Refusal({"error": str(error)}, 400)
-
-
-def answer_unknown(request: Request, error: Exception) -> Refusal:
-    """Answer a request for an unknown address."""
-    assert isinstance(error, HTTPException)
-    body = {
-        404: "there is nothing at this address; /docs says what is",
-        405: f"{request.method} is not possible here; /docs says what is",
-    }.get(error.status_code, str(error.detail))
-    return Refusal({"error": body}, error.status_code, error.headers)
+def answer_error(request: Request, error: Exception) -> Response:
+    """Answer a request that is refused, cannot be read or has an unknown address."""
+    if isinstance(error, HTTPException):
+        message = {
+            404: "there is nothing at this address; /docs says what is",
+            405: f"{request.method} is not possible here; /docs says what is",
+        }.get(error.status_code, str(error.detail))
+        error = RequestError(error.status_code, message, error.headers)
+    return render_error(error if isinstance(error, RequestError) else RequestError(400, str(error)))

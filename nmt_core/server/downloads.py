@@ -1,4 +1,4 @@
-"""Translated files, kept in memory until they are fetched or forgotten."""
+"""Translated files, kept in memory until they are fetched or expire."""
 
 import secrets
 import time
@@ -7,8 +7,8 @@ from typing import NamedTuple
 from nmt_core.server.errors import RequestError
 
 KEPT_SECONDS = 600.0
-MOST_BYTES = 100_000_000
-"""Of all files together; beyond it the oldest go."""
+MAX_BYTES = 100_000_000
+"""Bytes of all files together; beyond it the oldest go."""
 
 
 class Download(NamedTuple):
@@ -24,34 +24,34 @@ class Downloads:
     """Files by random, unguessable keys."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Download] = {}
+        self._files: dict[str, Download] = {}
 
-    def keep(self, name: str, mime_type: str, content: bytes) -> str:
+    def add(self, name: str, mime_type: str, content: bytes) -> str:
         """Keep a file and return the key by which it is fetched."""
-        self._forget(len(content))
+        self._remove_old(len(content))
         key = secrets.token_urlsafe(16)
-        self._kept[key] = Download(name, mime_type, content, time.monotonic() + KEPT_SECONDS)
+        self._files[key] = Download(name, mime_type, content, time.monotonic() + KEPT_SECONDS)
         return key
 
     def fetch(self, key: str) -> Download:
         """Return a file.
 
         Raises:
-            RequestError: if it is not there, or no more.
+            RequestError: if it is unknown or has expired.
         """
-        self._forget(0)
-        if key not in self._kept:
+        self._remove_old(0)
+        if key not in self._files:
             minutes = KEPT_SECONDS / 60
             raise RequestError(
                 404, f"this file is not here; translations are kept for {minutes:g} minutes"
             )
-        return self._kept[key]
+        return self._files[key]
 
-    def _forget(self, coming: int) -> None:
-        """Forget expired files, and the oldest where memory runs out."""
+    def _remove_old(self, coming: int) -> None:
+        """Remove expired files, and the oldest if there are too many bytes."""
         now = time.monotonic()
-        left = MOST_BYTES - coming - sum(len(file.content) for file in self._kept.values())
-        for key, file in list(self._kept.items()):
+        left = MAX_BYTES - coming - sum(len(file.content) for file in self._files.values())
+        for key, file in list(self._files.items()):
             if file.until < now or left < 0:
                 left += len(file.content)
-                del self._kept[key]
+                del self._files[key]

@@ -15,19 +15,28 @@ RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "taskName",
     "color_message",
 }
-"""Fields of every record; the caller has added all others."""
+"""Fields of every record; callers add all others."""
 
 LOGGERS = ("nmt_core.server", "nmt_core.translation.memory", "stages.registry", "uvicorn.error")
 """Loggers whose messages hold nothing that a user has sent."""
 
 
-class JsonFormatter(logging.Formatter):
-    """Writes a record as one JSON object."""
+class LogFormatter(logging.Formatter):
+    """Writes a record as one JSON object, or as a line for people with few of its fields.
+
+    Args:
+        for_people: whether people read it.
+    """
+
+    def __init__(self, *, for_people: bool = False) -> None:
+        super().__init__()
+        self._for_people = for_people
 
     @override
     def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
         fields: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage() if is_ours(record.name) else str(record.msg),
@@ -35,23 +44,16 @@ class JsonFormatter(logging.Formatter):
         fields |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
         if record.exc_info and record.exc_info[1]:
             fields["failure"] = describe_failure(record.exc_info[1])
-        return json.dumps(fields, ensure_ascii=False, default=str)
-
-
-class LineFormatter(logging.Formatter):
-    """Writes a record as a line for people, with few of its fields."""
-
-    @override
-    def format(self, record: logging.LogRecord) -> str:
-        fields = json.loads(JsonFormatter().format(record))
+        if not self._for_people:
+            return json.dumps(fields, ensure_ascii=False, default=str)
         details = [str(fields[name]) for name in ("route", "status", "failure") if name in fields]
-        moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         level = "" if record.levelno <= logging.INFO else f"{fields['level']}: "
-        return " ".join([moment, f"{level}{fields['message']}", *details])
+        time = moment.astimezone().strftime("%H:%M:%S")
+        return " ".join([time, f"{level}{fields['message']}", *details])
 
 
 def is_ours(logger: str) -> bool:
-    """Tell whether a logger's messages hold nothing of users; of others the pattern is written."""
+    """Tell whether a logger's messages hold no text of users; of others patterns are written."""
     return logger.startswith(LOGGERS)
 
 
@@ -68,7 +70,7 @@ def set_up_logs(stream: IO[str] | None = None) -> None:
     They are lines for people on a terminal, and one JSON object a line elsewhere.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(LineFormatter() if handler.stream.isatty() else JsonFormatter())
+    handler.setFormatter(LogFormatter(for_people=handler.stream.isatty()))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)

@@ -7,21 +7,29 @@ one stays.
 """
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
-from nmt_core.server.card import read_card
 from nmt_core.server.errors import RequestError
 from nmt_core.server.languages import name_language
 from nmt_core.server.logs import describe_failure
+from nmt_core.server.schemas import Language
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
+
+CARD = "README.md"
+"""The model card of a bundle."""
+
+MAX_CARD_CHARACTERS = 100_000
+
+CARD_ROW = re.compile(r"^\| (corpus|BLEU|chrF) \| (\S.*) \|$", re.MULTILINE)
 
 
 class LanguagePair(NamedTuple):
@@ -39,7 +47,7 @@ class Bundle(NamedTuple):
 
     folder: Path
     version: str
-    """What people call it, such as its number in a registry."""
+    """Its name for people, such as its number in a registry."""
     digest: str
     """Of its manifest: two of one digest are the same."""
 
@@ -70,19 +78,13 @@ class ServedModel:
     bundle: Bundle
     since: str
     card: str
-    """What it is, in Markdown."""
-
-    @property
-    def name(self) -> str:
-        """The model's name in messages."""
-        return f"version {self.bundle.version} of {self.pair}"
+    """The model card, in Markdown."""
 
 
-class FolderSource:
+class FolderSource(NamedTuple):
     """A folder with an export, which another one may replace."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     def poll(self) -> Bundle:
         """Return the model that is in the folder now.
@@ -105,15 +107,15 @@ class Watched:
     """A model source, and the model loaded from it.
 
     Args:
-        source: says what is to be served.
-        pair: languages, where the model does not say which.
+        source: says which model is to be served.
+        pair: languages, if the model does not say which.
     """
 
     source: ModelSource
     pair: LanguagePair | None = None
     model: ServedModel | None = None
     problem: str = ""
-    """Why what is served may not be what should be; empty if it is."""
+    """Why the model may not be the one to serve; empty if it is."""
     refused: dict[str, str] = field(default_factory=dict)
     """Why models could not be served, by their digests."""
 
@@ -133,19 +135,25 @@ class Watched:
         try:
             model = self._load(bundle, load)
         except NmtError as error:
-            if _is_same(self.source, bundle):  # it was not replaced while it was read
+            if self._is_current(bundle):  # it was not replaced while it was read
                 self.refused[bundle.digest] = str(error)
             raise
-        if not _is_same(self.source, bundle):
+        if not self._is_current(bundle):
             return None
         self.model, self.problem = model, ""
         self.refused.clear()
         return model
 
+    def _is_current(self, bundle: Bundle) -> bool:
+        try:
+            return self.source.poll().digest == bundle.digest
+        except NmtError:
+            return False
+
     def _load(self, bundle: Bundle, load: Load) -> ServedModel:
         translator = load(bundle.folder)
-        said = translator.languages
-        pair = LanguagePair(said.source, said.target) if said else self.pair
+        languages = translator.languages
+        pair = LanguagePair(languages.source, languages.target) if languages else self.pair
         if pair is None:
             raise ConfigError(
                 f"{bundle.folder} does not say which languages it translates; say so before the "
@@ -161,18 +169,11 @@ class Watched:
         return ServedModel(pair, translator, bundle, now, read_card(bundle.folder))
 
 
-def _is_same(source: ModelSource, bundle: Bundle) -> bool:
-    try:
-        return source.poll().digest == bundle.digest
-    except NmtError:
-        return False
-
-
 class Models:
     """All models that are served, at most one for a pair of languages.
 
     Args:
-        watched: where they come from.
+        watched: their sources.
         load: loads and verifies one.
 
     Raises:
@@ -184,12 +185,12 @@ class Models:
         self._load = load
         for source in self.watched:
             source.renew(load)
-        if not self.served:
+        pairs = [str(model.pair) for model in self.served]
+        if not pairs:
             raise ConfigError("there is no model to serve; name one")
-        pairs = [model.pair for model in self.served]
-        if twice := {str(pair) for pair in pairs if pairs.count(pair) > 1}:
+        if repeated := {pair for pair in pairs if pairs.count(pair) > 1}:
             raise ConfigError(
-                f"several models translate {', '.join(sorted(twice))}; name one of them"
+                f"several models translate {', '.join(sorted(repeated))}; name one of them"
             )
 
     @property
@@ -197,28 +198,33 @@ class Models:
         """The models that translate now."""
         return [source.model for source in self.watched if source.model]
 
-    def renew(self) -> list[ServedModel]:
-        """Look at all sources, and return the models that took the place of another.
+    @property
+    def codes(self) -> list[str]:
+        """All languages that are translated from or into."""
+        return sorted({code for model in self.served for code in model.pair})
+
+    def renew(self) -> int:
+        """Look at all sources, and return how many models took the place of another.
 
         It may take as long as loading a model does. What goes wrong is logged when it begins, and
         kept as the ``problem``.
         """
-        changed = []
+        replaced = 0
         for source in self.watched:
             problem = source.problem
             try:
                 if model := source.renew(self._load):
-                    changed.append(model)
-                    _log.info("%s is served now", model.name)
+                    replaced += 1
+                    _log.info("version %s of %s is served now", model.bundle.version, model.pair)
             except NmtError as error:
                 source.problem = str(error)
             except Exception as error:  # noqa: BLE001 - whatever it is, the old model serves on
                 source.problem = f"a model could not be loaded ({describe_failure(error)})"
             if source.problem not in ("", problem):
                 _log.warning("the old model serves on: %s", source.problem)
-        return changed
+        return replaced
 
-    def sources(self, target: str) -> list[str]:
+    def list_sources(self, target: str) -> list[str]:
         """Return the languages that are translated into another."""
         return [model.pair.source for model in self.served if model.pair.target == target]
 
@@ -232,26 +238,35 @@ class Models:
             if model.pair == (source, target):
                 return model
         for code in (source, target):
-            if not self.knows(code):
+            if code not in self.codes:
                 raise RequestError(400, f"{code[:20]} is not supported")
         origin, into = (f"{name_language(code)} ({code})" for code in (source, target))
         raise RequestError(400, f"{into} is not available as a target language from {origin}")
 
-    def knows(self, code: str) -> bool:
-        """Tell whether a language is one side of a pair that is served."""
-        return code in self.list_codes()
-
-    def list_codes(self) -> list[str]:
-        """Return all languages that are translated from or into."""
-        return sorted({code for model in self.served for code in model.pair})
-
-    def list_languages(self) -> list[dict[str, Any]]:
+    def list_languages(self) -> list[Language]:
         """Return every language with those it is translated into, as LibreTranslate does."""
-        targets: dict[str, list[str]] = {}
-        for source, target in sorted(model.pair for model in self.served):
-            targets.setdefault(source, []).append(target)
-            targets.setdefault(target, [])
+        pairs = {model.pair for model in self.served}
         return [
-            {"code": code, "name": name_language(code), "targets": sorted({*into, code})}
-            for code, into in targets.items()
+            Language(
+                code=code,
+                name=name_language(code),
+                targets=sorted({code, *(target for source, target in pairs if source == code)}),
+            )
+            for code in self.codes
         ]
+
+
+def read_card(folder: Path) -> str:
+    """Return the card of a bundle that was verified, in Markdown; empty if it has none."""
+    try:
+        with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_CARD_CHARACTERS)
+    except FileNotFoundError:
+        return ""
+
+
+def summarize_card(card: str) -> tuple[str, str]:
+    """Return the corpus and the score that a card names; empty if it names none."""
+    rows = {name: value.replace("\\|", "|") for name, value in reversed(CARD_ROW.findall(card))}
+    score = next((f"{name} {rows[name]}" for name in ("BLEU", "chrF") if name in rows), "")
+    return rows.get("corpus", ""), score

@@ -1,4 +1,4 @@
-"""The server as a process: listening, and ending well."""
+"""The server as a process: it listens, serves and ends."""
 
 import asyncio
 import ipaddress
@@ -17,22 +17,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.server.app import build_app
-from nmt_core.server.limits import read_keys
 from nmt_core.server.logs import set_up_logs
 from nmt_core.server.models import Load, Models, Watched
-from nmt_core.server.proxies import TrustedProxies
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.users import read_keys
 
 _log = logging.getLogger(__name__)
 
-UNGUARDED = (
+UNPROTECTED = (
     "anybody who reaches this address may use the server; give --api-keys FILE, or leave --host out"
 )
 """The warning of a server that is open to others without a key."""
 
-
 OTHER_FILES = 200
-"""That a server may have open beside its connections."""
+"""Files that a server may have open beside its connections."""
 
 
 class ImpatientProtocol(H11Protocol):
@@ -42,8 +40,8 @@ class ImpatientProtocol(H11Protocol):
     """
 
     seconds = 20.0
-    _ending: asyncio.TimerHandle | None = None
-    _giving_up: asyncio.TimerHandle | None = None
+    _head_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: Any) -> None:
@@ -54,40 +52,36 @@ class ImpatientProtocol(H11Protocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._giving_up = self.loop.call_later(self.seconds, self.transport.abort)
+        self._read_timer = self.loop.call_later(self.seconds, self.transport.abort)
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_giving_up()
+        _cancel(self._read_timer)
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._ending is None and (self.cycle is None or self.cycle.response_complete):
+        if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
             self._expect_head()
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
-            self._stop_waiting()
+            _cancel(self._head_timer)
+            self._head_timer = None
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        self._stop_giving_up()
+        _cancel(self._head_timer)
+        _cancel(self._read_timer)
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
-        self._ending = self.loop.call_later(self.seconds, self.transport.close)
+        self._head_timer = self.loop.call_later(self.seconds, self.transport.close)
 
-    def _stop_waiting(self) -> None:
-        if self._ending is not None:
-            self._ending.cancel()
-            self._ending = None
 
-    def _stop_giving_up(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
 
 
 def listen(config: ServerConfig) -> socket.socket:
@@ -129,7 +123,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
     server = uvicorn.Server(
         uvicorn.Config(
-            TrustedProxies(app, list(config.trusted_proxies)),
+            app,
             http=protocol,
             ws="none",
             loop="asyncio",
@@ -137,7 +131,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             access_log=False,
             server_header=False,
             limit_concurrency=allow_connections(config.max_connections),
-            proxy_headers=False,  # which the app believes
+            forwarded_allow_ips=list(config.trusted_proxies),
             timeout_keep_alive=max(5, int(config.read_seconds)),
             timeout_graceful_shutdown=int(config.stop_seconds),
         )
@@ -166,15 +160,15 @@ def serve_models(
     Raises:
         NmtError: if a model cannot be served, or the address is not free.
     """
-    known = read_keys(keys) if keys else None
+    api_keys = read_keys(keys) if keys else None
     with listen(config) as listening:
-        app = build_app(Models(watched, load), config, known)
+        app = build_app(Models(watched, load), config, api_keys)
         set_up_logs()
         host, port = listening.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         served = ", ".join(str(model.pair) for model in app.state.service.models.served)
         announced = "translating %s at %s until Ctrl-C; /docs describes the API"
         _log.info(announced, served, address, extra={"address": address, "models": served})
-        if known is None and not is_loopback(host):
-            _log.warning(UNGUARDED)
+        if api_keys is None and not is_loopback(host):
+            _log.warning(UNPROTECTED)
         run_app(app, config, listening)

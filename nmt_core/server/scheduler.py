@@ -1,9 +1,9 @@
 """Batches of tokens for the engine, from the requests of many users in turn.
 
 A batch takes a portion of each waiting request, one user after the other, so that a short sentence
-never waits for a long text. A batch begins as soon as a worker is free; what comes in meanwhile
-makes up the next. Only where others are at work does a batch that is smaller than the last wait for
-company, for some milliseconds: those users' next requests are on their way.
+never waits for a long text. A batch begins as soon as a worker is free; requests that come in
+meanwhile make up the next. A batch that is smaller than the last waits for some milliseconds while
+others are at work: those users' next requests are on their way.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from nmt_core.literals.glossary import Glossary
@@ -30,7 +31,7 @@ FIRST_SPEED = 2000.0
 
 
 class SearchRequest(NamedTuple):
-    """Options of a search; requests of one kind may share a batch."""
+    """Options of a search; requests with the same options may share a batch."""
 
     model: ServedModel
     n_best: int = 1
@@ -55,7 +56,7 @@ class SearchRequest(NamedTuple):
         )
 
     @property
-    def kind(self) -> tuple[object, ...]:
+    def batch_key(self) -> tuple[object, ...]:
         """The key of requests that may share a batch."""
         return id(self.model), *self[1:-1], id(self.glossary)
 
@@ -69,14 +70,16 @@ class _Job:
     lines: Sequence[str]
     tokens: Sequence[int]
     answer: "asyncio.Future[list[list[Translation]]]"
-    translations: list[list[Translation]] = field(init=False)
+    translations: dict[int, list[Translation]] = field(default_factory=dict)
     begun: int = 0
-    ended: int = 0
+    """Lines that are translated, or in a batch."""
 
-    def __post_init__(self) -> None:
-        self.translations = [[] for _ in self.lines]
+    @property
+    def waiting_tokens(self) -> int:
+        """Tokens of the lines that wait."""
+        return sum(self.tokens[self.begun :])
 
-    def take(self, room: int, *, force: bool) -> range:
+    def take(self, room: int, *, force: bool) -> "_Portion":
         """Return the next lines that fit, and at least one with ``force``."""
         first = self.begun
         while self.begun < len(self.lines):
@@ -84,28 +87,42 @@ class _Job:
             if room < 0 and not (force and self.begun == first):
                 break
             self.begun += 1
-        return range(first, self.begun)
+        return _Portion(self, first, self.begun)
+
+    def add(self, first: int, translations: Sequence[list[Translation]]) -> None:
+        """Add translations of some lines; the last ones complete the answer."""
+        self.translations.update(enumerate(translations, start=first))
+        if len(self.translations) == len(self.lines) and not self.answer.done():
+            self.answer.set_result([self.translations[line] for line in range(len(self.lines))])
 
 
-_Portion = tuple[_Job, range]
+class _Portion(NamedTuple):
+    """Some lines of a request."""
+
+    job: _Job
+    first: int
+    end: int
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return self.job.lines[self.first : self.end]
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.job.tokens[self.first : self.end])
 
 
 class Scheduler:
     """Batches the requests of many users.
 
     Args:
-        config: sizes and bounds.
+        config: sizes and limits.
         metrics: counts batches and waiting requests.
         workers: batches that are translated at the same time.
     """
 
-    def __init__(
-        self,
-        config: ServerConfig,
-        metrics: Metrics,
-        workers: int = 1,
-    ) -> None:
-        self._count = workers
+    def __init__(self, config: ServerConfig, metrics: Metrics, workers: int = 1) -> None:
+        self.worker_count = workers
         self._config = config
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
@@ -122,8 +139,8 @@ class Scheduler:
     def start(self) -> None:
         """Start the workers in the running event loop."""
         self._arrived = asyncio.Event()
-        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="translate")
-        self._workers = [asyncio.create_task(self._work()) for _ in range(self._count)]
+        self._threads = ThreadPoolExecutor(self.worker_count, thread_name_prefix="translate")
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self.worker_count)]
 
     async def stop(self) -> None:
         """Stop taking batches; running ones finish."""
@@ -155,24 +172,19 @@ class Scheduler:
         Raises:
             RequestError: if too much waits already, or the engine fails.
         """
+        if not lines:
+            return []
         self._admit(user, sum(tokens))
         job = _Job(user, search, lines, tokens, asyncio.get_running_loop().create_future())
-        try:
-            self._enter(job)
-            return await job.answer
-        finally:
-            self._leave(job)
-
-    def _enter(self, job: _Job) -> None:
-        """Enqueue a job; one without lines has ended."""
-        if not job.lines:
-            job.answer.set_result([])
-            return
         if not self._waiting:
             self._since = time.monotonic()
-        self._waiting.setdefault(job.user, deque()).append(job)
-        self._tokens += sum(job.tokens)
+        self._waiting.setdefault(user, deque()).append(job)
+        self._tokens += job.waiting_tokens
         self._arrived.set()
+        try:
+            return await job.answer
+        finally:
+            self._remove(job)
 
     def _admit(self, user: str, tokens: int) -> None:
         """Refuse a request that would wait too long.
@@ -185,20 +197,18 @@ class Scheduler:
         """
         if not self._tokens or self._tokens + tokens <= self._config.queue_tokens:
             return
-        own = sum(sum(job.tokens[job.begun :]) for job in self._waiting.get(user, ()))
+        own = sum(job.waiting_tokens for job in self._waiting.get(user, ()))
         users = len(self._waiting.keys() | {user})
         if own + tokens > self._config.queue_tokens / users:
-            raise too_many("the server has more to translate than it can", self.estimate_wait())
+            raise too_many(
+                "the server has more to translate than it can", self._tokens / self._speed
+            )
 
-    def estimate_wait(self) -> float:
-        """Estimate the seconds until all waiting lines are translated."""
-        return self._tokens / self._speed
-
-    def _leave(self, job: _Job) -> None:
+    def _remove(self, job: _Job) -> None:
         """Remove the waiting lines of a job."""
         if job.begun == len(job.lines):
             return
-        self._tokens -= sum(job.tokens[job.begun :])
+        self._tokens -= job.waiting_tokens
         job.begun = len(job.lines)
         jobs = self._waiting.get(job.user, deque())
         if job in jobs:
@@ -214,8 +224,8 @@ class Scheduler:
                 try:
                     await self._translate(batch)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
-                    for job, _ in batch:
-                        self._fail(job, error)
+                    for portion in batch:
+                        self._fail(portion.job, error)
 
     async def _gather(self) -> None:
         """Wait for more requests while others are active and the batch is smaller than the last."""
@@ -228,40 +238,34 @@ class Scheduler:
             await asyncio.sleep(0.001)
 
     def _take(self) -> list[_Portion]:
-        """Return a portion of each request, in turn, all of the first one's kind.
+        """Return a portion of each request, in turn, all with the options of the first.
 
         Users without a portion come first the next time.
         """
         batch: list[_Portion] = []
-        kind, room, progress = None, self._config.batch_tokens, True
+        key, room, progress = None, self._config.batch_tokens, True
         while progress and room > 0:
             progress = False
             for user in list(self._waiting):
                 jobs = self._waiting[user]
-                job = next(
-                    (waiting for waiting in jobs if kind in (None, waiting.search.kind)), None
-                )
+                job = next((job for job in jobs if key in (None, job.search.batch_key)), None)
                 if job is None:
                     continue
-                kind = job.search.kind
-                taken = job.take(min(room, self._config.portion_tokens), force=not batch)
-                if not taken:
+                key = job.search.batch_key
+                portion = job.take(min(room, self._config.portion_tokens), force=not batch)
+                if not portion.lines:
                     room = 0
                     break
                 progress = True
-                batch.append((job, taken))
-                room -= self._draw(job, taken)
-                self._turn(user, jobs, job)
+                batch.append(portion)
+                room -= portion.tokens
+                self._tokens -= portion.tokens
+                self._move_back(user, jobs, job)
         if not self._waiting:
             self._arrived.clear()
         return batch
 
-    def _draw(self, job: _Job, taken: range) -> int:
-        tokens = sum(job.tokens[taken.start : taken.stop])
-        self._tokens -= tokens
-        return tokens
-
-    def _turn(self, user: str, jobs: deque[_Job], job: _Job) -> None:
+    def _move_back(self, user: str, jobs: deque[_Job], job: _Job) -> None:
         """Move a request behind the user's others, and the user behind other users."""
         jobs.remove(job)
         if job.begun < len(job.lines):
@@ -272,24 +276,33 @@ class Scheduler:
             del self._waiting[user]
 
     async def _translate(self, batch: list[_Portion]) -> None:
-        search = batch[0][0].search
-        lines = [job.lines[index] for job, taken in batch for index in taken]
-        tokens = sum(sum(job.tokens[taken.start : taken.stop]) for job, taken in batch)
+        """Translate a batch; of one that fails each portion alone, so that only the culprit fails.
+
+        A portion that fails alone fails its request.
+        """
+        search = batch[0].job.search
+        lines = [line for portion in batch for line in portion.lines]
+        tokens = sum(portion.tokens for portion in batch)
         began = time.monotonic()
         self._running += 1
         try:
             translations = await self._run(search, lines)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            await self._isolate(batch, error)
-            return
+            translations = None
+            if len(batch) == 1:
+                self._fail(batch[0].job, error)
         finally:
             self._running -= 1
-            self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
+            self._last_tokens, self._last_jobs = tokens, len({portion.job for portion in batch})
+        if translations is None:
+            for portion in batch if len(batch) > 1 else ():
+                await self._translate([portion])
+            return
         seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
-        answers = iter(translations)
-        for job, taken in batch:
-            hand_over(job, taken, [next(answers) for _ in taken])
+        rest = iter(translations)
+        for portion in batch:
+            portion.job.add(portion.first, [*islice(rest, portion.end - portion.first)])
         self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
 
     async def _run(self, search: SearchRequest, lines: list[str]) -> list[list[Translation]]:
@@ -298,31 +311,9 @@ class Scheduler:
         assert len(translations) == len(lines)
         return translations
 
-    async def _isolate(self, batch: list[_Portion], error: Exception) -> None:
-        """Translate each request of a failed batch by itself, so that only the culprit fails."""
-        if len(batch) == 1:
-            self._fail(batch[0][0], error)
-            return
-        for job, taken in batch:
-            try:
-                translations = await self._run(job.search, [job.lines[index] for index in taken])
-            except Exception as own:  # noqa: BLE001 - whatever it is
-                self._fail(job, own)
-            else:
-                hand_over(job, taken, translations)
-
     def _fail(self, job: _Job, error: Exception) -> None:
         self._metrics.failures.inc()
         _log.error("a request failed", extra={"failure": describe_failure(error)})
         if not job.answer.done():
             failed = "the text could not be translated; the log of the server says why"
             job.answer.set_exception(RequestError(500, failed))
-
-
-def hand_over(job: _Job, taken: range, translations: list[list[Translation]]) -> None:
-    """Give a request the translations of some of its lines; the last ones complete it."""
-    for index, best_first in zip(taken, translations, strict=True):
-        job.translations[index] = best_first
-    job.ended += len(taken)
-    if job.ended == len(job.lines) and not job.answer.done():
-        job.answer.set_result(job.translations)

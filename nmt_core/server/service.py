@@ -1,50 +1,52 @@
 """The work of the routes, without HTTP."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.files import name_translation
-from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.review import summarize_doubts
-from nmt_core.server.answers import (
-    AUTO,
-    TranslatedFile,
-    TranslatedText,
-    describe_sentence,
-    find_confidence,
-    gather_answer,
-    list_checks,
-    list_details,
-)
-from nmt_core.server.asked import find_kind, find_tag, read_glossary
-from nmt_core.server.detect import LanguageGuess, rank_known
+from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
-from nmt_core.server.guard import hold_answer
-from nmt_core.server.limits import Keys, RateLimit, User
+from nmt_core.server.languages import AUTO, detect_languages
 from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models
-from nmt_core.server.processes import Processes
+from nmt_core.server.request_fields import (
+    SentFile,
+    check_characters,
+    check_request_tag,
+    read_glossary,
+)
 from nmt_core.server.scheduler import Scheduler, SearchRequest
-from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest
+from nmt_core.server.schemas import (
+    Detected,
+    DetectRequest,
+    FileAnswer,
+    FileRequest,
+    Match,
+    SuggestRequest,
+    TranslateRequest,
+)
+from nmt_core.server.segmentation import (
+    CutSettings,
+    CutText,
+    SourceSegment,
+    SourceText,
+    cut_text,
+    take_sample,
+    write_texts,
+)
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.suggestions import SuggestionBox
-from nmt_core.server.texts import (
-    CutSettings,
-    Manuscript,
-    Sent,
-    check_text,
-    find_places,
-    prepare,
-    prepare_apart,
-    take_sample,
-    write_apart,
-)
-from nmt_core.server.turns import Turns
-from nmt_core.server.worker import Bounds
+from nmt_core.server.users import ApiKeys, RateLimit, User
+from nmt_core.server.worker_pool import FairSlots, WorkerLimits, WorkerPool
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translation import Translation
 
@@ -53,54 +55,52 @@ WRONG_KEYS = 60
 """Wrong API keys that an address may send in a minute."""
 
 SHORT_CHARACTERS = 5000
-"""A text up to this is read and written at once; a longer one in another process."""
+"""A text up to this is read and written at once; a longer one in a worker."""
 
 SURE = 50
 """Confidence below which a text of a list is taken to be in the language of the list."""
+
+MAX_DETECTED = 5
+"""Languages that a detection names."""
 
 ResultT = TypeVar("ResultT")
 
 
 class Service:
-    """The server's models, limits, scheduler and worker processes.
+    """The server's models, limits, scheduler and workers.
 
     Args:
-        config: bounds.
+        config: limits.
         models: the served models.
         keys: API keys; None if anybody may use the server.
     """
 
-    def __init__(
-        self,
-        config: ServerConfig,
-        models: Models,
-        keys: Keys | None = None,
-    ) -> None:
+    def __init__(self, config: ServerConfig, models: Models, keys: ApiKeys | None = None) -> None:
         self.config = config
         self.models = models
         self.keys = keys
         self.metrics = Metrics()
         self.rates = RateLimit()
-        self.box = SuggestionBox(config, has_keys=keys is not None)
+        self.suggestions = SuggestionBox(config, has_keys=keys is not None)
         self.memory = ServedMemory(config.memory, config.memory_threshold)
         self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
-        workers = 1 if on_torch else config.workers or count_cores()
-        self.scheduler = Scheduler(config, self.metrics, workers)
-        bounds = Bounds(config.document_bytes, config.document_seconds)
-        self.processes = Processes(config.document_processes, bounds)
-        self._moments: Turns
+        batches = 1 if on_torch else config.workers or count_cores()
+        self.scheduler = Scheduler(config, self.metrics, batches)
+        limits = WorkerLimits(config.document_bytes, config.document_seconds)
+        self.pool = WorkerPool(config.document_processes, limits)
+        self._short_tasks: FairSlots
 
     def start(self) -> None:
-        """Start the workers in the running event loop."""
-        self._moments = Turns(1)
-        self.processes.start()
+        """Start the scheduler and the workers in the running event loop."""
+        self._short_tasks = FairSlots(1)
+        self.pool.start()
         self.scheduler.start()
 
     async def stop(self) -> None:
-        """Stop the workers."""
+        """Stop the scheduler and the workers."""
         await self.scheduler.stop()
-        self.processes.stop()
+        self.pool.stop()
 
     def admit(self, key: str | None, address: str) -> User:
         """Return the user of a request.
@@ -119,7 +119,7 @@ class Service:
         return user
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
-        """Make sure that a request is within bounds.
+        """Make sure that a request is within its limits.
 
         Raises:
             RequestError: naming the limit.
@@ -135,26 +135,32 @@ class Service:
                 400,
                 f"Invalid request: alternatives parameter must be <= {config.max_alternatives}",
             )
-        check_text(list(texts))
+        check_characters(texts)
 
-    async def translate(self, user: User, asked: TranslateRequest) -> bytes:
+    async def translate(self, user: User, request: TranslateRequest) -> bytes:
         """Translate the texts of a request; return the JSON of a ``TranslateAnswer``.
 
         Raises:
             RequestError: if it is refused, or fails.
         """
-        texts = asked.q if isinstance(asked.q, list) else [asked.q]
-        self.check(texts, asked.alternatives)
+        texts = request.q if isinstance(request.q, list) else [request.q]
+        self.check(texts, request.alternatives)
         self.rates.spend(user, len(texts))
-        whole = Manuscript(asked.format or "text", "\n".join(texts)[:SHORT_CHARACTERS])
-        several = asked.source == AUTO and len(texts) > 1
-        guess = await self._detect(user, whole, asked.target) if several else None
-        works = [self._translate(user, asked, text, guess) for text in texts]
-        done = await self._in_time(all_or_none(works))
-        return gather_answer(asked, done, remembers=self.memory.is_there)
+        guess = None
+        async with self._deadline():
+            if request.source == AUTO and len(texts) > 1:
+                beginning = "\n".join(texts)[:SHORT_CHARACTERS]
+                source = SourceText(request.format or "text", beginning)
+                guess = await self._detect(user, source, request.target)
+            translated = await all_or_none(
+                [self._translate_text(user, request, text, guess) for text in texts]
+            )
+            answer = partial(write_answer, request, translated, has_memory=self.memory.exists)
+            return await asyncio.to_thread(answer) if request.details else answer()
 
-    async def _in_time(self, work: Awaitable[ResultT]) -> ResultT:
-        """Return the result of work; cancel it when its time is over.
+    @asynccontextmanager
+    async def _deadline(self) -> AsyncIterator[None]:
+        """Cancel the work within when its time is over.
 
         Raises:
             RequestError: if the time is over.
@@ -162,7 +168,7 @@ class Service:
         seconds = self.config.work_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                return await work
+                yield
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -170,179 +176,168 @@ class Service:
                 503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
             ) from None
 
-    async def _translate(
-        self, user: User, asked: TranslateRequest, text: str, of_all: LanguageGuess | None
+    async def _translate_text(
+        self, user: User, request: TranslateRequest, text: str, of_list: Detected | None
     ) -> TranslatedText:
-        sheet = Manuscript(asked.format or "text", text)
-        guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
-        if guess and of_all and guess.confidence < SURE:
-            guess = of_all
-        source = guess.language if guess else asked.source
-        if source == asked.target and self.models.knows(source):
-            return TranslatedText(text, guess, [], list_details([], after=""), [])
-        model = self.models.find(source, asked.target)
+        source = SourceText(request.format or "text", text)
+        language, guess = request.source, None
+        if language == AUTO:
+            guess = await self._detect(user, source, request.target)
+            guess = of_list if of_list and guess.confidence < SURE else guess
+            language = guess.language
+        if self._is_translated(language, request.target):
+            return TranslatedText(text, [text], guess)
+        model = self.models.find(language, request.target)
         search = SearchRequest(
             model,
-            n_best=1 + asked.alternatives,
-            probabilities=asked.details,
-            links=asked.details,
-            tag=find_tag(asked.tag, model),
-            glossary=read_glossary(asked.glossary, model.pair) if asked.glossary else None,
+            n_best=1 + request.alternatives,
+            probabilities=request.details,
+            links=request.details,
+            tag=check_request_tag(request.tag, model),
+            glossary=read_glossary(request.glossary, model.pair) if request.glossary else None,
         )
-        sent, translations, ways = await self._translate_sheet(user, search, sheet, asked.project)
-        others = [*dict.fromkeys(way for way in ways if way != ways[0])]
-        remembered = [best.origin == "memory" for best, *_ in translations]
-        matches: dict[str, list[Match]] = {}
-        if asked.details or asked.matches:
-            new = [line for line, known in zip(sent.lines, remembered, strict=True) if not known]
-            matches = await self.memory.match(user, model.pair, asked.project, new)
-        details: Sequence[bytes] = ()
-        if asked.details:
-            sentences = [*zip(sent.lines, translations, strict=True)]
-            details = await self._describe(user, sheet, ways[0], sentences, matches)
-        checks = [check for best, *_ in translations for check in list_checks(best)]
-        return TranslatedText(
-            ways[0],
-            guess,
-            others,
-            details,
-            checks,
-            find_confidence(translations),
-            any(remembered),
-            [match for found in matches.values() for match in found],
+        cut, translations, texts = await self._translate_source(
+            user, search, source, request.project
         )
+        matches: Mapping[str, list[Match]] = {}
+        if request.details or request.matches:
+            new = [
+                segment.line
+                for segment, (best, *_) in zip(cut.segments, translations, strict=True)
+                if best.origin != "memory"
+            ]
+            matches = await self.memory.match(user, model.pair, request.project, new)
+        lines = [segment.line for segment in cut.segments]
+        return TranslatedText(text, texts, guess, lines, translations, matches)
 
     async def translate_file(
-        self, user: User, asked: FileRequest, name: str, content: bytes
-    ) -> TranslatedFile:
-        """Translate a file, and keep it until it is fetched.
+        self, user: User, request: FileRequest, file: SentFile
+    ) -> tuple[str, FileAnswer]:
+        """Translate a file, and keep it until it is fetched; return its key and the answer.
 
         Raises:
             RequestError: if it is refused, or fails.
             DocumentError: if it cannot be read.
         """
-        kind = find_kind(name)
-        self.rates.spend(user, max(1, len(content) // self.config.max_characters))
-        return await self._in_time(self._translate_file(user, asked, kind, name, content))
+        try:
+            source = SourceText(find_format(file.name), file.content)
+        except DocumentError:
+            raise RequestError(400, "Invalid request: file format not supported") from None
+        self.rates.spend(user, max(1, len(file.content) // self.config.max_characters))
+        async with self._deadline():
+            return await self._translate_file(user, request, file.name, source)
 
     async def _translate_file(
-        self, user: User, asked: FileRequest, kind: str, name: str, content: bytes
-    ) -> TranslatedFile:
-        sheet, mime_type = Manuscript(kind, content), FORMATS.load(kind).mime_type
-        source = asked.source
-        if source == AUTO:
-            source = (await self._detect(user, sheet, asked.target)).language
-        if source == asked.target and self.models.knows(source):
-            key = self.downloads.keep(name, mime_type, content)
-            return TranslatedFile(key, 0 if self.memory.is_there else None, 0)
-        model = self.models.find(source, asked.target)
-        search = SearchRequest(model, tag=find_tag(asked.tag, model))
-        sent, translations, [translated] = await self._translate_sheet(user, search, sheet)
-        translation_name = name_translation(Path(Path(name).name), asked.target).name
-        key = self.downloads.keep(translation_name, mime_type, translated)
-        remembered = sum(best.origin == "memory" for best, *_ in translations)
+        self, user: User, request: FileRequest, name: str, source: SourceText
+    ) -> tuple[str, FileAnswer]:
+        mime_type = FORMATS.load(source.format).mime_type
+        language = request.source
+        if language == AUTO:
+            language = (await self._detect(user, source, request.target)).language
+        if self._is_translated(language, request.target):
+            assert isinstance(source.content, bytes)
+            key = self.downloads.add(name, mime_type, source.content)
+            return key, FileAnswer(translatedFileUrl="", memory=0 if self.memory.exists else None)
+        model = self.models.find(language, request.target)
+        search = SearchRequest(model, tag=check_request_tag(request.tag, model))
+        cut, translations, [content] = await self._translate_source(user, search, source)
+        translation_name = name_translation(Path(Path(name).name), request.target).name
         best = dict(enumerate((best for best, *_ in translations), start=1))
-        review = summarize_doubts(best, self.config.review_below)
-        return TranslatedFile(key, remembered if self.memory.is_there else None, sent.left, review)
+        remembered = sum(translation.origin == "memory" for translation in best.values())
+        return self.downloads.add(translation_name, mime_type, content), FileAnswer(
+            translatedFileUrl="",
+            memory=remembered if self.memory.exists else None,
+            left=cut.untranslated or None,
+            review=summarize_doubts(best, self.config.review_below) or None,
+        )
 
-    async def suggest(self, user: User, asked: SuggestRequest) -> None:
+    async def suggest(self, user: User, request: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns.
 
         Raises:
             RequestError: if it is refused, or there is no room for it.
         """
-        self.box.check(user, asked)
-        source = asked.source
-        if source == AUTO:
-            source = (await self._detect(user, Manuscript("text", asked.q), asked.target)).language
-        await self.box.keep(user, asked, self.models.find(source, asked.target))
+        self.suggestions.check(user, request)
+        language = request.source
+        if language == AUTO:
+            source = SourceText("text", request.q)
+            language = (await self._detect(user, source, request.target)).language
+        await self.suggestions.keep(user, request, self.models.find(language, request.target))
 
-    async def _translate_sheet(
-        self, user: User, search: SearchRequest, sheet: Manuscript, project: str = ""
-    ) -> tuple[Sent, list[list[Translation]], list[Any]]:
-        """Return the lines of a text or file, their translations, and the whole ones."""
-        translator = search.model.translator
-        cut = CutSettings(
-            search.model.pair,
-            translator.source,
-            translator.config.max_source_tokens - (search.tag is not None),
-            self.config.max_tokens,
-            self.config.review_below,
+    async def detect(self, user: User, request: DetectRequest) -> list[Detected]:
+        """Return the likeliest languages of a text, the likeliest first.
+
+        Raises:
+            RequestError: if it is refused.
+        """
+        texts = request.q if isinstance(request.q, list) else [request.q]
+        self.check(texts)
+        self.rates.spend(user, len(texts))
+        ranked = await asyncio.to_thread(detect_languages, "\n".join(texts), self.models.codes)
+        return ranked[:MAX_DETECTED]
+
+    async def _detect(self, user: User, source: SourceText, target: str) -> Detected:
+        if target not in self.models.codes:
+            self.models.find(target, target)  # which says so
+        among = self.models.list_sources(target) or self.models.codes
+        sample = await self._run(user, source, take_sample, source)
+        return (await asyncio.to_thread(detect_languages, sample, {*among, target}))[0]
+
+    def _is_translated(self, language: str, target: str) -> bool:
+        """Tell whether a text is in the target language already."""
+        return language == target and language in self.models.codes
+
+    async def _translate_source(
+        self, user: User, search: SearchRequest, source: SourceText, project: str = ""
+    ) -> tuple[CutText, list[list[Translation]], list[Any]]:
+        """Return the segments of a text or file, their translations, and the whole ones."""
+        translator, pair = search.model.translator, search.model.pair
+        segment_tokens = translator.config.max_source_tokens - (search.tag is not None)
+        settings = CutSettings(pair, translator.source, segment_tokens, self.config.max_tokens)
+        cut = await self._run(user, source, cut_text, source, settings)
+        plain = [segment.line for segment in cut.segments if not segment.has_markup]
+        known = await self.memory.recall(user, pair, project, [*cut.passages, *plain])
+        if whole := known.keys() & {*cut.passages}:
+            settings = settings._replace(whole=frozenset(whole))
+            cut = await self._run(user, source, cut_text, source, settings)
+        translations = await self._search(user, search, cut.segments, known)
+        review_below, count = self.config.review_below, search.n_best
+        texts = await self._run(
+            user, source, write_texts, source, settings, translations, review_below, count
         )
-        short = is_short(sheet)
-        cut_text = prepare if short else prepare_apart
-        sent = await self._do(user, sheet, cut_text, sheet, cut)
-        asked = [*sent.wholes, *sent.list_plain()]
-        known = await self.memory.translate(user, search.model.pair, project, asked)
-        if whole := known.keys() & {*sent.wholes}:
-            cut = cut._replace(whole=frozenset(whole))
-            sent = await self._do(user, sheet, cut_text, sheet, cut)
-        translations = await self._search_unknown(user, search, sent, known)
-        if short:
-            ways = await self._do(user, sheet, sent.write, translations, search.n_best)
-        else:
-            ways = await self._do(user, sheet, write_apart, sheet, cut, translations, search.n_best)
-        return sent, translations, ways
+        return cut, translations, texts
 
-    async def _search_unknown(
-        self, user: User, search: SearchRequest, sent: Sent, known: Mapping[str, Translation]
-    ) -> list[list[Translation]]:
-        """Translate all lines but those that the memory has; lines with inner markup it has not."""
-        recalled = [
-            line in known and not mark for line, mark in zip(sent.lines, sent.marked, strict=True)
-        ]
-        left = sent.leave_out(recalled)
-        search = search._replace(links=search.links or any(left.marked))
-        found = iter(await self.scheduler.search(user.name, search, left.lines, left.tokens))
-        return [
-            [known[line]] if here else next(found)
-            for line, here in zip(sent.lines, recalled, strict=True)
-        ]
-
-    async def _describe(
+    async def _search(
         self,
         user: User,
-        sheet: Manuscript,
-        translated: str,
-        translations: Sequence[tuple[str, Sequence[Translation]]],
-        matches: Mapping[str, list[Match]],
-    ) -> list[bytes]:
-        """Return the details of each sentence of a text.
+        search: SearchRequest,
+        segments: Sequence[SourceSegment],
+        known: Mapping[str, Translation],
+    ) -> list[list[Translation]]:
+        """Translate segments, but those that a memory knows; it knows none with markup."""
+        is_new = [segment.has_markup or segment.line not in known for segment in segments]
+        new = [segment for segment, wanted in zip(segments, is_new, strict=True) if wanted]
+        search = search._replace(links=search.links or any(each.has_markup for each in new))
+        lines, tokens = [each.line for each in new], [each.tokens for each in new]
+        results = iter(await self.scheduler.search(user.name, search, lines, tokens))
+        return [
+            next(results) if wanted else [known[segment.line]]
+            for segment, wanted in zip(segments, is_new, strict=True)
+        ]
 
-        Each is written as JSON by itself, and the event loop runs after each.
-        """
-        lines = [line for line, _ in translations]
-        written = [best.text or line for line, (best, *_) in translations]
-        source_places, _ = await self._do(user, sheet, find_places, sheet.content, lines)
-        target_places, after = await self._do(user, sheet, find_places, translated, written)
-        places = map(list, zip(source_places, target_places, strict=True))
-        pieces = []
-        for (line, ways), both in zip(translations, places, strict=True):
-            sentence = describe_sentence(both, ways, matches.get(line, []))
-            pieces.append(sentence.model_dump_json(exclude_none=True).encode())
-            hold_answer(len(pieces[-1]))
-            await asyncio.sleep(0)
-        return list_details(pieces, after=after)
-
-    async def _detect(self, user: User, sheet: Manuscript, target: str) -> LanguageGuess:
-        if not self.models.knows(target):
-            self.models.find(target, target)
-        among = self.models.sources(target) or self.models.list_codes()
-        sample = await self._do(user, sheet, take_sample, sheet)
-        return (await asyncio.to_thread(rank_known, sample, {*among, target}))[0]
-
-    async def _do(
-        self, user: User, sheet: Manuscript, do: Callable[..., ResultT], *arguments: Any
+    async def _run(
+        self, user: User, source: SourceText, task: Callable[..., ResultT], *arguments: Any
     ) -> ResultT:
-        """Run a task on a text or file: short ones in this process, others in a worker.
+        """Run a task on a short text in this process, and on others in a worker.
 
-        The event loop runs after each short task, so that others go on.
+        A small file may unpack to a large one, so files are never short. The event loop runs after
+        each short task, so that others go on.
         """
-        if not is_short(sheet):
-            return await self.processes.run(user.name, do, *arguments)
-        async with self._moments.take(user.name):
+        if isinstance(source.content, bytes) or len(source.content) > SHORT_CHARACTERS:
+            return await self.pool.run(user.name, task, *arguments)
+        async with self._short_tasks.take(user.name):
             await asyncio.sleep(0)
-            return do(*arguments)
+            return task(*arguments)
 
 
 async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
@@ -353,8 +348,3 @@ async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[Res
     finally:
         for task in tasks:
             task.cancel()
-
-
-def is_short(sheet: Manuscript) -> bool:
-    """Tell whether a text is short; a small file may still unpack to a large one."""
-    return isinstance(sheet.content, str) and len(sheet.content) <= SHORT_CHARACTERS

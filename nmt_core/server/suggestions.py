@@ -1,4 +1,4 @@
-"""What users suggest, on its way into the journal of corrections."""
+"""Suggestions of users, on their way into the journal of corrections."""
 
 import asyncio
 import logging
@@ -7,11 +7,11 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.server.errors import RequestError, beyond_limit, missing
-from nmt_core.server.limits import RateLimit, User
 from nmt_core.server.models import ServedModel
+from nmt_core.server.request_fields import check_characters
 from nmt_core.server.schemas import SuggestRequest
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.texts import check_text
+from nmt_core.server.users import RateLimit, User
 from nmt_core.translation.memory.correction import Suggestion
 from nmt_core.translation.memory.journal import MOST_JOURNAL_BYTES, CorrectionJournal
 
@@ -19,11 +19,11 @@ _log = logging.getLogger(__name__)
 
 DAY = 86_400.0
 DAILY_BYTES = MOST_JOURNAL_BYTES // 64
-"""Limit of the suggestions that a user may send in a day, in bytes."""
+"""Bytes of suggestions that a user may send in a day."""
 
 
 class SuggestionBox:
-    """Keeps suggestions in a journal, within bounds.
+    """Keeps suggestions in a journal, within limits.
 
     Args:
         config: who may suggest, how much and how often.
@@ -38,7 +38,7 @@ class SuggestionBox:
         self.config = config
         self.journal: CorrectionJournal | None = None
         self.rates = RateLimit()
-        self.shares = RateLimit(DAY, "bytes of suggestions a day")
+        self.bytes = RateLimit(DAY, "bytes of suggestions a day")
         if config.suggestions == "off":
             return
         if config.suggestions == "keys" and not has_keys:
@@ -48,16 +48,11 @@ class SuggestionBox:
             )
         if config.corrections is None:
             raise ConfigError(
-                f"--suggestions {config.suggestions} keeps what users suggest in a file; name it "
-                f"by --corrections, such as corrections.jsonl"
+                f"--suggestions {config.suggestions} keeps suggestions in a file; name it by "
+                f"--corrections, such as corrections.jsonl"
             )
         self.journal = CorrectionJournal(config.corrections)
         self.journal.check()
-
-    @property
-    def is_open(self) -> bool:
-        """Tell whether suggestions are taken."""
-        return self.journal is not None
 
     def open(self) -> CorrectionJournal:
         """Return the journal.
@@ -69,24 +64,25 @@ class SuggestionBox:
             raise RequestError(403, "Suggestions are disabled on this server.")
         return self.journal
 
-    def check(self, user: User, asked: SuggestRequest) -> None:
-        """Make sure that a suggestion is within bounds, and count it.
+    def check(self, user: User, request: SuggestRequest) -> None:
+        """Make sure that a suggestion is within its limits, and count it.
 
         Raises:
             RequestError: naming the limit.
         """
-        texts = {"q": asked.q, "s": asked.s, "before": asked.before}
-        check_text([*texts.values()])
-        if blank := [name for name in ("q", "s") if not texts[name].strip()]:
-            raise missing(blank[0])
-        longest, most = max(map(len, texts.values())), self.config.suggestion_characters
-        if longest > most:
-            raise beyond_limit(longest, most)
+        texts = [request.q, request.s, request.before]
+        check_characters(texts)
+        for name, text in (("q", request.q), ("s", request.s)):
+            if not text.strip():
+                raise missing(name)
+        longest, limit = max(map(len, texts)), self.config.suggestion_characters
+        if longest > limit:
+            raise beyond_limit(longest, limit)
         self.rates.spend(User(user.name, self.config.suggestion_rate), 1)
-        size = sum(len(text.encode()) for text in texts.values())
-        self.shares.spend(User(user.name, DAILY_BYTES), size)
+        size = sum(len(text.encode()) for text in texts)
+        self.bytes.spend(User(user.name, DAILY_BYTES), size)
 
-    async def keep(self, user: User, asked: SuggestRequest, model: ServedModel) -> None:
+    async def keep(self, user: User, request: SuggestRequest, model: ServedModel) -> None:
         """Append a suggestion; it is on the disk when this returns.
 
         Raises:
@@ -96,9 +92,9 @@ class SuggestionBox:
         try:
             suggestion = Suggestion(
                 languages=build(Languages, model.pair._asdict(), at="languages"),
-                source=asked.q,
-                target=asked.s,
-                before=asked.before,
+                source=request.q,
+                target=request.s,
+                before=request.before,
                 key=user.key,
                 model=model.bundle.digest,
             )

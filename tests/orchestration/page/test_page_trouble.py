@@ -6,7 +6,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from nmt_core.server.limits import read_keys
+from nmt_core.server.users import read_keys
 from tests.support.page import serving
 from tests.support.page_reading import (
     file,

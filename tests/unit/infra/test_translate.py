@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from nmt_core.cli import app
-from nmt_core.server.api import router
+from nmt_core.server.routes import router
 from nmt_core.server.settings import ServerConfig
 from stages.registry.__main__ import app as registry
 from tests.support.projects import PROJECT

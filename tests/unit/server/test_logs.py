@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from nmt_core.server.logs import JsonFormatter, describe_failure, set_up_logs
+from nmt_core.server.logs import LogFormatter, describe_failure, set_up_logs
 
 
 @pytest.fixture
@@ -77,4 +77,4 @@ def test_exceptions_of_libraries_lose_their_message():
         record = logging.getLogger("a").makeRecord(
             "a", logging.ERROR, "file", 1, "failed", (), __import__("sys").exc_info()
         )
-    assert "secret" not in JsonFormatter().format(record)
+    assert "secret" not in LogFormatter().format(record)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from nmt_core.base.languages import Languages
-from nmt_core.server.limits import read_keys
 from nmt_core.server.memory import ServedMemory
+from nmt_core.server.users import read_keys
 from nmt_core.translation.memory.store import TranslationMemory
 from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from tests.support import stand_in

@@ -1,13 +1,24 @@
-"""A model takes the place of another only if it is whole, and of the same languages."""
+"""A model replaces another only if it is whole, and of the same languages."""
 
 import json
 
 import pytest
 
 from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.server.app import build_app
 from nmt_core.server.errors import RequestError
-from nmt_core.server.models import FolderSource, LanguagePair, Models, Watched
-from tests.support.stand_in import StandIn, StandInSource
+from nmt_core.server.models import (
+    MAX_CARD_CHARACTERS,
+    Bundle,
+    FolderSource,
+    LanguagePair,
+    Models,
+    Watched,
+    read_card,
+    summarize_card,
+)
+from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop
 
 
 class Loader:
@@ -42,151 +53,200 @@ def models(source, load):
     return Models([Watched(source)], load)
 
 
-def test_a_new_version_takes_the_place_of_the_old(models, source, load):
-    old = models.find("de", "en")
-    source.version = "2"
-
-    [new] = models.renew()
-
-    assert models.find("de", "en") is new is not old
-    assert (new.bundle.version, old.bundle.version) == ("2", "1")
-    assert ["1", "2"] == load.loaded
-
-
-def test_the_same_version_is_not_loaded_again(models, load):
-    assert [] == models.renew() == models.renew()
-    assert ["1"] == load.loaded
-
-
-def test_a_broken_version_is_refused_once_and_the_old_one_stays(models, source, load, caplog):
-    load.broken["2"] = "2 is broken; export it again"
-    source.version = "2"
-
-    for _ in range(2):
-        assert [] == models.renew()
-        assert 1 == sum("2 is broken" in record.message for record in caplog.records)
-
-    assert models.find("de", "en").bundle.version == "1"
-    assert models.watched[0].problem == "2 is broken; export it again"
-    assert ["1", "2"] == load.loaded
-
-
 @pytest.mark.parametrize(
     ("versions", "served", "problem", "loaded"),
-    [("23", "3", "", "123"), ("21", "1", "", "12"), ("212", "1", "broken", "12")],
-    ids=["next", "back", "again"],
+    [
+        ("2", "2", "", "12"),
+        ("11", "1", "", "1"),
+        ("bb", "1", "broken", "1b"),
+        ("b3", "3", "", "1b3"),
+        ("b1", "1", "", "1b"),
+        ("b1b", "1", "broken", "1b"),
+        ("b3b", "3", "broken", "1b3b"),
+    ],
 )
-def test_after_a_broken_version_another_is_served_and_the_problem_has_ended(
-    models, source, load, versions, served, problem, loaded
-):
-    """Unless it comes again."""
-    load.broken["2"] = "broken"
+def test_last_sound_version_serves(source, load, caplog, versions, served, problem, loaded):
+    models = Models([Watched(source)], load)
+    load.broken["b"] = "broken"
+    renewed = 0
     for version in versions:
         source.version = version
-        models.renew()
+        renewed += models.renew()
 
     assert models.find("de", "en").bundle.version == served
     assert models.watched[0].problem == problem
     assert load.loaded == [*loaded]
+    assert renewed == len(loaded.replace("b", "")) - 1
+    warnings = [record for record in caplog.records if "broken" in record.message]
+    assert len(warnings) == versions.replace("bb", "b").count("b")
 
 
-def test_a_version_replaced_while_it_was_read_is_read_again(models, source, load):
+@pytest.mark.parametrize("broken", [True, False])
+def test_version_replaced_while_it_was_read_is_read_again(models, source, load, broken):
     source.version = "2"
-    load.broken["2"] = "half of it is another's"
+    load.broken |= {"2": "half of it is another's"} if broken else {}
     load.meanwhile = lambda: setattr(source, "version", "3")
 
-    models.renew()
+    assert models.renew() == 0
     assert models.find("de", "en").bundle.version == "1"
     assert not models.watched[0].refused
     load.meanwhile = lambda: None
-    models.renew()
-
+    assert models.renew() == 1
     assert models.find("de", "en").bundle.version == "3"
 
 
-def test_a_whole_model_loaded_while_it_was_replaced_is_not_served(models, source, load):
-    source.version = "2"
-    load.meanwhile = lambda: setattr(source, "version", "3")
-
-    assert [] == models.renew()
-    assert models.find("de", "en").bundle.version == "1"
-
-
-def test_a_source_that_is_away_changes_nothing_but_the_problem(models, source):
-    source.error = ConfigError("MLflow is away")
-    assert [] == models.renew()
-    assert models.watched[0].problem == "MLflow is away"
-    source.error = None
-    models.renew()
-
-    assert models.find("de", "en").bundle.version == "1"
-    assert models.watched[0].problem == ""
+def test_problem_of_a_source_comes_and_goes(models, source):
+    for error in (ConfigError("MLflow is away"), None):
+        source.error = error
+        assert models.renew() == 0
+        assert models.watched[0].problem == (str(error) if error else "")
+        assert models.find("de", "en").bundle.version == "1"
 
 
-def test_a_model_of_other_languages_is_refused(models, source, load):
+def test_model_of_other_languages_is_refused(models, source, load):
     load.languages = ("fr", "en")
     source.version = "2"
 
-    assert [] == models.renew()
+    assert models.renew() == 0
     assert "translates fr-en, not de-en" in models.watched[0].problem
 
 
-def test_what_goes_wrong_first_stops_the_start(source, load):
+def test_fault_of_a_loader_keeps_the_old_model(models, source, load):
+    source.version = "2"
+    load.meanwhile = lambda: 1 / 0
+
+    assert models.renew() == 0
+    assert models.find("de", "en").bundle.version == "1"
+    assert "ZeroDivisionError" in models.watched[0].problem
+
+
+def test_broken_model_stops_the_start(source, load):
     load.broken["1"] = "broken"
     with pytest.raises(BundleError, match="broken"):
         Models([Watched(source)], load)
 
 
-def serve(*pairs, given=None):
-    """Return models of pairs of languages; None where a model does not say any."""
-    watched = [Watched(StandInSource(str(n)), given) for n in range(len(pairs))]
+def serve(*pairs, named=None):
+    """Return models of pairs of languages; None if a model does not say any."""
+    watched = [Watched(StandInSource(str(number)), named) for number in range(len(pairs))]
     translators = [StandIn(languages=pair or ("de", "en")) for pair in pairs]
     for translator, pair in zip(translators, pairs, strict=True):
         translator.languages = translator.languages if pair else None
     return Models(watched, lambda folder: translators[int(folder.name)])
 
 
-def test_models_that_cannot_be_served_are_refused():
-    ja_en, de_en, fr_en = ("ja", "en"), ("de", "en"), ("fr", "en")
-    for pairs, given, told in (
+JA_EN, DE_EN, FR_EN = ("ja", "en"), ("de", "en"), ("fr", "en")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "named", "reason"),
+    [
         ([], None, "no model to serve"),
-        ([fr_en, de_en, de_en, fr_en, ja_en], None, "models translate de-en, fr-en; name one"),
-        ([de_en], LanguagePair(*ja_en), "translates de-en, not ja-en"),
-        ([None], None, "does not say which languages it translates"),
-    ):
-        with pytest.raises(ConfigError, match=told):
-            serve(*pairs, given=given)
-    assert serve(None, given=LanguagePair(*ja_en)).find(*ja_en).pair == ja_en
+        ([FR_EN, DE_EN, DE_EN, FR_EN, JA_EN], None, "models translate de-en, fr-en; name one"),
+        ([DE_EN], LanguagePair(*JA_EN), "translates de-en, not ja-en"),
+        ([None], None, "does not say which languages"),
+    ],
+)
+def test_models_that_cannot_be_served_are_refused(pairs, named, reason):
+    with pytest.raises(ConfigError, match=reason):
+        serve(*pairs, named=named)
 
 
-def test_models_are_found_by_their_languages_and_no_other():
+def test_operator_may_name_the_languages():
+    assert serve(None, named=LanguagePair(*JA_EN)).find(*JA_EN).pair == JA_EN
+
+
+def test_models_are_found_by_their_languages():
     several = serve(("de", "en"), ("en", "de"), ("fr", "en"))
+
     assert several.find("fr", "en").pair == ("fr", "en")
-    assert several.sources("en") == ["de", "fr"]
-    assert several.sources("fr") == []
-    assert several.list_codes() == ["de", "en", "fr"]
-    assert [code for code in ("de", "es", "fr") if several.knows(code)] == ["de", "fr"]
-    assert several.list_languages() == [
+    assert several.list_sources("en") == ["de", "fr"]
+    assert several.list_sources("fr") == []
+    assert several.codes == ["de", "en", "fr"]
+    assert [language.model_dump() for language in several.list_languages()] == [
         {"code": "de", "name": "German", "targets": ["de", "en"]},
         {"code": "en", "name": "English", "targets": ["de", "en"]},
         {"code": "fr", "name": "French", "targets": ["en", "fr"]},
     ]
-    for pair, told in (
+    for pair, reason in (
         (("es", "en"), "^es is not supported$"),
         (("de", "x" * 30), f"^{'x' * 20} is not supported$"),
         (("de", "fr"), r"^French \(fr\) is not available as a target language from German \(de\)$"),
     ):
-        with pytest.raises(RequestError, match=told):
+        with pytest.raises(RequestError, match=reason):
             several.find(*pair)
 
 
-def test_a_folder_is_known_by_its_manifest(tmp_path):
-    (tmp_path / "manifest.json").write_text(json.dumps({"files": 1}))
-    source = FolderSource(tmp_path)
-    first = source.poll()
-    (tmp_path / "manifest.json").write_text(json.dumps({"files": 2}))
+def test_folder_is_known_by_its_manifest(tmp_path):
+    source, digests = FolderSource(tmp_path), set()
+    for number in range(2):
+        (tmp_path / "manifest.json").write_text(json.dumps({"files": number}))
+        bundle = source.poll()
+        digests.add(bundle.digest)
+        assert bundle == (tmp_path, bundle.digest[:12], bundle.digest)
 
-    assert first.digest != source.poll().digest
+    assert len(digests) == 2
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(BundleError, match="is not an exported model"):
         source.poll()
+
+
+CARD = """# de to en
+
+| | |
+|---|---|
+| corpus | EuroParl \\| of 2012 |
+| pairs | 20,000 to train |
+| BLEU | 88.2 (95 % confidence: 87.1 to 89.3) |
+| | `BLEU\\|nrefs:1` |
+| chrF | 95.3 |
+
+| corpus | another table |
+"""
+SUMMARY = ("EuroParl | of 2012", "BLEU 88.2 (95 % confidence: 87.1 to 89.3)")
+
+
+@pytest.mark.parametrize(
+    ("card", "summary"),
+    [
+        (CARD, SUMMARY),
+        (CARD.replace("BLEU |", "TER |"), ("EuroParl | of 2012", "chrF 95.3")),
+        (CARD + "| BLEU | 99 |\n", SUMMARY),
+        ("| corpus |  |\nx | BLEU | 1 |\n", ("", "")),
+    ],
+)
+def test_corpus_and_score_are_found_in_a_card(card, summary):
+    assert summarize_card(card) == summary
+
+
+def test_card_is_cut(tmp_path):
+    assert read_card(tmp_path) == ""
+    (tmp_path / "README.md").write_bytes(b"\xff" + b"a" * MAX_CARD_CHARACTERS)
+
+    assert read_card(tmp_path) == "\ufffd" + "a" * (MAX_CARD_CHARACTERS - 1)
+
+
+@in_a_loop
+async def test_page_shows_and_links_the_card(tmp_path):
+    (tmp_path / "README.md").write_text(CARD)
+    source = StandInSource()
+    source.poll = lambda: Bundle(tmp_path, "7", "digest")
+    models = Models([Watched(source, LanguagePair("de", "en"))], lambda _: StandIn())
+    async with client_of(build_app(models, ServerConfig())) as client:
+        [offered] = (await client.get("/frontend/settings")).json()["models"]
+        card = await client.get(f"/{offered['card']}")
+        missing = await client.get("/model_card/en/de")
+
+    corpus, score = SUMMARY
+    assert offered == {
+        "source": "de",
+        "target": "en",
+        "version": "7",
+        "corpus": corpus,
+        "score": score,
+        "card": "model_card/de/en",
+        "tags": [],
+    }
+    assert card.text == CARD
+    assert card.headers["Content-Type"].startswith("text/plain")
+    assert missing.status_code == 400

@@ -1,9 +1,10 @@
-"""The socket that the server listens on."""
+"""The server as a process: its socket, connections and start."""
 
 import asyncio
 import logging
 import resource
 import socket
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -11,27 +12,146 @@ import uvicorn
 from fastapi import FastAPI, Request
 from uvicorn.server import ServerState
 
-from infra.servers.server import find_free_port
 from nmt_core.base.errors import ConfigError
 from nmt_core.server import run
 from nmt_core.server.models import LanguagePair, Watched
-from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models
+from nmt_core.server.run import UNPROTECTED, is_loopback, listen, serve_models
 from nmt_core.server.settings import ServerConfig
 from tests.support.processes import wait_for
 from tests.support.stand_in import StandIn, StandInSource, in_a_loop
 
 
-def test_no_answer_waits_for_its_client_to_acknowledge_the_first_half():
+def test_no_answer_waits_for_an_acknowledgement():
     """Nagle's algorithm and delayed acknowledgements cost 40 ms a request."""
-    config = ServerConfig(port=find_free_port("127.0.0.1"))
-    with listen(config) as listening, socket.create_connection(("127.0.0.1", config.port)):
-        connection, _ = listening.accept()
-        with connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with (
+        listen(ServerConfig(port=0)) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_taken_port_is_named():
+    with listen(ServerConfig(port=0)) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"cannot listen on 127\.0\.0\.1:{port} "):
+            listen(ServerConfig(port=port))
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.10", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.7", False),
+        ("fe80::1%eth0", False),
+    ],
+)
+def test_loopback_is_this_machine_alone(host, alone):
+    assert is_loopback(host) == alone
+
+
+@pytest.mark.parametrize(
+    ("host", "has_keys", "warned"),
+    [("127.0.0.1", False, False), ("0.0.0.0", False, True), ("0.0.0.0", True, False)],
+)
+def test_start_is_announced_and_open_servers_warned(
+    monkeypatch, caplog, tmp_path, host, has_keys, warned
+):
+    (keys := tmp_path / "keys").write_text("a-secret-key\n")
+    apps = []
+    monkeypatch.setattr(run, "run_app", lambda app, *_: apps.append(app))
+    monkeypatch.setattr(run, "set_up_logs", lambda: None)
+    caplog.set_level(logging.INFO)
+    serve_models(
+        [Watched(StandInSource(), LanguagePair("de", "en"))],
+        lambda _: StandIn(),
+        ServerConfig(host=host, port=0),
+        keys=keys if has_keys else None,
+    )
+
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[0].startswith(f"translating de-en at http://{host}:")
+    assert caplog.records[0].models == "de-en"
+    assert (UNPROTECTED in messages) == warned
+    assert (apps[0].state.service.keys is not None) == has_keys
+
+
+def run_with(monkeypatch, app=None, **settings):
+    """Return the settings that uvicorn is started with."""
+    started = {}
+    monkeypatch.setattr(
+        run.uvicorn.Server, "run", lambda self, _: started.update(config=self.config)
+    )
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    config = ServerConfig(port=0, **settings)
+    with listen(config) as listening:
+        run.run_app(app or FastAPI(), config, listening)
+    return started["config"]
+
+
+def test_seconds_of_the_settings_are_those_of_the_server(monkeypatch):
+    config = run_with(monkeypatch, read_seconds=7, stop_seconds=9)
+
+    assert config.http.seconds == config.timeout_keep_alive == 7
+    assert config.timeout_graceful_shutdown == 9
+    assert not config.access_log
+
+
+@pytest.mark.parametrize(
+    ("client", "expected"),
+    [
+        ("10.0.0.1", ["9.9.9.9", "https", "https://mt/x"]),
+        ("10.0.0.2", ["10.0.0.2", "http", "http://mt/x"]),
+    ],
+)
+@in_a_loop
+async def test_only_named_proxies_are_believed(monkeypatch, client, expected):
+    app = FastAPI()
+
+    @app.get("/x", name="x")
+    def show(request: Request):
+        return [request.client.host, request.url.scheme, str(request.url_for("x"))]
+
+    config = run_with(monkeypatch, app, trusted_proxies=("10.0.0.1",))
+    config.load()
+    headers = {"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https"}
+    transport = httpx2.ASGITransport(config.loaded_app, client=(client, 1))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://mt") as asker:
+        answer = await asker.get("/x", headers=headers)
+
+    assert answer.json() == expected
+
+
+def test_limit_of_connections_is_what_may_be_open(monkeypatch):
+    monkeypatch.setattr(run, "allow_connections", lambda count: count - 1)
+
+    assert run_with(monkeypatch, max_connections=50).limit_concurrency == 49
+
+
+@pytest.mark.parametrize(
+    ("limits", "raised", "allowed"),
+    [
+        ((1024, 100_000), (2200, 100_000), 1000),
+        ((1024, 1024), (1024, 1024), 824),
+        ((100_000, 100_000), None, 1000),
+        ((1024, resource.RLIM_INFINITY), (2200, resource.RLIM_INFINITY), 1000),
+    ],
+)
+def test_limit_of_open_files_is_raised(monkeypatch, limits, raised, allowed):
+    changes = []
+    monkeypatch.setattr(run.resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(run.resource, "setrlimit", lambda _, given: changes.append(given))
+
+    assert run.allow_connections(1000) == allowed
+    assert changes == ([raised] if raised else [])
 
 
 @in_a_loop
-async def test_who_does_not_read_an_answer_is_dropped():
+async def test_client_that_does_not_read_is_dropped():
     """Closing a connection waits until all has been taken, which may be never."""
     size, answered = 30_000_000, []  # more than the system keeps
 
@@ -62,110 +182,46 @@ async def test_who_does_not_read_an_answer_is_dropped():
             assert await asyncio.to_thread(lambda: len(hearing.makefile("rb").read())) > size
 
 
-def test_a_taken_port_is_told_in_a_sentence():
-    config = ServerConfig(port=find_free_port("127.0.0.1"))
-    with listen(config), pytest.raises(ConfigError, match=r"cannot listen on 127\.0\.0\.1:"):
-        listen(config)
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    ("host", "alone"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.9.10", True),
-        ("::1", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("192.168.1.7", False),
-        ("fe80::1%eth0", False),
-    ],
-)
-def test_who_reaches_an_address_is_known(host, alone):
-    assert is_loopback(host) == alone
-
-
-@pytest.mark.parametrize(
-    ("host", "guarded", "warned"),
-    [("127.0.0.1", False, False), ("0.0.0.0", False, True), ("0.0.0.0", True, False)],
-)
-def test_it_says_where_it_is_and_warns_of_strangers(
-    monkeypatch, caplog, tmp_path, host, guarded, warned
-):
-    (keys := tmp_path / "keys").write_text("a-secret-key\n")
-    monkeypatch.setattr(run, "run_app", lambda *_: None)
-    monkeypatch.setattr(run, "set_up_logs", lambda: None)
-    caplog.set_level(logging.INFO)
-
-    serve_models(
-        [Watched(StandInSource(), LanguagePair("de", "en"))],
-        lambda _: StandIn(),
-        ServerConfig(host=host, port=0),
-        keys=keys if guarded else None,
-    )
-
-    said = [record.getMessage() for record in caplog.records]
-    assert said[0].startswith(f"translating de-en at http://{host}:")
-    assert caplog.records[0].models == "de-en"
-    assert (UNGUARDED in said) == warned
-
-
-def run_with(monkeypatch, **settings):
-    """Return what the server was started with."""
-    started = {}
-    monkeypatch.setattr(
-        run.uvicorn.Server, "run", lambda self, _: started.update(vars(self.config))
-    )
-    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
-    config = ServerConfig(port=find_free_port("127.0.0.1"), **settings)
-    with listen(config) as listening:
-        run.run_app(FastAPI(), config, listening)
-    return started
-
-
-@pytest.mark.parametrize(
-    ("client", "prefix", "answered"),
-    [
-        ("10.0.0.1", "/mt/", ("9.9.9.9", "https", "https://mt/mt/x")),
-        ("10.0.0.1", "//evil.org", ("9.9.9.9", "https", "https://mt/x")),
-        ("10.0.0.2", "/mt", ("10.0.0.2", "http", "http://mt/x")),
-    ],
-)
 @in_a_loop
-async def test_only_named_proxies_are_believed(monkeypatch, client, prefix, answered):
-    app = run_with(monkeypatch, trusted_proxies=("10.0.0.1",))["app"]
-    app.app = FastAPI()
+async def test_each_head_and_each_reader_has_a_timer():
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
 
-    @app.app.get("/x", name="x")
-    def show(request: Request):
-        return [request.client.host, request.url.scheme, str(request.url_for("x"))]
+    config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
+    config.load()
+    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 3.0})
+    timers, transport = [], Mock()
+    transport.get_extra_info.return_value, transport.is_closing.return_value = None, False
 
-    headers = {"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https"}
-    transport = httpx2.ASGITransport(app, client=(client, 1))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://mt") as asker:
-        answer = await asker.get("/x", headers=headers | {"X-Forwarded-Prefix": prefix})
+    def call_later(seconds, do):
+        timers.append(timer := (seconds, do))
+        return Mock(cancel=lambda: timer in timers and timers.remove(timer))
 
-    assert tuple(answer.json()) == answered
-
-
-def test_those_beyond_what_may_be_open_are_told_so(monkeypatch):
-    monkeypatch.setattr(run, "allow_connections", lambda count: count - 1)
-
-    assert run_with(monkeypatch, max_connections=50)["limit_concurrency"] == 49
-
-
-@pytest.mark.parametrize(
-    ("limits", "raised", "allowed"),
-    [
-        ((1024, 100_000), (2200, 100_000), 1000),
-        ((1024, 1024), (1024, 1024), 824),
-        ((100_000, 100_000), None, 1000),
-        ((1024, resource.RLIM_INFINITY), (2200, resource.RLIM_INFINITY), 1000),
-    ],
-)
-def test_connections_are_as_many_as_the_system_lets_be_open(monkeypatch, limits, raised, allowed):
-    told = []
-    monkeypatch.setattr(run.resource, "getrlimit", lambda _: limits)
-    monkeypatch.setattr(run.resource, "setrlimit", lambda _, given: told.append(given))
-
-    assert run.allow_connections(1000) == allowed
-    assert told == ([raised] if raised else [])
+    loop = Mock(wraps=asyncio.get_running_loop(), call_later=call_later)
+    connection = protocol(config, state, {}, _loop=loop)
+    connection.timeout_keep_alive_task = None
+    connection.connection_made(transport)
+    late, unread = (3.0, transport.close), (3.0, transport.abort)
+    transport.set_write_buffer_limits.assert_called_with(high=0)
+    assert timers == [late]
+    connection.data_received(HEAD[:9])
+    assert timers == [late]
+    connection.data_received(HEAD[9:])
+    assert late not in timers
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert connection.cycle.response_complete
+    connection.data_received(HEAD[:5])
+    assert timers.count(late) == 1
+    connection.pause_writing()
+    assert unread in timers
+    connection.resume_writing()
+    assert unread not in timers
+    connection.pause_writing()
+    connection.connection_lost(None)
+    assert not {late, unread} & {*timers}
+    transport.abort.assert_not_called()

@@ -10,8 +10,8 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.scheduler import Scheduler, SearchRequest
+from nmt_core.server.segmentation import LEAST_TOKENS, count_costs
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.texts import LEAST_TOKENS, count_token_costs
 from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
 
 
@@ -34,7 +34,7 @@ class Running:
         await self.scheduler.stop()
 
     async def ask(self, lines, *, user="anybody", **how):
-        tokens = count_token_costs(self.translator.source, lines, 512)
+        tokens = count_costs(self.translator.source, lines, 512)
         found = await self.scheduler.search(user, SearchRequest(self.model, **how), lines, tokens)
         return [best.text for best, *_ in found]
 

@@ -7,7 +7,7 @@ import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.server import suggestions
-from nmt_core.server.logs import JsonFormatter
+from nmt_core.server.logs import LogFormatter
 from nmt_core.translation.memory.journal import CorrectionJournal
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -141,7 +141,7 @@ async def test_a_full_disk_is_told_to_the_user_and_the_log_without_text(
 
     assert (507, 200) == (refused.status_code, taken.status_code)
     assert ["One house."] == [each.suggestion.target for each in journal.read()]
-    logged = "\n".join(JsonFormatter().format(record) for record in caplog.records)
+    logged = "\n".join(LogFormatter().format(record) for record in caplog.records)
     assert "No space left on device" in logged
     assert "house" not in logged
     assert "Haus" not in logged

@@ -7,7 +7,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from nmt_core.base import config
-from nmt_core.server.card import summarize_card
+from nmt_core.server.models import summarize_card
 from nmt_core.translation.behaviour import Behaviour, ProbeShare
 from stages.download import describe_corpora
 from stages.params import DownloadParams

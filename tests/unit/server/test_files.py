@@ -1,8 +1,8 @@
-"""Paragraphs, HTML and files."""
+"""Paragraphs, HTML and files keep their form."""
 
 import pytest
 
-from nmt_core.server import processes
+from nmt_core.server import worker_pool
 from tests.support.formats import zipped
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -11,30 +11,20 @@ PAIR = {"source": "de", "target": "en"}
 
 @pytest.fixture(scope="module", autouse=True)
 def _workers():
-    """Let a worker that has nothing to do at a test's end go on to the next: it begins slowly."""
-    idle, begin, stop = [], processes._Process, processes.Processes.stop
+    """Keep idle workers from test to test, since they start slowly."""
+    idle, begin, stop = [], worker_pool._Worker, worker_pool.WorkerPool.stop
 
-    def take(most_bytes):
-        fitting = [worker for worker in idle if worker._most_bytes == most_bytes]
-        if fitting:
-            idle.remove(fitting[0])
-            return fitting[0]
-        worker = begin(most_bytes)
-        worker._most_bytes = most_bytes
-        return worker
-
-    def leave(self):
-        idle.extend(self._idle)
-        self._idle.clear()
-        stop(self)
+    def leave(pool):
+        idle.extend(pool._idle)
+        pool._idle.clear()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "_Process", take)
-        patch.setattr(processes.Processes, "stop", leave)
+        patch.setattr(worker_pool, "_Worker", lambda limits: idle.pop() if idle else begin(limits))
+        patch.setattr(worker_pool.WorkerPool, "stop", leave)
         yield
-    for worker in idle:
-        worker.kill()
-        worker.wait()
+    pool = worker_pool.WorkerPool(1, (0, 0))
+    pool._idle = idle
+    stop(pool)
 
 
 async def translate(q, **fields):

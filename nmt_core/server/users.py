@@ -1,10 +1,9 @@
-"""API keys and rate limits."""
+"""Users, their API keys and rate limits."""
 
 import hashlib
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +11,14 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.server.errors import RequestError, too_many
 from nmt_core.translation.memory.correction import KEY_CHARACTERS
 
-MOST_USERS = 10_000
+MAX_USERS = 10_000
 """Users whose last requests are remembered; the oldest are forgotten, to their advantage."""
 
 SHORTEST_KEY = 8
 """Characters of an API key: a shorter one is guessed."""
 
-
 COMMENT = re.compile(r"(?:^|\s)#")
-"""Begins a remark; within a word the sign belongs to a key."""
+"""The beginning of a comment; within a word the sign belongs to a key."""
 
 
 class User(NamedTuple):
@@ -34,27 +32,25 @@ class User(NamedTuple):
     """The beginning of the key's digest; empty without a key."""
 
 
-@dataclass(frozen=True)
-class Keys:
+class ApiKeys(NamedTuple):
     """API keys, kept as digests, and the texts per minute of each."""
 
     rates: Mapping[str, int | None]
 
-    def find(self, key: str, default: int | None) -> User:
+    def find(self, key: str, default_rate: int | None) -> User:
         """Return the user of a key.
 
         Raises:
             RequestError: if the key is unknown.
         """
-        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = _digest(key)
         if digest not in self.rates:
             raise RequestError(403, "Invalid API key")
-        rate = self.rates[digest]
         short = digest[:KEY_CHARACTERS]
-        return User(f"key {short}", default if rate is None else rate, short)
+        return User(f"key {short}", self.rates[digest] or default_rate, short)
 
 
-def read_keys(path: Path) -> Keys:
+def read_keys(path: Path) -> ApiKeys:
     """Read API keys: one a line, with its texts a minute after a space if they are its own.
 
     Raises:
@@ -70,27 +66,30 @@ def read_keys(path: Path) -> Keys:
         key, *rest = COMMENT.split(line)[0].split() or [""]
         if not key:
             continue
-        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(map(is_rate, rest)):
+        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(map(_is_rate, rest)):
             raise ConfigError(
                 f"{path}, line {number}: a line is an API key of at least {SHORTEST_KEY} "
                 f"characters and, if wanted, a number of texts a minute after a space, 1 or more"
             )
-        rates[hashlib.sha256(key.encode()).hexdigest()] = int(rest[0]) if rest else None
+        rates[_digest(key)] = int(rest[0]) if rest else None
     if not rates:
         raise ConfigError(f"{path} holds no API key; write one a line, or leave --api-keys out")
-    return Keys(rates)
+    return ApiKeys(rates)
 
 
-def is_rate(text: str) -> bool:
-    """Tell whether a text is a number of at least 1."""
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_rate(text: str) -> bool:
     return text.isdecimal() and int(text) > 0
 
 
 class RateLimit:
-    """Limits each user's texts by a leaky bucket.
+    """Limits each user's texts by a leaky bucket; a first request may be larger than the bucket.
 
     Args:
-        seconds: for which a user's rate is said.
+        seconds: the time that a user's rate is for.
         unit: of the rate, in messages.
     """
 
@@ -106,13 +105,13 @@ class RateLimit:
         """
         if user.rate is None:
             return
-        now, each = time.monotonic(), self._seconds / user.rate
+        now, seconds_each = time.monotonic(), self._seconds / user.rate
         begin = max(self._due.pop(user.name, now), now)
-        due = begin + each * texts
-        if begin > now and due - now > self._seconds + each / 2:
+        due = begin + seconds_each * texts
+        if begin > now and due - now > self._seconds + seconds_each / 2:
             self._due[user.name] = begin
             message = f"{user.rate:,} {self._unit} may be sent, and these would be more"
             raise too_many(message, due - now - self._seconds)
         self._due[user.name] = due
-        while len(self._due) > MOST_USERS:
+        while len(self._due) > MAX_USERS:
             del self._due[next(iter(self._due))]

@@ -1,0 +1,316 @@
+"""The routes: LibreTranslate's API, and status and metrics for the operator."""
+
+import asyncio
+import re
+from collections.abc import Coroutine
+from html import escape
+from threading import Thread
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from nmt_core.documents.formats import list_suffixes
+from nmt_core.server.errors import RequestError
+from nmt_core.server.languages import AUTO, load_detector, name_language
+from nmt_core.server.models import ServedModel, summarize_card
+from nmt_core.server.request_fields import build_request, read_request, take_file
+from nmt_core.server.schemas import (
+    Body,
+    Detected,
+    DetectRequest,
+    FileAnswer,
+    FileRequest,
+    FrontendSettings,
+    Language,
+    ModelStatus,
+    OfferedModel,
+    Refused,
+    Status,
+    SuggestRequest,
+    TranslateAnswer,
+    TranslateRequest,
+)
+from nmt_core.server.service import Service
+from nmt_core.server.users import User
+
+router = APIRouter()
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refused, "description": description}
+    for status, description in {
+        400: "The request is wrong, longer than it may be, or lacks the API key",
+        403: "The API key is wrong",
+        413: "The request is larger than it may be",
+        429: "Too many requests; Retry-After says when to come again",
+        500: "The server failed",
+    }.items()
+}
+
+FORM = "multipart/form-data"
+MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", FORM)
+
+DOCS_HEAD = """<!doctype html><html lang=en><meta charset=utf-8><title>API</title>
+<meta name=viewport content="width=device-width"><link rel=stylesheet href=style.css>
+<body class=api><main><h1>API</h1>
+<p>Programs read <a href=openapi.json>openapi.json</a>, which has the answers, too.</p>
+"""
+
+EXAMPLE = """`curl /translate --json '{"q": "Ein Haus.", "source": "de", "target": "en"}'` \
+translates a text."""
+
+ResultT = TypeVar("ResultT")
+
+
+def describe_body(kind: type[Body], *media_types: str, **more: Any) -> dict[str, Any]:
+    """Return OpenAPI's description of a body in some media types, with more fields."""
+    schema = kind.model_json_schema()
+    schema["properties"] |= more
+    schema["required"] = [*more, *schema["required"]]
+    content = {media_type: {"schema": schema} for media_type in media_types or MEDIA_TYPES}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def find_service(request: Request) -> Service:
+    """Return the service that the app state holds."""
+    return request.app.state.service
+
+
+def answer_json(answer: Body) -> Response:
+    """Return an answer as JSON without absent fields."""
+    return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
+
+
+def admit(request: Request, key: str | None = None) -> User:
+    """Return the user of a request, by a key of its fields, its address or ``Authorization``.
+
+    Raises:
+        RequestError: if a key is needed, and none or a wrong one was given.
+    """
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    bearer = sent.strip() if scheme.lower() == "bearer" else None
+    address = request.client.host if request.client else "unknown"
+    key = key or request.query_params.get("api_key") or bearer
+    return find_service(request).admit(key, address)
+
+
+async def read_admitted(request: Request) -> dict[str, Any]:
+    """Return the fields of a request; a key in its head is checked before its body is read.
+
+    Raises:
+        RequestError: if the key is wrong, or the request is not what it says to be.
+    """
+    if request.query_params.get("api_key") or request.headers.get("authorization"):
+        admit(request)
+    return await read_request(request)
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return the result of work; cancel it if the client hangs up.
+
+    Raises:
+        RequestError: if the client has hung up.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(wait_until_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            find_service(request).metrics.gone.inc()
+            raise RequestError(499, "the client has gone")
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def wait_until_gone(request: Request) -> None:
+    """Return when the client has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+@router.post(
+    "/translate",
+    response_model=TranslateAnswer,
+    responses=REFUSALS,
+    openapi_extra=describe_body(TranslateRequest),
+)
+async def post_translation(request: Request) -> Response:
+    """Translate a text, or a list of texts."""
+    fields = build_request(TranslateRequest, await read_admitted(request))
+    user = admit(request, fields.api_key)
+    answer = await unless_gone(request, find_service(request).translate(user, fields))
+    return Response(answer, media_type="application/json")
+
+
+@router.post(
+    "/translate_file",
+    response_model=FileAnswer,
+    responses=REFUSALS,
+    openapi_extra=describe_body(FileRequest, FORM, file={"type": "string", "format": "binary"}),
+)
+async def post_file(request: Request) -> Response:
+    """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
+    form = await read_admitted(request)
+    file = take_file(form)
+    fields = build_request(FileRequest, form)
+    work = find_service(request).translate_file(admit(request, fields.api_key), fields, file)
+    key, answer = await unless_gone(request, work)
+    answer.translatedFileUrl = str(request.url_for("download", key=key))
+    return answer_json(answer)
+
+
+@router.get("/download_file/{key}", response_model=None)
+async def download(request: Request, key: str) -> Response:
+    """Fetch a translated file."""
+    file = find_service(request).downloads.fetch(key)
+    disposition = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+    # the file says its encoding, which need not be UTF-8
+    return Response(file.content, headers=headers | {"Content-Type": file.mime_type})
+
+
+@router.post("/detect", responses=REFUSALS, openapi_extra=describe_body(DetectRequest))
+async def post_detection(request: Request) -> list[Detected]:
+    """Detect the served language of a text; the likeliest comes first."""
+    fields = build_request(DetectRequest, await read_admitted(request))
+    return await find_service(request).detect(admit(request, fields.api_key), fields)
+
+
+@router.post("/suggest", responses=REFUSALS, openapi_extra=describe_body(SuggestRequest))
+async def post_suggestion(request: Request) -> dict[str, bool]:
+    """Suggest a better translation, if the operator allows it."""
+    service = find_service(request)
+    service.suggestions.open()
+    fields = build_request(SuggestRequest, await read_admitted(request))
+    await service.suggest(admit(request, fields.api_key), fields)
+    return {"success": True}
+
+
+@router.get("/languages")
+async def languages(request: Request) -> list[Language]:
+    """List the languages, and the target languages of each."""
+    return find_service(request).models.list_languages()
+
+
+@router.get("/frontend/settings")
+async def frontend_settings(request: Request) -> FrontendSettings:
+    """Return the page's settings, and load the language detector that it may need next."""
+    Thread(target=load_detector, daemon=True).start()
+    service = find_service(request)
+    config, target = service.config, service.models.served[0].pair.target
+    return FrontendSettings(
+        charLimit=config.max_characters,
+        frontendTimeout=500,
+        apiKeys=service.keys is not None,
+        keyRequired=service.keys is not None,
+        suggestions=service.suggestions.journal is not None,
+        filesTranslation=True,
+        supportedFilesFormat=list_suffixes(),
+        language={
+            "source": {"code": AUTO, "name": "Auto Detect"},
+            "target": {"code": target, "name": name_language(target)},
+        },
+        alternativesLimit=config.max_alternatives,
+        fileLimit=config.max_file_bytes,
+        models=[describe_model(model) for model in service.models.served],
+    )
+
+
+def describe_model(model: ServedModel) -> OfferedModel:
+    """Return the public description of a model."""
+    corpus, score = summarize_card(model.card)
+    return OfferedModel(
+        **model.pair._asdict(),
+        version=model.bundle.version,
+        corpus=corpus,
+        score=score,
+        card=f"model_card/{model.pair.source}/{model.pair.target}",
+        tags=[*model.translator.tags],
+    )
+
+
+@router.get("/model_card/{source}/{target}", response_class=PlainTextResponse)
+async def model_card(request: Request, source: str, target: str) -> str:
+    """Return the model card: corpus, scores and intended use."""
+    return find_service(request).models.find(source, target).card
+
+
+@router.get("/health")
+async def health() -> dict[str, str]:
+    """Confirm that the server answers: `status` is `ok`."""
+    return {"status": "ok"}
+
+
+@router.get("/status")
+async def status(request: Request) -> Status:
+    """List the served models and the length of the queue; requires a key if keys are in use."""
+    admit(request)
+    service = find_service(request)
+    models = [
+        ModelStatus(
+            **model.pair._asdict(),
+            version=model.bundle.version,
+            digest=model.bundle.digest,
+            engine=model.translator.engine.name,
+            since=model.since,
+            problem=watched.problem,
+        )
+        for watched in service.models.watched
+        if (model := watched.model)
+    ]
+    queue = {
+        "requests": service.scheduler.count_waiting(),
+        "tokens": service.scheduler.tokens,
+    }
+    return Status(models=models, queue=queue, memory=service.memory.problem or None)
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """Return the counts for Prometheus; requires a key if keys are in use."""
+    admit(request)
+    service = find_service(request)
+    text = service.metrics.render(service.models)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get("/spec", include_in_schema=False)
+async def spec(request: Request) -> JSONResponse:
+    """Describe the API to programs, as `/openapi.json` does, at LibreTranslate's address."""
+    return JSONResponse(request.app.openapi())
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> HTMLResponse:
+    """Describe the API to people."""
+    return HTMLResponse(render_docs(request.app.openapi()))
+
+
+def render_docs(schema: dict[str, Any]) -> str:
+    """Return a page of the API's routes and the fields that each takes, in HTML without a script.
+
+    FastAPI's own page would load scripts from another site.
+    """
+    parts = [DOCS_HEAD, f"<p>{_mark_code(EXAMPLE)}</p>"]
+    for path, methods in schema["paths"].items():
+        for method, route in methods.items():
+            parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2>")
+            parts.append(f"<p>{_mark_code(route['description'])}</p>")
+            for body in [*route.get("requestBody", {}).get("content", {}).values()][:1]:
+                rows = [
+                    f"<tr><th scope=row><code>{escape(name)}</code></th>"
+                    f"<td>{_mark_code(field.get('description', ''))}</td></tr>"
+                    for name, field in body["schema"]["properties"].items()
+                ]
+                parts.append(f"<table>{''.join(rows)}</table>")
+    return f"{''.join(parts)}</main></html>"
+
+
+def _mark_code(text: str) -> str:
+    """Return a text as HTML, with the text between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))

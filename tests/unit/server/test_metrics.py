@@ -1,0 +1,85 @@
+"""Metrics count batches and requests, and compare confidence with validation text."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from nmt_core.literals.checking import Breach
+from nmt_core.server import metrics
+from nmt_core.translation.confidence import TENTHS, compute_drift
+from nmt_core.translation.translation import EMPTY_TRANSLATION
+from tests.support.stand_in import StandIn, model_of
+
+BREACH = Breach("number", "5", "5", "missing")
+VALIDATION = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+PAIR = {"pair": "de-en"}
+
+
+def sample(counts, name, **labels):
+    return counts.registry.get_sample_value(f"nmt_{name}", labels)
+
+
+@pytest.fixture
+def model():
+    translator = StandIn()
+    translator.confidence_model = SimpleNamespace(validation=VALIDATION)
+    return model_of(translator)
+
+
+def watch(model, problem=""):
+    return SimpleNamespace(watched=[SimpleNamespace(model=model, problem=problem)])
+
+
+@pytest.mark.parametrize("count", [metrics.FEWEST - 1, metrics.FEWEST, metrics.LATEST + 50])
+def test_batch_is_counted_and_latest_confidences_are_compared(model, count):
+    counts = metrics.Metrics()
+    sure = EMPTY_TRANSLATION._replace(tokens=("a", "b"), confidence=0.95, breaches=(BREACH,) * 2)
+    unknown = EMPTY_TRANSLATION._replace(tokens=("c",), unknown_words=("x", "y"))
+    batch = [*[[sure]] * count, [unknown, sure]]
+    counts.count_batch(model, batch, tokens=7, seconds=0.3)
+    counts.render(watch(model))
+
+    assert sample(counts, "batch_sentences_sum") == count + 1
+    assert sample(counts, "batch_tokens_sum") == 7
+    assert sample(counts, "batch_seconds_sum") == pytest.approx(0.3)
+    assert sample(counts, "tokens_total", side="source", **PAIR) == 7
+    assert sample(counts, "tokens_total", side="target", **PAIR) == 3 * count + 2
+    assert sample(counts, "breaches_total", kind="number", **PAIR) == 2 * count
+    assert sample(counts, "confidence_count", **PAIR) == count
+    assert sample(counts, "sentences_unknown_total", **PAIR) == 1
+    for tenth in range(TENTHS):
+        share = sample(counts, "confidence_validation", le=str((tenth + 1) / TENTHS), **PAIR)
+        assert share == pytest.approx(sum(VALIDATION[: tenth + 1]) / 55)
+    drift = sample(counts, "confidence_drift", **PAIR)
+    latest = [0] * 9 + [min(count, metrics.LATEST)]
+    expected = None if count < metrics.FEWEST else compute_drift(latest, VALIDATION)
+    assert drift == (expected and pytest.approx(expected))
+
+
+def test_new_model_takes_the_labels_of_the_old(model):
+    counts, newer = metrics.Metrics(), model_of(model.translator, digest="new")
+    batch = [[EMPTY_TRANSLATION._replace(confidence=0.95)]] * metrics.FEWEST
+    counts.count_batch(model, batch, tokens=1, seconds=0.1)
+    counts.render(watch(model))
+    labels = {"version": "1", "engine": "stand-in", **PAIR}
+    assert sample(counts, "model", digest="digest", **labels) == 1
+    assert sample(counts, "model_current", **PAIR) == 1
+    assert sample(counts, "confidence_drift", **PAIR)
+
+    counts.count_batch(newer, batch[:1], tokens=1, seconds=0.1)
+    counts.render(watch(newer, "it is away"))
+    assert sample(counts, "model", digest="digest", **labels) is None
+    assert sample(counts, "model", digest="new", **labels) == 1
+    assert sample(counts, "model_current", **PAIR) == 0
+    assert sample(counts, "confidence_drift", **PAIR) is None
+
+
+def test_requests_and_the_queue_are_counted():
+    counts = metrics.Metrics()
+    counts.count_request("/a", 200, 0.25)
+    counts.count_request("/a", 404, 0.5)
+    counts.watch_queue(lambda: 7, lambda: 3)
+
+    assert sample(counts, "requests_total", route="/a", status="404") == 1
+    assert sample(counts, "request_seconds_sum", route="/a") == 0.75
+    assert (sample(counts, "queue_tokens"), sample(counts, "queue_requests")) == (7, 3)

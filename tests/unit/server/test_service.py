@@ -1,0 +1,225 @@
+"""The service bounds requests, keeps the event loop free, and gives up what nobody waits for."""
+
+import asyncio
+import threading
+import time
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pytest
+
+from nmt_core.server import service
+from nmt_core.server.errors import RequestError
+from nmt_core.server.metrics import Metrics
+from nmt_core.server.routes import unless_gone
+from nmt_core.server.service import Service
+from nmt_core.server.settings import ServerConfig
+from nmt_core.server.users import User, read_keys
+from tests.support.stand_in import Connection, Slow, client_of, in_a_loop, serve_stand_in
+
+PAIR = {"source": "de", "target": "en"}
+
+
+def service_of(*engines, keys=None, **settings):
+    served = [SimpleNamespace(translator=SimpleNamespace(engine=SimpleNamespace(name=name)))
+              for name in engines]  # fmt: skip
+    return Service(ServerConfig(**settings), SimpleNamespace(served=served), keys)
+
+
+@pytest.mark.parametrize(
+    ("engines", "workers", "expected"),
+    [
+        (["ctranslate2"], None, 5),
+        (["ctranslate2"], 3, 3),
+        (["torch"], 3, 1),
+        (["ctranslate2", "torch"], None, 1),
+    ],
+)
+def test_torch_takes_all_cores_for_one_batch(monkeypatch, engines, workers, expected):
+    monkeypatch.setattr(service, "count_cores", lambda: 5)
+
+    assert service_of(*engines, workers=workers).scheduler.worker_count == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "alternatives", "reason"),
+    [
+        (["ab", "cde"], 1, None),
+        (["", "", ""], 0, r"request \(3\) exceeds text limit \(2\)"),
+        (["abc", "def"], 0, r"request \(6\) exceeds text limit \(5\)"),
+        (["a"], 2, "alternatives parameter must be <= 1"),
+        (["\ud800"], 0, "half a character"),
+    ],
+)
+def test_texts_have_limits(texts, alternatives, reason):
+    limited = service_of(max_texts=2, max_characters=5, max_alternatives=1)
+    if reason is None:
+        limited.check(texts, alternatives)
+        return
+    with pytest.raises(RequestError, match=reason) as refused:
+        limited.check(texts, alternatives)
+    assert refused.value.status == 400
+
+
+def test_user_is_known_by_address_or_key(tmp_path):
+    (tmp_path / "keys").write_text("eightkey 9\n")
+    keyed = service_of(keys=read_keys(tmp_path / "keys"), rate_limit=7)
+
+    assert service_of(rate_limit=7).admit(None, "1.2.3.4") == User("1.2.3.4", 7)
+    assert keyed.admit("eightkey", "1.2.3.4").rate == 9
+    for missing in (None, ""):
+        with pytest.raises(RequestError, match="contact the server operator") as refused:
+            keyed.admit(missing, "1.2.3.4")
+        assert refused.value.status == 400
+
+
+def test_wrong_keys_are_counted_by_address(tmp_path):
+    (tmp_path / "keys").write_text("eightkey\n")
+    keyed = service_of(keys=read_keys(tmp_path / "keys"))
+    for _ in range(100):
+        keyed.admit("eightkey", "1.2.3.4")
+    statuses = []
+    for address in ["1.2.3.4"] * 61 + ["5.6.7.8"]:
+        with pytest.raises(RequestError) as refused:
+            keyed.admit("wrong", address)
+        statuses.append(refused.value.status)
+
+    assert statuses == [403] * 60 + [429, 403]
+
+
+@in_a_loop
+async def test_long_texts_are_cut_in_workers(monkeypatch):
+    long, app, threads = "Das ist gut. " * 1000, serve_stand_in(), []
+    tokenizer = type(app.state.service.models.served[0].translator.source)
+    monkeypatch.setattr(
+        tokenizer, "tokens", lambda _, line: threads.append(threading.get_ident()) or line.split()
+    )
+    async with client_of(app) as client:
+        for text, here in (("x" * 5001, False), (long, False), ("x" * 5000, True)):
+            answer = await client.post("/translate", json={"q": text, **PAIR})
+            assert answer.json()["translatedText"] == text.upper()
+            assert (threading.get_ident() in threads) is here
+
+
+@in_a_loop
+async def test_loop_turns_after_each_text_of_a_list(monkeypatch):
+    """A thousand short texts are a long one."""
+    done, turns, original = [0], [0], service.cut_text
+
+    def count(*arguments):
+        done[0] += 1
+        return original(*arguments)
+
+    async def turn():
+        while True:
+            turns.append(done[0])
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(service, "cut_text", count)
+    async with client_of(serve_stand_in()) as client:
+        ticks = asyncio.ensure_future(turn())
+        answer = await client.post("/translate", json={"q": ["text"] * 50, **PAIR})
+        ticks.cancel()
+
+    assert answer.status_code == 200
+    steps = [after - before for before, after in pairwise(turns)]
+    assert (sum(steps), max(steps)) == (50, 1)
+
+
+@in_a_loop
+async def test_long_details_are_written_in_a_thread(monkeypatch):
+    threads, original = [], service.write_answer
+
+    def note(*arguments, **options):
+        threads.append(threading.get_ident())
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(service, "write_answer", note)
+    async with client_of(serve_stand_in()) as client:
+        for details in (False, True):
+            fields = {"q": "Das ist gut.", "details": details, **PAIR}
+            await client.post("/translate", json=fields)
+
+    assert [each == threading.get_ident() for each in threads] == [True, False]
+
+
+@in_a_loop
+async def test_text_with_too_many_tokens_is_refused():
+    async with client_of(serve_stand_in(max_tokens=100)) as client:
+        answer = await client.post("/translate", json={"q": "wort\n" * 50, **PAIR})
+
+    assert answer.status_code == 400
+    assert "has 200 tokens, and 100 tokens may be sent" in answer.json()["error"]
+
+
+def post(path, text):
+    """Return what is posted for a text to be translated, as a file or as it is."""
+    if path == "/translate":
+        return {"json": PAIR | {"q": text}}
+    return {"data": PAIR, "files": {"file": ("a.txt", text.encode())}}
+
+
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
+@in_a_loop
+async def test_work_has_a_deadline(path):
+    app = serve_stand_in(work_seconds=0.2)
+    app.state.service.models.served[0].translator.seconds = 0.05
+    async with client_of(app) as client:
+        answer = await client.post(path, **post(path, "wort " * 10_000))
+        scheduler = app.state.service.scheduler
+
+        assert answer.status_code == 503
+        assert "longer than the 0.2 seconds" in answer.json()["error"]
+        assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
+
+
+@in_a_loop
+async def test_other_timeouts_are_not_the_deadline():
+    with pytest.raises(TimeoutError):
+        async with service_of()._deadline():
+            raise TimeoutError
+
+
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
+@in_a_loop
+async def test_work_ends_with_its_client(path):
+    app = serve_stand_in(Slow())
+    served = app.state.service
+    translator = served.models.served[0].translator
+    async with client_of(app) as client:
+        request = client.build_request("POST", path, **post(path, "wort " * 10_000))
+        connection = Connection(app)
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        connection.scope |= {"path": path, "raw_path": path.encode(), "headers": headers}
+        connection.put(await request.aread())
+        task = asyncio.ensure_future(connection.run())
+        assert await asyncio.to_thread(translator.begun.wait, 30)
+        assert served.scheduler.tokens
+        connection.hang_up()
+        async with asyncio.timeout(5):
+            await task
+        assert (served.scheduler.tokens, served.scheduler.count_waiting()) == (0, 0)
+        translator.go.set()
+
+    assert served.metrics.registry.get_sample_value("nmt_gone_total") == 1
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+@in_a_loop
+async def test_work_and_watch_end_together(is_gone):
+    async def receive():
+        await asyncio.sleep(0 if is_gone else 600)
+        return {"type": "http.disconnect"}
+
+    state = SimpleNamespace(service=SimpleNamespace(metrics=Metrics()))
+    request = SimpleNamespace(receive=receive, app=SimpleNamespace(state=state))
+    before, began = asyncio.all_tasks(), time.monotonic()
+    try:
+        answer = await unless_gone(request, asyncio.sleep(600 if is_gone else 0, "answer"))
+    except RequestError as error:
+        answer = error.status
+    await asyncio.sleep(0)
+
+    assert answer == (499 if is_gone else "answer")
+    assert asyncio.all_tasks() == before
+    assert time.monotonic() - began < 60
