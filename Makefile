@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -161,10 +161,10 @@ backtranslate: $(READY) ## Train on text of the target language, too, which a mo
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines if asked [NODES=2 BY=slurm|kubernetes DATA= MODEL= TRAIN= START= TIME= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines of Slurm if asked [NODES=2 DATA= MODEL= TRAIN= START= TIME= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
-	python -m flows.train $(if $(NODES),--nodes $(NODES)) $(if $(BY),--by $(BY))
+	python -m flows.train $(if $(NODES),--nodes $(NODES))
 	@python -m stages.reporting.summary
 
 ##@ Which model is better
@@ -180,9 +180,9 @@ sync: $(READY) ## Send MLflow the runs that it missed, models included
 
 ##@ Retraining, and the model that is served
 
-server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST= PORT_PREFECT= PORT_MLFLOW=]
-	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST)) \
-	  $(if $(PORT_PREFECT),--port prefect=$(PORT_PREFECT)) $(if $(PORT_MLFLOW),--port mlflow=$(PORT_MLFLOW))
+server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [HOST= PORT_PREFECT= PORT_MLFLOW=]
+	python -m infra.servers --leashed $(if $(HOST),--host $(HOST)) $(if $(PORT_PREFECT),--prefect-port $(PORT_PREFECT)) \
+	  $(if $(PORT_MLFLOW),--mlflow-port $(PORT_MLFLOW))
 
 deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
@@ -243,15 +243,12 @@ test: $(DEV) ## All tests but those of make test-orchestration
 	$(QUICKLY) "not slow"
 	$(SLOWLY) "slow and not orchestration" -n auto
 
-test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
+test-orchestration: $(DEV) ## Real servers, workers, outages and kills, and the page in a browser (needs Chromium)
 	$(SLOWLY) orchestration -n 4
 
-test-all: postgresql ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
+test-all: $(DEV) ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
 	$(QUICKLY) "not slow" $(if $(filter 0,$(SEED)),,--hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M)))
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
-
-postgresql: $(DEV)
-	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 
 weigh: $(DEV) ## List anew which tests make test-fast leaves to make test, for they take long
 	python -m tests.support.weigh

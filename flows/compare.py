@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +29,7 @@ from flows import dvc_program
 from flows.artifacts import name_run
 from flows.entry import (
     check_server,
+    hold_lock,
     leave_nothing_behind,
     report_errors,
 )
@@ -40,8 +41,6 @@ from flows.experiments import (
     plan_experiments,
 )
 from flows.pipeline import RETRY_SECONDS, server_was_away
-from nmt_core.base import files
-from nmt_core.base.errors import NmtError
 from nmt_core.base.progress import format_duration
 from nmt_core.base.tracking import Tracker
 from stages import paths
@@ -174,7 +173,8 @@ def compare(
     given = add_budget(settings or [], seconds, steps, tokens)
     models = models or read(PRESETS)["models"]
     chosen, threads = schedule_experiments(models, given, seeds=seeds or [1], jobs=jobs)
-    with hold_comparisons():
+    busy = "another comparison is at work in this project; wait for it, or end it"
+    with hold_lock(LOCK, busy):
         result = run_and_report(chosen, jobs=jobs, threads=threads)
     create_markdown_artifact(
         report.render_markdown(result),
@@ -226,23 +226,6 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
         for path in paths.RUNS.glob(f"{run.fingerprint}*/journal.jsonl"):  # and its evaluations
             with suppress(TrackingError):
                 send(Journal(path.parent.name))
-
-
-@contextmanager
-def hold_comparisons() -> Iterator[None]:
-    """Hold the lock of comparisons; the system gives it back however we end.
-
-    Raises:
-        NmtError: if another comparison is at work here.
-    """
-    with ExitStack() as held:
-        try:
-            held.enter_context(files.locked(LOCK, wait=False))
-        except BlockingIOError:
-            raise NmtError(
-                "another comparison is at work in this project; wait for it, or end it"
-            ) from None
-        yield
 
 
 def main(

@@ -4,13 +4,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import httpx2
 import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.base.errors import NmtError
+from nmt_core.base.files import locked
 from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
@@ -27,6 +29,21 @@ def report_errors() -> Iterator[None]:
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def hold_lock(path: Path, message: str) -> Iterator[None]:
+    """Hold a lock; the system releases it however this process ends.
+
+    Raises:
+        NmtError: with the message, if another process holds it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path, wait=False))
+        except BlockingIOError:
+            raise NmtError(message) from None
+        yield
 
 
 def require_server() -> str:

@@ -23,9 +23,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.nodes.job import NodesConfig
-from flows.nodes.ways import check_nodes
-from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
+from flows.pipeline import RETRY_SECONDS, NodeCount, check_nodes, introduce, plan_stages, run_stages
 from flows.retrain import check_text, promote_winner, registry_was_away
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
@@ -88,7 +86,7 @@ def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, b
 def learn(
     learning: LearningConfig = LearningConfig(),
     gate: GateConfig = GateConfig(),
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
 ) -> Learned | None:
     """Learn from what users corrected, and promote the result if both tests agree.
 
@@ -97,8 +95,8 @@ def learn(
     Args:
         learning: What is learnt of corrections, and how long.
         gate: How much evidence a promotion takes.
-        nodes: Machines that train one model, in the folder of this clone, which they share: how
-            many, and whether Slurm or Kubernetes starts them. Null trains here.
+        nodes: Number of Slurm machines that train one model and share the folder of this clone.
+            Null trains here.
     """
     say = get_run_logger().info
     check_nodes(nodes)

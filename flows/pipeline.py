@@ -7,11 +7,13 @@ a lock file of another clone would be believed with any params.yaml.
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Annotated
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
@@ -26,13 +28,13 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.deployments import run_deployment
 from prefect.states import Cancelling
+from pydantic import Field
 
 from flows import clone, dvc_program
 from flows.clone import Order
-from flows.nodes.job import NodesConfig
-from flows.nodes.ways import STAGE, check_nodes, train_on_nodes
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.packages import require
 from stages import paths
 from stages.configure.sections import check_all
 
@@ -41,6 +43,12 @@ RETRY_SECONDS = [10.0, 60.0, 300.0]
 
 POLL_SECONDS = 2.0
 """Between two looks at a part that runs elsewhere."""
+
+STAGE = "train"
+"""The stage that several machines may share."""
+
+NodeCount = Annotated[int, Field(ge=1, le=4096)]
+"""Number of machines that train one model."""
 
 LOCK_FILE = "dvc-lock"
 """Key of the artifact in which a part hands its lock file over."""
@@ -62,12 +70,14 @@ async def server_was_away(_task: object, _run: object, state: State[None]) -> bo
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=server_was_away,
 )
-def reproduce(stage: str, *, shared: bool, done: bool, nodes: NodesConfig | None = None) -> None:
+def reproduce(stage: str, *, shared: bool, done: bool, nodes: NodeCount | None = None) -> None:
     """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
     say = get_run_logger().info
     if done or (nodes and dvc_program.count_done([stage])):
         say(f"Stage {stage!r} didn't change, skipping")
     elif nodes:
+        from flows.slurm import train_on_nodes  # its package is optional
+
         train_on_nodes(nodes, say)
         dvc_program.commit(stage, log=say)
     else:
@@ -96,7 +106,7 @@ def hold_up_to_date(
     revision: str | None = None,
     renew: bool = False,
     across_pools: bool = False,
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
     before_training: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
     """Hold this clone with everything up to date in it, up to and including a stage.
@@ -108,7 +118,7 @@ def hold_up_to_date(
         revision: the commit to work on.
         renew: look for new text, on this machine and where it was fetched from.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
-        nodes: the machines that train; this one alone if there are none.
+        nodes: number of Slurm machines that train; this one alone without it.
         before_training: is called when the text is ready, and may refuse it.
 
     Raises:
@@ -144,6 +154,27 @@ def hold_up_to_date(
         yield
 
 
+def check_nodes(nodes: int | None, *, across_pools: bool = False) -> None:
+    """Refuse machines that cannot train, before any stage runs.
+
+    Raises:
+        ConfigError: if Slurm is missing, or stages run in other clones.
+    """
+    if nodes is None:
+        return
+    if across_pools:
+        raise ConfigError(
+            "nodes share the folder of this clone, but across_pools gives each stage a clone of "
+            "its own; leave out one of the two"
+        )
+    if shutil.which("srun") is None:
+        raise ConfigError(
+            "srun is not installed here; run this on the login machine of a Slurm cluster, or "
+            "train here without NODES"
+        )
+    require("submitit", "no job can be submitted to Slurm", ConfigError)
+
+
 def introduce() -> None:
     """Say what this run works on."""
     get_run_logger().info("this run works on %s", clone.find_lock_folder())
@@ -153,7 +184,7 @@ def run_stages(
     stages: Sequence[str],
     *,
     shared: bool,
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
     before_training: Callable[[], None] = lambda: None,
 ) -> None:
     """Bring stages up to date, one after another, a task each.

@@ -29,8 +29,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.nodes.job import NodesConfig
-from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
+from flows.pipeline import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import Exported, model_name, read_exported
@@ -146,7 +145,7 @@ def retrain(
     gate: GateConfig = GateConfig(),
     *,
     across_pools: bool = False,
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
 ) -> Contest:
     """Train on the current text, and promote the model if tests show that it is better.
 
@@ -160,8 +159,8 @@ def retrain(
         gate: How much evidence a promotion takes.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
-        nodes: Machines that train one model, in the folder of this clone, which they share: how
-            many, and whether Slurm or Kubernetes starts them. Null trains here.
+        nodes: Number of Slurm machines that train one model and share the folder of this clone.
+            Null trains here.
     """
     with hold_up_to_date(
         "export",

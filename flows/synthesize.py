@@ -23,9 +23,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.nodes.job import NodesConfig
-from flows.nodes.ways import check_nodes
-from flows.pipeline import introduce, plan_stages, run_stages
+from flows.pipeline import NodeCount, check_nodes, introduce, plan_stages, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
@@ -73,7 +71,7 @@ def synthesize_and_train(
     *,
     student: bool = False,
     settings: list[str] | None = None,
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
 ) -> WrittenSynthesis | None:
     """Let a teacher translate text, and train a model on it beside the text that is there.
 
@@ -83,8 +81,8 @@ def synthesize_and_train(
         synthesis: Who translates what, and which pairs are kept.
         student: Train a small, fast model, by the preset student.
         settings: What to change in params.yaml for the training, as in `make repro`.
-        nodes: Machines that train one model, in the folder of this clone, which they share: how
-            many, and whether Slurm or Kubernetes starts them. Null trains here.
+        nodes: Number of Slurm machines that train one model and share the folder of this clone.
+            Null trains here.
     """
     say = get_run_logger().info
     check_nodes(nodes)

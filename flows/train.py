@@ -1,6 +1,6 @@
 """Bring every stage up to date, in order, to a trained, evaluated and exported model.
 
-Usage: python -m flows.train [--until STAGE] [--nodes COUNT --by slurm|kubernetes]
+Usage: python -m flows.train [--until STAGE] [--nodes COUNT]
 
 Works without a server, and reports to the one that ``make server`` runs, or that
 PREFECT_API_URL names, if there is one. Without one, Prefect starts a server of its own, but not
@@ -19,9 +19,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.nodes.job import NodesConfig
-from flows.nodes.ways import check_nodes, read_nodes
-from flows.pipeline import hold_up_to_date, plan_stages
+from flows.pipeline import NodeCount, check_nodes, hold_up_to_date, plan_stages
 
 
 @flow(flow_run_name=name_run)
@@ -31,7 +29,7 @@ def train(
     revision: str | None = None,
     *,
     across_pools: bool = False,
-    nodes: NodesConfig | None = None,
+    nodes: NodeCount | None = None,
 ) -> None:
     """Train, evaluate and export a model; stages that are up to date are skipped.
 
@@ -43,8 +41,8 @@ def train(
             Null takes the worker's clone as it lies.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
-        nodes: Machines that train one model, in the folder of this clone, which they share: how
-            many, and whether Slurm or Kubernetes starts them. Null trains here.
+        nodes: Number of Slurm machines that train one model and share the folder of this clone.
+            Null trains here.
     """
     with hold_up_to_date(
         until, settings=settings, revision=revision, across_pools=across_pools, nodes=nodes
@@ -57,21 +55,19 @@ def main(
         str, typer.Option(metavar="STAGE", help="Last stage to bring up to date.")
     ] = "export",
     nodes: Annotated[
-        int | None, typer.Option(metavar="COUNT", help="Machines that train one model.")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="slurm|kubernetes", help="Who starts them.")
+        int | None,
+        typer.Option(min=1, metavar="COUNT", help="Slurm machines that train one model."),
     ] = None,
 ) -> None:
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with report_errors():
-        check_nodes(asked := read_nodes(nodes, by))
+        check_nodes(nodes)
         stages = plan_stages(until)  # before a server is started
         if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
         with leave_nothing_behind():
-            train(until, nodes=asked)
+            train(until, nodes=nodes)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Prefect, MLflow, their database and file store, as plain processes of this machine."""
+"""Prefect and MLflow as plain processes of this machine."""

@@ -1,72 +1,176 @@
 """Run Prefect and MLflow on this machine until told to stop.
 
-Usage: python -m infra.servers [--database postgres] [--files s3] [--host ADDRESS]
+Usage: python -m infra.servers [--host ADDRESS] [--prefect-port PORT] [--mlflow-port PORT]
 
-SQLite and a folder do for one person; PostgreSQL and a store of S3 for workers on several machines.
-One folder holds databases, files, logs, and passwords that only its owner can read.
+Both keep SQLite databases in one folder, beside logs and a password that only its owner can read.
+The servers' own variables choose another database or file store.
 """
 
+import json
 import os
-import re
+import secrets
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from flows import processes
-from flows.entry import report_errors
-from infra.servers.programs import BUCKET
-from infra.servers.secrets import write_private
-from infra.servers.server import LOOPBACK, Server
-from infra.servers.topology import Database, Files, Topology
-from infra.servers.watch import watch
-from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.files import locked
-from nmt_core.base.packages import name_program
+from flows.entry import hold_lock, report_errors
+from infra.servers.server import LOOPBACK, Server, find_free_port, watch
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.parent import end_with_parent
 from stages import paths
+from stages.runtime.servers import find_server_python
+from stages.tracking.mlflow_login import OPTIONS, USER, list_login_variables, write_login_settings
 
 FOLDER = Path("servers")
-PASSABLE = 0o711
-"""Mode of that folder: PostgreSQL, as a user of its own, must reach its own files."""
 
-SECRET = re.compile("KEY|PASSWORD|AUTH")
-HIGHEST_PORT = 65535
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "PYTHONUNBUFFERED": "1",
+}
 
-PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
+
+class Servers(NamedTuple):
+    """Both servers."""
+
+    prefect: Server
+    mlflow: Server
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for workers, flows and stages."""
+        password = self.prefect.variables["PREFECT_SERVER_API_AUTH_STRING"]
+        return {
+            "MLFLOW_TRACKING_PASSWORD": password.partition(":")[2],
+            "MLFLOW_TRACKING_URI": self.mlflow.address,
+            "MLFLOW_TRACKING_USERNAME": USER,
+            "PREFECT_API_AUTH_STRING": password,
+            "PREFECT_API_URL": f"{self.prefect.address}/api",
+        }
+
+    def start(self) -> None:
+        """Start both, at the same time.
+
+        Raises:
+            StartError: if one does not answer; the other runs on until ``stop``.
+        """
+        for server in self:
+            server.launch()
+        for server in self:
+            server.wait()
+
+    def stop(self) -> None:
+        """Stop both; nothing is left then."""
+        for server in self:
+            server.ask_to_stop()
+        for server in self:
+            server.stop()
 
 
-def format_ports(ports: Mapping[str, int]) -> str:
-    """Return ports as ``--port`` takes them."""
-    return " ".join(f"{name}={number}" for name, number in ports.items())
+def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: int) -> Servers:
+    """Return both servers, not started.
+
+    Who writes to Prefect runs programs on workers, and every account of a machine reaches its
+    loopback address, hence the password. Prefect checks neither host names nor origins by itself.
+
+    Args:
+        folder: of all their data.
+        host: address that they listen on.
+        prefect_port: 0 takes any free one.
+        mlflow_port: 0 takes any free one.
+    """
+    home = folder.resolve()
+    password = load_password(home / "secrets.json")
+    prefect = Server(
+        name="prefect",
+        folder=home / "prefect",
+        host=host,
+        port=prefect_port or find_free_port(host),
+        command=[find_server_python(), "-m", "prefect", "server", "start"],
+        variables={},
+        health="/api/ready",  # /api/health says 200 without a database
+    )
+    prefect.command += [f"--host={host}", f"--port={prefect.port}"]
+    pages = [prefect.address, *([f"http://localhost:{prefect.port}"] if host == LOOPBACK else [])]
+    login = f"{USER}:{password}"
+    prefect.variables = {
+        **QUIET,
+        "PREFECT_HOME": str(prefect.folder),
+        "PREFECT_API_URL": f"{prefect.address}/api",
+        "PREFECT_API_AUTH_STRING": login,
+        "PREFECT_SERVER_API_AUTH_STRING": login,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(pages),
+        "PREFECT_UI_API_URL": f"{prefect.address}/api",
+        "PREFECT_UI_STATIC_DIRECTORY": str(prefect.folder / "pages"),
+        **keep_own(
+            PREFECT_API_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{home}/prefect/prefect.db"
+        ),
+    }
+    mlflow = Server(
+        name="mlflow",
+        folder=home / "mlflow",
+        host=host,
+        port=mlflow_port or find_free_port(host),
+        command=[find_server_python(), "-m", "mlflow", "server", *OPTIONS],
+        variables={},
+        health="/health",
+    )
+    mlflow.command += [f"--host={host}", f"--port={mlflow.port}"]
+    mlflow.folder.mkdir(parents=True, exist_ok=True)
+    write_login_settings(mlflow.folder)
+    mlflow.variables = {
+        **QUIET,
+        "MLFLOW_SERVER_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,{LOOPBACK}:*",
+        **list_login_variables(mlflow.folder, password),
+        **keep_own(
+            MLFLOW_BACKEND_STORE_URI=f"sqlite:///{home}/mlflow/mlflow.db",
+            MLFLOW_ARTIFACTS_DESTINATION=str(mlflow.folder / "artifacts"),
+        ),
+    }
+    return Servers(prefect, mlflow)
+
+
+def keep_own(**defaults: str) -> dict[str, str]:
+    """Return variables, those that the user has set as they are."""
+    return {name: os.environ.get(name, value) for name, value in defaults.items()}
+
+
+def load_password(path: Path) -> str:
+    """Return the password in a file; a missing one is generated and added."""
+    stored = files.read_json(path) if path.exists() else {}
+    if "password" not in stored:
+        stored["password"] = secrets.token_hex(24)
+        write_private(path, json.dumps(stored, indent=2) + "\n")
+    password: str = stored["password"]
+    return password
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with files.whole_file(path, mode=0o600) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def main(
-    database: Annotated[
-        Database, typer.Option(help="Database of Prefect and MLflow.")
-    ] = Database.sqlite,
-    files: Annotated[
-        Files, typer.Option(help="File store of MLflow; DVC can use the S3 one, too.")
-    ] = Files.folder,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is for this machine alone.")
     ] = LOOPBACK,
-    port: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER",
-            help=f"Where a server listens, if not at {format_ports(PORTS)}; 0 is any free port.",
-        ),
-    ] = None,
+    prefect_port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 4200,
+    mlflow_port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 5000,
     folder: Annotated[Path, typer.Option(help="Folder of all data.")] = FOLDER,
     *,
     leashed: Annotated[
@@ -77,40 +181,32 @@ def main(
     if leashed:
         end_with_parent()
     console = Console(highlight=False)
-    os.umask(0o077)  # what servers write is their user's alone
-    with report_errors(), hold_folder(folder):
+    os.umask(0o077)  # records hold all parameters of all runs
+    taken = f"servers run in {folder} already; stop them, or use --folder"
+    with report_errors(), hold_lock(folder / "lock", taken):
+        folder.chmod(0o700)
         check_host(host)
-        ports = PORTS | parse_ports(port or [])
-        topology = Topology(folder, database=database, files=files, host=host, ports=ports)
-        with stop_on_signals():
-            try:
-                start(topology, console)
-                with announce_servers(write_environment(topology, folder)) as known:
-                    tell(topology, folder, console, known=known)
-                    watch(
-                        topology, lambda line: console.print(line, style="yellow", soft_wrap=True)
-                    )
-            finally:
-                console.print("stopping")
-                topology.stop()
+        servers = build_servers(
+            folder, host=host, prefect_port=prefect_port, mlflow_port=mlflow_port
+        )
+        stop_on_signals()
+        try:
+            with console.status("waiting for prefect and mlflow; the first time takes longest"):
+                servers.start()
+            environment = write_environment(servers, folder)
+            with announce_servers(environment) as announced:
+                show(servers, environment, console, announced=announced)
+                watch(servers, lambda line: console.print(line, style="yellow", soft_wrap=True))
+        finally:
+            console.print("stopping")
+            servers.stop()
 
 
-def start(topology: Topology, console: Console) -> None:
-    """Start all servers, and show which ones are waited for."""
-    with console.status("starting") as status:
-
-        def waiting(servers: Sequence[Server]) -> None:
-            names = " and ".join(server.name for server in servers)
-            status.update(f"waiting for {names}; the first time takes longest")
-
-        topology.start(waiting)
-
-
-def write_environment(topology: Topology, folder: Path) -> Path:
+def write_environment(servers: Servers, folder: Path) -> Path:
     """Write a file of variables for clients of the servers, for shells and for ``.env``."""
     path = folder / "environment"
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in list_variables(topology)]
-    write_private(path, "\n".join(exports) + "\n")
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in servers.environment.items()]
+    write_private(path, "".join(lines))
     return path
 
 
@@ -132,78 +228,35 @@ def announce_servers(environment: Path) -> Iterator[bool]:
         paths.DOTENV.unlink(missing_ok=True)
 
 
-def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> None:
-    """Show the addresses of the servers, and the variables of clients."""
-    table = Table("server", "address", "state", "log", box=None, pad_edge=False)
-    for server in topology:
-        table.add_row(server.name, server.address, "answers", shorten_path(server.log))
+def show(servers: Servers, environment: Path, console: Console, *, announced: bool) -> None:
+    """Show the addresses of the servers, and where their password is."""
+    table = Table("server", "address", "log", box=None, pad_edge=False)
+    for server in servers:
+        table.add_row(server.name, server.address, shorten_path(server.log))
     console.print(table)
     runs = subprocess.run(
         [sys.executable, "-m", "stages.tracking", "ui"],
-        env=os.environ | topology.environment,
+        env=os.environ | servers.environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    console.print(f"\n{runs.stdout.strip()}", soft_wrap=True)
-    path = shorten_path(folder / "environment")
-    local = (
-        f"by {paths.DOTENV}"
-        if known
-        else f"after: . {path}    ({paths.DOTENV}, which they would read, is not of this program)"
-    )
+    path = shorten_path(environment)
+    here = f"by {paths.DOTENV}" if announced else f"after: . {path} ({paths.DOTENV} is yours)"
     console.print(
-        f"\nWorkers, flows and stages of this folder know all this {local}", soft_wrap=True
-    )
-    for name, value in list_variables(topology):
-        shown = "..." if SECRET.search(name) else shlex.quote(value)
-        console.print(f"  export {name}={shown}", soft_wrap=True)
-    console.print(
-        f"Those elsewhere need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for "
-        f"what it calls PREFECT_API_AUTH_STRING.",
+        f"\n{runs.stdout.strip()}\n\nCommands of this folder use both {here}; other clones "
+        f"need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for its "
+        f"PREFECT_API_AUTH_STRING.",
         soft_wrap=True,
     )
-    if topology.store:
-        console.print(
-            f"For DVC, in each clone: {name_program('dvc')} remote add --local --force --default "
-            f"shared s3://{BUCKET}/dvc",
-            soft_wrap=True,
-        )
-    if topology.prefect.host != LOOPBACK:
-        console.print(
-            f"Passwords and data go to {topology.prefect.host} as plain text: listen in a private "
-            "network only",
-            style="yellow",
-            soft_wrap=True,
-        )
-
-
-def list_variables(topology: Topology) -> Sequence[tuple[str, str]]:
-    """Return the variables of clients, by name."""
-    return sorted(topology.environment.items())
+    if servers.prefect.host != LOOPBACK:
+        console.print("Passwords and data travel as plain text: listen in a private network only.")
 
 
 def shorten_path(path: Path) -> str:
     """Return the shortest form of a path."""
-    folder = Path.cwd()
-    return str(
-        path.resolve().relative_to(folder) if path.resolve().is_relative_to(folder) else path
-    )
-
-
-def parse_ports(words: Sequence[str]) -> dict[str, int]:
-    """Return ports by the name of their server.
-
-    Raises:
-        ConfigError: if one is no port, or of no server.
-    """
-    ports = {}
-    for word in words:
-        name, _, number = word.partition("=")
-        if name not in PORTS or not number.isdecimal() or int(number) > HIGHEST_PORT:
-            raise ConfigError(f"--port must be as one of {format_ports(PORTS)}, got {word!r}")
-        ports[name] = int(number)
-    return ports
+    here, path = Path.cwd(), path.resolve()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def check_host(host: str) -> None:
@@ -215,30 +268,11 @@ def check_host(host: str) -> None:
     with suppress(ValueError):  # a name, such as localhost
         host = "" if ip_address(host).is_unspecified else host
     if not host:
-        raise ConfigError(
-            "--host must be an address that workers can reach, such as 10.0.0.5, not all at once"
-        )
+        raise ConfigError("--host must be an address that workers can reach, such as 10.0.0.5")
 
 
-@contextmanager
-def hold_folder(folder: Path) -> Iterator[None]:
-    """Hold the folder; the system gives it back however we end.
-
-    Raises:
-        NmtError: if others hold it.
-    """
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(folder / "lock", wait=False))
-        except BlockingIOError:
-            raise NmtError(f"servers run in {folder} already; stop them, or use --folder") from None
-        folder.chmod(PASSABLE)
-        yield
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[None]:
-    """Let the first signal end the block as an exit does, and further ones not disturb its end."""
+def stop_on_signals() -> None:
+    """Let the first signal end this program as an exit does, and ignore further ones."""
 
     def leave(*_: object) -> None:
         for number in processes.STOPPING:
@@ -247,7 +281,6 @@ def stop_on_signals() -> Iterator[None]:
 
     for number in processes.STOPPING:
         signal.signal(number, leave)
-    yield
 
 
 if __name__ == "__main__":

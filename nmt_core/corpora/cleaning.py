@@ -15,7 +15,8 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig, append
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.spans import append
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
 from nmt_core.corpora.parallel_text import CorpusReading
 from nmt_core.corpora.sessions import Mask

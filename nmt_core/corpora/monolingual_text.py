@@ -7,7 +7,8 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig, append
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.spans import append
 from nmt_core.corpora.cleaning import CleanedCorpus, JoinedSplit, advise_other_text, mark_repeated
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import find_near_pairs

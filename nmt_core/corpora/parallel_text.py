@@ -20,8 +20,8 @@ from nmt_core.base import files
 from nmt_core.base.compression import is_compressed
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import Job, LineSpan, cut
-from nmt_core.base.parallel.spans import BLOCK_BYTES
+from nmt_core.base.parallel.jobs import Job
+from nmt_core.base.parallel.spans import BLOCK_BYTES, LineSpan, cut
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
     bound_lines,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import append
+from nmt_core.base.parallel.spans import append
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.sessions import NOT_HELD_OUT, Mask, Ranks

@@ -24,7 +24,6 @@ NEUTRAL = (
     "nmt_core/base/packages.py",
     "nmt_core/base/parallel/jobs.py",
     "nmt_core/base/parallel/parent.py",
-    "nmt_core/base/parallel/pool.py",
     "nmt_core/base/parallel/spans.py",
     "nmt_core/base/progress.py",
     "nmt_core/base/registry.py",

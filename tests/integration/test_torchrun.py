@@ -8,16 +8,17 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import psutil
 import pytest
+import submitit
 
-from flows.nodes import job, slurm
-from flows.nodes.job import NodesConfig
+from flows import slurm
 from nmt_core.training.settings import WorldConfig
-from tests.support import slurm as stand_in
 from tests.support.pipeline import list_data_stages
-from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Untracked, copy_project, overrides
+from tests.support.processes import at_work_in
+from tests.support.projects import SMALL, TRANSFORMER, Untracked, copy_project, overrides
 
 pytestmark = [
     pytest.mark.slow,
@@ -56,7 +57,7 @@ class End:
 def prepared(tmp_path_factory):
     shared = tmp_path_factory.mktemp("shared")
     copy = Untracked(tmp_path_factory.mktemp("prepared") / "project", shared)
-    copy_project(copy.folder, parts=("conf", "nmt_core", "stages"), names=["dvc.yaml"])
+    copy_project(copy.folder, parts=("conf", "flows", "nmt_core", "stages"), names=["dvc.yaml"])
     settings = f"data=demo model=transformer {overrides(**SETTINGS)}"
     return copy.run_stages("configure.__main__", *list_data_stages(), settings=settings)
 
@@ -77,21 +78,20 @@ def disturb(copy, step, disturbance, meanwhile=lambda: None):
 
 @contextmanager
 def lose_node(copy, step):
-    """Train on two nodes of Slurm, of which one dies at a step; what is done here, is meanwhile."""
-    programs, state = copy.folder.parent / "bin", copy.folder.parent / "state"
-    stand_in.install(programs)
-    state.mkdir()
-    path = f"{programs}:{copy.environment['PATH']}"
+    """Train as two nodes, one of which dies at a step; the block runs meanwhile."""
+    executor = submitit.AutoExecutor(folder=copy.folder / slurm.JOBS, cluster="local")
+    executor.update_parameters(tasks_per_node=2, timeout_min=20, stderr_to_stdout=True)
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor() as threads:
         patch.chdir(copy.folder)
-        patch.setattr(job, "TEMPLATES", PROJECT / "infra/nodes")
-        for name, value in (copy.environment | {"PATH": path, "STAND_IN": str(state)}).items():
+        patch.setattr(slurm, "make_executor", lambda _: executor)
+        for name, value in (copy.environment | {"GLOO_SOCKET_IFNAME": "lo"}).items():
             patch.setenv(name, value)
         world = WorldConfig(processes=1, timeout_seconds=TIMEOUT_SECONDS)
-        asked = job.make_job(NodesConfig(count=2, by="slurm"), world)
-        running = threads.submit(slurm.run_job, asked, print)
+        patch.setattr(slurm, "load", lambda *_: SimpleNamespace(compute=world))
+        running = threads.submit(slurm.train_on_nodes, 2, print)
         copy.trained_to(step)
-        stand_in.kill_node(state, 1)
+        second = next(p for p in at_work_in(copy.folder) if p.environ().get("RANK") == "1")
+        second.kill()
         yield
         running.result()
 
@@ -159,13 +159,12 @@ def test_whatever_happened_the_bytes_are_the_same(story):
         assert (disturbed.folder / name).read_bytes() == (peaceful.folder / name).read_bytes()
 
 
-def test_a_node_that_dies_is_one_interruption_more(story):
-    """Training goes on by itself, from the checkpoint, and nobody types anything."""
+def test_lost_node_submits_the_job_again(story):
     _, disturbed, _ = story
-    [log] = disturbed.folder.glob("runs/nodes/*.log")
+    first, second = sorted(disturbed.folder.glob("runs/nodes/*_0_log.out"))
 
-    assert log.read_text().count("continuing from step") == 2
-    assert "continuing from step 120\n" in log.read_text()
+    assert "continuing from step" in first.read_text()
+    assert "continuing from step 120\n" in second.read_text()
 
 
 def test_only_one_process_speaks(story):

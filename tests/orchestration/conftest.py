@@ -1,15 +1,11 @@
-"""The real servers, once for all tests: databases in PostgreSQL, files in a store of S3."""
+"""The real servers, once for all tests of this folder."""
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from infra.servers.postgres import find_programs
-from infra.servers.server import StartError
-from infra.servers.topology import Database, Files, Topology
+from infra.servers.__main__ import build_servers
 from tests.support.fleet import Fleet
 from tests.support.processes import at_work_in
 
@@ -24,47 +20,31 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="package")
-def folder():
-    """A folder that user postgres can come to, unlike pytest's own."""
-    path = Path(tempfile.mkdtemp(prefix="nmt-servers-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    """Skip where PostgreSQL is not installed, but fail where it must be."""
-    try:
-        find_programs()
-    except StartError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("servers")
 
 
 @pytest.fixture(scope="package")
-def topology(postgresql, folder):
-    """Prefect and MLflow on PostgreSQL and S3, at ports that are free.
+def servers(folder):
+    """Prefect and MLflow at free ports.
 
-    They end with the last test of this folder, for they are busy even while nobody asks them.
-
-    ``topology.environment`` is what workers and stages need. A test that stops or kills a server
-    (``topology.postgres``, ``store``, ``prefect``, ``mlflow``) starts it again: ``start()`` waits
-    until it answers.
+    ``servers.environment`` is what workers and stages need. A test that kills a server starts it
+    again: ``start()`` waits until it answers.
     """
-    servers = Topology(folder, database=Database.postgres, files=Files.s3, durable=False)
+    before = os.umask(0o077)
+    built = build_servers(folder, host="127.0.0.1", prefect_port=0, mlflow_port=0)
+    os.umask(before)
     try:
-        servers.start()
-        yield servers
+        built.start()
+        yield built
     finally:
-        servers.stop()
+        built.stop()
         assert [] == at_work_in(folder)
 
 
 @pytest.fixture(scope="package")
-def fleet(topology, tmp_path_factory):
+def fleet(servers, tmp_path_factory):
     """Clones, workers and runs on the servers."""
-    fleet = Fleet(topology, tmp_path_factory.mktemp("fleet"))
+    fleet = Fleet(servers, tmp_path_factory.mktemp("fleet"))
     with fleet.client:
         yield fleet

@@ -155,62 +155,46 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told)
     training.continues_to(undisturbed)
 
 
-def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, servers, told):
     """Training does not wait; its end is told when somebody listens again, and each point once."""
     training = Training(fleet, "servers-away", prepared)
     with training.worker():
         run = training.begin()
-        topology.prefect.kill()
-        topology.mlflow.kill()
+        servers.prefect.kill()
+        servers.mlflow.kill()
         step = last_step(training.clone)
         assert wait_for(lambda: last_step(training.clone) >= step + 100, seconds=300)
-        topology.prefect.start()
+        servers.prefect.start()
         _, seconds = fleet.wait(run, "Completed", seconds=300)
         told("completed after Prefect's restart and without MLflow, seconds", round(seconds, 1))
-        topology.mlflow.start()
+        servers.mlflow.start()
     training.clone.run("python -m stages.tracking sync")
 
     assert undisturbed.lock == training.clone.lock
-    check_points(topology, training.clone)
+    check_points(servers, training.clone)
 
 
-def test_the_database_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
-    """Also while the run ends, and under the worker, Prefect and MLflow."""
-    training = Training(fleet, "database-away", prepared)
-    with training.worker():
-        run = training.begin()
-        topology.postgres.kill()
-        model = training.clone.folder / "models/trained/training.json"
-        assert wait_for(model.exists, seconds=180)
-        time.sleep(2)  # the end of the flow falls into the outage
-        topology.postgres.start()
-        _, seconds = fleet.wait(run, "Completed", seconds=300)
-        told("completed after the restart, seconds", round(seconds, 1))
-    training.clone.run("python -m stages.tracking sync")
-
-    assert undisturbed.lock == training.clone.lock
-    check_points(topology, training.clone)
-
-
-def test_the_remote_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
-    """What was made meanwhile is pushed when it is back, with all that it was made from."""
-    clone = fleet.clone("remote-away", source=prepared)
-    clone.servers = clone.servers | {"AWS_MAX_ATTEMPTS": "1"}  # five, by default, take a minute
-    clone.remote("s3://nmt/remote-away")
+def test_remote_may_go_and_come_back(fleet, prepared, undisturbed, told):
+    """The results are pushed when it is back, with all that they were made from."""
+    clone, remote = fleet.clone("remote-away", source=prepared), fleet.folder / "remote"
+    remote.mkdir()
+    clone.remote(remote)
     deployment = fleet.own_deployment("part/stages-on-cpu", "remote-away")
     params = (clone.folder / "params.yaml").read_text()
     revision = fleet.head(clone)
     with fleet.worker(clone, "remote-away"):
         run = fleet.submit(deployment, stages=["train"], revision=revision, params=params)
         clone.trained_to(LATER)
-        topology.store.kill()
+        away = remote.rename(fleet.folder / "away")
+        remote.touch()
         assert wait_for(lambda: "dvc push failed" in fleet.said(run), seconds=300)
         assert fleet.state(run)["name"] == "Running"
-        topology.store.start()
+        remote.unlink()
+        away.rename(remote)
         _, seconds = fleet.wait(run, "Completed", seconds=300)
         told("completed after the restart, seconds", round(seconds, 1))
     other = fleet.clone("remote-back")
-    other.remote("s3://nmt/remote-away")
+    other.remote(remote)
     (other.folder / "params.yaml").write_text(params)
     other.run("dvc repro --pull train")
 
@@ -257,19 +241,19 @@ def last_step(clone):
     return max(step for _, step, _ in journaled(clone))
 
 
-def check_points(topology, clone):
+def check_points(servers, clone):
     """MLflow has all that the clone's journal has, and nothing twice; others add to the run."""
-    known = points(topology, clone)
+    known = points(servers, clone)
     assert set(journaled(clone)) <= set(known)
     assert len(known) == len(set(known))
 
 
-def points(topology, clone):
+def points(servers, clone):
     """All points that MLflow has of a clone's runs."""
     names = [path.parent.name for path in clone.folder.glob("runs/*/journal.jsonl")]
     fingerprint = min(names, key=len)  # those of evaluations are longer
-    with patch.dict(os.environ, topology.environment):
-        client = MlflowClient(topology.environment["MLFLOW_TRACKING_URI"])
+    with patch.dict(os.environ, servers.environment):
+        client = MlflowClient(servers.environment["MLFLOW_TRACKING_URI"])
         experiments = [one.experiment_id for one in client.search_experiments()]
         [run] = client.search_runs(experiments, f"tags.`nmt.fingerprint` = '{fingerprint}'")
         return sorted(

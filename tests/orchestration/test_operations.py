@@ -9,7 +9,7 @@ CLONE = "git clone REPOSITORY nmt && cd nmt"
 
 
 @pytest.fixture(scope="module")
-def reader(postgresql):
+def reader():
     with open_reader() as reader:
         reader.types(CLONE)
         yield reader

@@ -15,7 +15,7 @@ BLOCKS = [block for document in DOCUMENTS for block in typed(document)]
 
 
 @pytest.fixture(scope="module")
-def reader(postgresql):
+def reader():
     with open_reader() as reader:
         yield reader
 

@@ -27,7 +27,7 @@ def ways(fleet):
     flow = fleet.clone("flow").run("python -m flows.train")
     cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
     for clone in (cpu, gpu):
-        clone.remote("s3://nmt/ways")
+        clone.remote(fleet.folder / "remote-of-ways")
     with fleet.worker(cpu, "cpu"), fleet.worker(gpu, "gpu"):
         pools = fleet.submit("train/train-on-pools")
         fleet.wait(pools, "Completed", seconds=900)

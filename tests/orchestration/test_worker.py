@@ -58,7 +58,7 @@ class Machine:
 
     @property
     def environment(self):
-        ours = a_users_environment() | self.fleet.topology.environment
+        ours = a_users_environment() | self.fleet.servers.environment
         return ours | {
             "MACHINE": self.mark,
             "PREFECT_HOME": str(self.folder / "prefect"),

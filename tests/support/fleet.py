@@ -19,9 +19,9 @@ BRIEFLY = "train.budget.steps=40 train.training.validate_every=20"
 """All that a training does, it does twice."""
 
 
-def login(topology):
+def login(servers):
     """What Prefect lets in."""
-    return tuple(topology.environment["PREFECT_API_AUTH_STRING"].split(":"))
+    return tuple(servers.environment["PREFECT_API_AUTH_STRING"].split(":"))
 
 
 @dataclass
@@ -54,10 +54,10 @@ class Clone(Copy):
 class Fleet:
     """What a test sends out on the servers."""
 
-    def __init__(self, topology, folder):
-        self.topology = topology
-        address = topology.environment["PREFECT_API_URL"]
-        self.client = lasting_client(base_url=address, auth=login(topology))
+    def __init__(self, servers, folder):
+        self.servers = servers
+        address = servers.environment["PREFECT_API_URL"]
+        self.client = lasting_client(base_url=address, auth=login(servers))
         self.folder = folder
         self.shared = folder / "shared"
         self.shared.mkdir()
@@ -65,7 +65,7 @@ class Fleet:
         self.deploy()
 
     def deploy(self, **variables):
-        environment = self.origin.environment | self.topology.environment | variables
+        environment = self.origin.environment | self.servers.environment | variables
         done = subprocess.run(
             [sys.executable, "-m", "flows.deploy"],
             cwd=self.origin.folder,
@@ -85,7 +85,7 @@ class Fleet:
             (folder / ".git/info/exclude").write_text("/log.txt\n/worker.log\n")
         else:
             shutil.copytree(source.folder, folder, symlinks=True)
-        return Clone(folder, self.shared, servers=self.topology.environment)
+        return Clone(folder, self.shared, servers=self.servers.environment)
 
     @contextmanager
     def worker(self, clone, pool, *options):

@@ -6,7 +6,7 @@ import sys
 import time
 from importlib import import_module
 
-from nmt_core.base.parallel.jobs import append
+from nmt_core.base.parallel.spans import append
 from nmt_core.text.tokenizing import tokenize
 
 LINES = "lines"
@@ -21,9 +21,9 @@ def copy(job, part):
 
 
 def imports(job, part):
-    """Say whether there are spaCy, torch, and the program that began all this."""
+    """Return whether there are spaCy and torch."""
     torch = sys.modules["torch"] is not None
-    return import_module("spacy") is not None, torch, hasattr(sys.modules["__main__"], "__file__")
+    return import_module("spacy") is not None, torch
 
 
 def copy_backwards_in_time(job, part):

@@ -165,7 +165,6 @@ class Reader:
         """Go to an empty folder; what servers left in the one before is to be copied from there."""
         self.names["/path/to/environment"] = str(self.folder / "servers/environment")
         self.folder = Path(tempfile.mkdtemp(dir=self.place))
-        self.folder.chmod(0o755)  # PostgreSQL's user comes by
 
     def types(self, line):
         """Type a line, wait until it has done what it says, and return what it showed."""

@@ -75,9 +75,7 @@ def test_a_word_switches_the_weekly_retraining(given, passed):
     assert " ".join(last.split()) == f"python -m flows.deploy{passed}"
 
 
-@pytest.mark.parametrize(
-    ("given", "passed"), [((), ""), (("NODES=2", "BY=slurm"), " --nodes 2 --by slurm")]
-)
+@pytest.mark.parametrize(("given", "passed"), [((), ""), (("NODES=2",), " --nodes 2")])
 def test_a_flow_is_told_who_trains(given, passed):
     lines = make(PROJECT, "--dry-run", "--no-print-directory", "flow", *given).stdout.splitlines()
 

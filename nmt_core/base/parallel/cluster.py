@@ -10,21 +10,16 @@ from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from nmt_core.base.errors import WorkersError
 from nmt_core.base.packages import require
-from nmt_core.base.parallel.ahead import submit_ahead
-
-JOBS_AHEAD = 1000
-"""Jobs that are submitted; they are small, and a cluster may grow with what waits for it."""
 
 CONNECT_SECONDS = 15
 """Seconds to wait for a scheduler to answer."""
 
 WORKER_SECONDS = 60
-"""Seconds to wait for a worker if there is none."""
+"""Seconds to wait for the first worker."""
 
 DECIDING = ("numpy", "sentencepiece", "spacy")
 """Packages whose version may decide the bytes of a result."""
@@ -34,9 +29,7 @@ ResultT = TypeVar("ResultT")
 
 _ALONE = Lock()
 
-logging.getLogger("distributed.client").setLevel(
-    logging.CRITICAL
-)  # of a lost scheduler we tell ourselves
+logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is an error
 
 
 def run_on_cluster(
@@ -45,18 +38,34 @@ def run_on_cluster(
     """Yield the results of all jobs in order; the job of a lost worker goes to another.
 
     Raises:
-        WorkersError: if the scheduler or the last worker is lost, workers die of a job again and
+        WorkersError: if the scheduler or all workers are lost, workers die of a job again and
             again, run other code, or do not see the project's folder.
     """
     dask = require("distributed", "no job can run on workers.dask", WorkersError)
     there = partial(_at_worker, identify_code(), work)
-    with _connected(dask, address) as client:
-
-        def submit(job: JobT) -> Callable[[], ResultT]:
-            future = client.submit(there, job, pure=False)
-            return partial(_result, dask, client, future, job)
-
-        yield from submit_ahead(submit, jobs, JOBS_AHEAD)
+    try:
+        with dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            for future in client.map(there, jobs, pure=False):  # the same job may come twice
+                yield future.result()
+    except dask.KilledWorker as error:
+        raise WorkersError(
+            f"{error.allowed_failures + 1} Dask workers died while working on a job, the last at "
+            f"{error.last_worker.address}; see its log, and give workers more memory or lower "
+            f"workers.chunk_lines"
+        ) from None
+    except (OSError, TimeoutError, CancelledError) as error:
+        raise WorkersError(
+            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); start "
+            f"its scheduler and workers, or set workers.dask to null"
+        ) from None
+    except RuntimeError as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
+        raise WorkersError(
+            f"{address} cannot run this program ({error.__cause__}); install the project where "
+            f"the scheduler and the workers run"
+        ) from None
 
 
 @cache
@@ -75,16 +84,6 @@ def identify_code() -> str:
     )
 
 
-def _connected(dask: ModuleType, address: str) -> Any:
-    try:
-        return dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except OSError as error:
-        raise WorkersError(
-            f"no Dask scheduler answers at {address} ({error}); start one there, or set "
-            f"workers.dask to null"
-        ) from None
-
-
 def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
     """Do one job at a time, even if the worker has threads: a tokenizer serves one at a time."""
     host = socket.gethostname()
@@ -101,34 +100,3 @@ def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> Res
             f"the Dask worker on {host} cannot work on {job} ({error}); the project's folder must "
             f"be at the same path there, on a file system that all hosts share"
         ) from None
-
-
-def _result(dask: ModuleType, client: Any, future: Any, job: object) -> Any:
-    """Wait for a job while any worker may do it."""
-    address = client.scheduler.address
-    while True:
-        try:
-            return future.result(timeout=WORKER_SECONDS)
-        except TimeoutError:
-            if not client.scheduler_info().get("workers"):
-                raise WorkersError(
-                    f"{address} has no worker, and none came in {WORKER_SECONDS} seconds; start "
-                    f"some and run again, or set workers.dask to null"
-                ) from None
-        except CancelledError:
-            raise WorkersError(
-                f"the Dask scheduler at {address} was lost; start it again and run again"
-            ) from None
-        except dask.KilledWorker as error:
-            raise WorkersError(
-                f"{error.allowed_failures + 1} Dask workers died while working on {job}, the last "
-                f"at {error.last_worker.address}; see its log, and give workers more memory or "
-                f"lower workers.chunk_lines"
-            ) from None
-        except RuntimeError as error:
-            if not isinstance(error.__cause__, ImportError):
-                raise
-            raise WorkersError(
-                f"{address} cannot run this program ({error.__cause__}); install the project where "
-                f"the scheduler and the workers run"
-            ) from None

@@ -11,9 +11,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,11 +25,17 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.parallel.spans import LineSpan, append, cut
+from nmt_core.base.errors import WorkersError
+from nmt_core.base.parallel.ahead import submit_ahead
+from nmt_core.base.parallel.parent import bare_beginnings, end_with_parent
+from nmt_core.base.parallel.spans import LineSpan
 from nmt_core.base.progress import bytes_bar
 
 BYTES_WORTH_A_PROCESS = 4_000_000
 """Text on which a process spends about twice the time that it takes to start."""
+
+JOBS_PER_PROCESS = 4
+"""Jobs per process that are submitted: no process waits for work, and few results wait."""
 
 
 def _scheduler(address: str) -> str:
@@ -148,15 +157,40 @@ def _results(
 ) -> Generator[tuple[Path, ResultT], None, None]:
     processes = count_processes(jobs, workers)
     if workers.dask is not None and len(jobs) > 1:
-        from nmt_core.base.parallel.cluster import run_on_cluster  # optional
+        from nmt_core.base.parallel.cluster import run_on_cluster  # seldom needed
 
         yield from run_on_cluster(work, jobs, workers.dask)
     elif processes > 1:
-        from nmt_core.base.parallel.pool import run_in_pool
-
-        yield from run_in_pool(work, jobs, processes)
+        yield from _run_in_processes(work, jobs, processes)
     else:
         yield from map(work, jobs)
+
+
+def _run_in_processes(
+    work: Callable[[SomeJob], tuple[Path, ResultT]], jobs: Sequence[SomeJob], processes: int
+) -> Generator[tuple[Path, ResultT], None, None]:
+    """Yield the results of all jobs in order; leaving early waits for the jobs under way."""
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
+
+    def submit(job: SomeJob) -> Callable[[], tuple[Path, ResultT]]:
+        with bare_beginnings():
+            return pool.submit(work, job).result
+
+    try:
+        yield from submit_ahead(submit, jobs, JOBS_PER_PROCESS * processes)
+    except BrokenProcessPool:
+        raise WorkersError(
+            f"one of {processes} processes was killed, most often because memory ran out; lower "
+            f"workers.processes or workers.chunk_lines and run again"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(parent: int) -> None:
+    """Prepare a process, which does not import torch: spaCy would, for nothing."""
+    end_with_parent(parent)
+    sys.modules["torch"] = None  # type: ignore[assignment]
 
 
 def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
@@ -184,15 +218,3 @@ def _shown(
             yield folder, result
             shutil.rmtree(folder)
             progress.advance(task, job.size)
-
-
-__all__ = [
-    "Job",
-    "LineSpan",
-    "WorkersConfig",
-    "append",
-    "count_processes",
-    "cut",
-    "load_cached",
-    "run_in_order",
-]

@@ -106,7 +106,7 @@ def test_a_run_compares_what_was_planned(monkeypatch, given, models, planned):
     for name, value in {
         "read": lambda path: {"models": models} if path == compare.PRESETS else None,
         "schedule_experiments": schedule,
-        "hold_comparisons": nullcontext,
+        "hold_lock": lambda *_: nullcontext(),
         "run_and_report": lambda chosen, **numbers: noted.append((chosen, numbers)) or "result",
         "create_markdown_artifact": lambda text, **_: noted.append(text),
     }.items():
@@ -529,19 +529,6 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     assert dvc_program.list_experiments() == {"rnn-seed1": head.stdout.strip()}
-
-
-def test_one_comparison_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    with (
-        compare.hold_comparisons(),
-        pytest.raises(NmtError, match="another comparison"),
-        compare.hold_comparisons(),
-    ):
-        pass
-    with compare.hold_comparisons():
-        pass
 
 
 @pytest.mark.parametrize("models", [["a", "b"], ["a,b"], ["a,", "b"]])

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from flows import entry
+from nmt_core.base.errors import NmtError
 from tests.support.processes import marked, wait_for
 
 FOREVER = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -72,3 +73,14 @@ def test_a_signal_ends_the_work_and_all_that_it_has_started(project, monkeypatch
 
 def is_alive(process):
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_lock_is_held_by_one(tmp_path):
+    with (
+        entry.hold_lock(tmp_path / "lock", "busy"),
+        pytest.raises(NmtError, match="busy"),
+        entry.hold_lock(tmp_path / "lock", "busy"),
+    ):
+        pass
+    with entry.hold_lock(tmp_path / "lock", "busy"):
+        pass

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from flows import learn, retrain
-from flows.nodes.job import NodesConfig
 from nmt_core.base.errors import NmtError
 from stages.learning.contest import Learned
 from stages.learning.lesson import WrittenLesson
@@ -163,7 +162,7 @@ def test_a_lesson_that_fails_is_learnt_another_night(flow):
 def test_machines_share_the_training_alone(flow, monkeypatch):
     checked = []
     monkeypatch.setattr(learn, "check_nodes", lambda nodes: checked.append((nodes, *flow.done)))
-    nodes = NodesConfig(count=2, by="slurm")
+    nodes = 2
     learn.learn.fn(nodes=nodes)
     assert checked == [(nodes,)]  # before all else
     assert flow.done[1:4] == [

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
-from flows import dvc_program, pipeline
+from flows import dvc_program, pipeline, slurm
 from flows.clone import Order
-from flows.nodes.job import NodesConfig
 from flows.pipeline import Part, PartError, delegate, list_parts
 from nmt_core.base.errors import ConfigError
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
 POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
-NODES = NodesConfig(count=2, by="slurm")
+NODES = 2
 
 
 @pytest.fixture
@@ -281,7 +280,7 @@ def test_what_several_machines_have_trained_dvc_takes_for_its_own(monkeypatch, d
     """They train only where DVC would, though what came before was made anew."""
     asked = []
     monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
-    monkeypatch.setattr(pipeline, "train_on_nodes", lambda nodes, say: asked.append(nodes))
+    monkeypatch.setattr(slurm, "train_on_nodes", lambda nodes, say: asked.append(nodes))
     monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
     monkeypatch.setattr(dvc_program, "commit", lambda stage, **_: asked.append(stage))
     pipeline.reproduce.fn("train", shared=False, done=False, nodes=NODES)

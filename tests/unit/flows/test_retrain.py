@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from flows import retrain
-from flows.nodes.job import NodesConfig
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
@@ -145,7 +144,7 @@ def flow(monkeypatch):
 
 
 def test_a_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(flow):
-    nodes = NodesConfig(count=2, by="slurm")
+    nodes = 2
     assert retrain.retrain.fn(["train.seed=2"], "v1", across_pools=True, nodes=nodes)
 
     told = {"settings": ["train.seed=2"], "revision": "v1", "renew": True, "across_pools": True}

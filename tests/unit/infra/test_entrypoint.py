@@ -1,91 +1,184 @@
-"""The first process of a container, within the process of the test: whom it asks for what."""
+"""The first process of a worker's container: it checks out, runs the command, and ends last."""
 
 import os
 import signal
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from tests.support.processes import wait_for
+from tests.support.git import commit_all, git
+from tests.support.processes import STAGE, wait_for
 from tests.support.projects import PROJECT
 
 PATH = PROJECT / "infra/docker/entrypoint.py"
 
 
 @pytest.fixture
-def entrypoint(monkeypatch):
-    """The program, whose git succeeds, and all that it asks for."""
-    spec = spec_from_file_location("entrypoint", PATH)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    module.asked, module.fails = [], None
+def repository(tmp_path):
+    """A repository of two commits, the first tagged v1."""
+    place = tmp_path / "repository"
+    place.mkdir()
+    git("init", "--quiet", "--initial-branch", "main", folder=place)
+    for word in ("one", "two"):
+        (place / "word").write_text(word)
+        commit_all(place, subject=word)
+        git("tag", f"v{word}", folder=place)
+    return place
 
-    def run(command, *, check, **how):
-        module.asked.append((command, check, how))
-        code = int(bool(module.fails and module.fails in command))
-        if code and check:
-            raise subprocess.CalledProcessError(7, command)
-        return SimpleNamespace(returncode=code)
 
-    monkeypatch.setattr(module.subprocess, "run", run)
-    for name in ("NMT_REPOSITORY", "NMT_REVISION", "NMT_DVC_REMOTE"):
-        monkeypatch.delenv(name, raising=False)
-    yield module
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def container(repository, place, *command, **more):
+    place.mkdir(exist_ok=True)
+    known = {"NMT_REPOSITORY": str(repository), "NMT_DVC_REMOTE": ""}
+    environment = os.environ | known | more.pop("environment", {})
+    return subprocess.Popen(
+        [sys.executable, PATH, *command],
+        cwd=place,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
 
 
 @pytest.mark.parametrize(
-    ("fails", "told"),
+    ("head", "revision", "word"),
     [
-        ("fetch", "error: git fetch --quiet --force --tags origin ended with 7"),
-        ("checkout", "error: git checkout --quiet --force --detach origin/HEAD ended with 7"),
-        ("dvc", "store s3 ended with 7"),
+        ("main", None, "two"),
+        ("main", "vone", "one"),
+        ("main", "origin/old", "one"),
+        ("vone", "origin/HEAD", "one"),  # a repository whose HEAD is on no branch
+        ("vone", "origin/main", "two"),
     ],
 )
-def test_trouble_is_told_and_nothing_is_run(entrypoint, monkeypatch, fails, told):
-    monkeypatch.setenv("NMT_REPOSITORY", "there")
-    monkeypatch.setenv("NMT_DVC_REMOTE", "s3")
-    monkeypatch.setattr(entrypoint, "run", lambda _: pytest.fail("it has begun"))
-    entrypoint.fails = fails
-    with pytest.raises(SystemExit) as ended:
-        entrypoint.main()
-    assert str(ended.value.code).endswith(told)
+def test_container_works_on_the_revision(repository, tmp_path, head, revision, word):
+    """Untracked files stay, changes of tracked ones do not."""
+    place = tmp_path / "project"
+    git("branch", "old", "vone", folder=repository)
+    git("checkout", "--quiet", head, folder=repository)
+    environment = {"NMT_REVISION": revision} if revision else {}
+    for _ in range(2):
+        with container(repository, place, "cat", "word", environment=environment) as process:
+            assert process.communicate() == (word, "")
+        (place / "word").write_text("altered")
+        (place / "checkpoint").touch()
+    assert (place / "checkpoint").exists()
 
 
-def test_without_a_repository_it_asks_for_one(entrypoint, monkeypatch):
-    with pytest.raises(SystemExit, match="error: 'NMT_REPOSITORY' is not set; say what to work on"):
-        entrypoint.main()
+def test_moved_tag_is_followed(repository, tmp_path):
+    words = []
+    for tag in ("vone", "vtwo"):
+        git("tag", "--force", "moving", tag, folder=repository)
+        environment = {"NMT_REVISION": "moving"}
+        with container(
+            repository, tmp_path / "p", "cat", "word", environment=environment
+        ) as process:
+            words.append(process.communicate()[0])
+    assert words == ["one", "two"]
 
 
-def test_it_ends_with_the_code_of_its_command_and_by_a_signal_before_it(entrypoint, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["entrypoint", "a", "b"])
-    during = []
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        (
+            {"NMT_REPOSITORY": "nowhere"},
+            "error: git fetch --quiet --force --tags origin ended with",
+        ),
+        ({"NMT_REVISION": "vthree"}, "error: git checkout --quiet --force --detach vthree ended"),
+    ],
+)
+def test_failed_checkout_runs_nothing(repository, tmp_path, environment, message):
+    with container(repository, tmp_path / "p", "echo", "begun", environment=environment) as process:
+        output, errors = process.communicate()
 
-    def check_out():
-        during.extend(signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT))
+    assert (output, process.returncode) == ("", 1)
+    assert message in errors
 
-    monkeypatch.setattr(entrypoint, "check_out", check_out)
-    monkeypatch.setattr(entrypoint, "run", lambda command: {("a", "b"): 7}[tuple(command)])
-    with pytest.raises(SystemExit) as ended:
-        entrypoint.main()
-    assert ended.value.code == 7
-    assert during == [entrypoint.leave] * 2
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with pytest.raises(SystemExit) as ended:
-            entrypoint.leave(number, None)
-        assert ended.value.code == 128 + number
+
+def test_missing_repository_is_reported(tmp_path):
+    known = {name: value for name, value in os.environ.items() if name != "NMT_REPOSITORY"}
+    done = subprocess.run(
+        [sys.executable, PATH, "echo"],
+        cwd=tmp_path,
+        env=known,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "error: 'NMT_REPOSITORY' is not set" in done.stderr
+
+
+DVC = """\
+import pathlib, sys
+pathlib.Path("asked").write_text(" ".join(sys.argv[1:]))
+sys.exit(sys.argv[-1] == "nowhere")
+"""
+
+
+@pytest.mark.parametrize("remote", ["s3://nmt/dvc", "nowhere"])
+def test_dvc_remote_is_set(repository, tmp_path, remote):
+    """And does not begin where dvc refuses, or it would make everything anew."""
+    place = tmp_path / "project"
+    (place / "dvc").mkdir(parents=True)
+    (place / "dvc" / "__init__.py").touch()
+    (place / "dvc" / "__main__.py").write_text(DVC)
+    environment = {"NMT_DVC_REMOTE": remote}
+    with container(repository, place, "echo", "begun", environment=environment) as process:
+        told, errors = process.communicate()
+
+    assert (place / "asked").read_text().endswith(f"--local --force --default store {remote}")
+    assert ("nowhere" == remote) == ("error:" in errors) == ("begun" not in told)
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 128 + 9)])
+def test_exit_code_is_the_commands(repository, tmp_path, command, code):
+    """As a shell tells it."""
+    with container(repository, tmp_path / "project", "sh", "-c", command) as process:
+        process.communicate()
+
+    assert code == process.returncode
+
+
+WORKER = """\
+import os, signal, subprocess, sys, time
+def end(*_):
+    stage.send_signal(signal.SIGTERM)
+    os._exit(0)
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "SIGINT is ignored"
+signal.signal(signal.SIGTERM, end)
+stage = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)
+time.sleep(60)
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="containers are Linux")
-def test_what_never_ends_is_given_up_in_time(entrypoint):
-    """An orphan that ends before the command is neither its end nor its code."""
-    assert 0 < entrypoint.LEAVE_SECONDS < 120
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_container_waits_for_stages(repository, tmp_path, number):
+    """Even if it was started with SIGINT ignored, which makes a Prefect worker deaf to SIGTERM."""
+    place = tmp_path / "project"
+    command = (sys.executable, "-c", WORKER, STAGE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = container(repository, place, *command)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    with process:
+        assert "ready\n" == process.stdout.readline()
+        (worker,) = psutil.Process(process.pid).children()
+        process.send_signal(number)
+        worker.wait(60)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        (place / "leave").touch()
+        assert 0 == process.wait(60)
+        assert (place / "saved").exists()
+        assert "" == process.stderr.read()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="containers are Linux")
+def test_endless_orphan_is_given_up():
     program = f"""
 import sys
 own = {{"__name__": "own"}}
@@ -101,21 +194,3 @@ sys.exit(own["run"](sys.argv[1:]))
         process.terminate()  # of the command, which has ended by now, nobody is there to be told
         assert process.wait(20) == 7
     left.kill()
-
-
-def test_only_linux_gives_orphans_to_it(entrypoint, monkeypatch):
-    monkeypatch.setattr(entrypoint.sys, "platform", "darwin")
-    monkeypatch.setattr(entrypoint.ctypes, "CDLL", lambda _: pytest.fail("there is no prctl"))
-    process = SimpleNamespace(pid=os.getpid())
-    monkeypatch.setattr(entrypoint.subprocess, "Popen", lambda _: process)
-
-    def wait():
-        raise ChildProcessError
-
-    monkeypatch.setattr(entrypoint.os, "wait", wait)
-    assert entrypoint.run(["a"]) == 0
-    told = []
-    monkeypatch.setattr(entrypoint.os, "kill", lambda *to: told.append(to))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.getsignal(number)(number, None)
-    assert told == [(process.pid, signal.SIGTERM)] * 2

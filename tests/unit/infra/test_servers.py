@@ -1,95 +1,89 @@
-"""Servers without the programs themselves: toys in their place, and what those would be told."""
+"""Servers of this machine, with toys in the place of Prefect and MLflow."""
 
-import json
+import configparser
 import os
+import shlex
 import signal
 import socket
-import stat
 import sys
 import time
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 
+import httpx2
 import psutil
 import pytest
-import typer
+from rich.console import Console
 
-from infra.servers import __main__ as servers
-from infra.servers import postgres, server
+from flows import processes
+from infra.servers import __main__ as program
+from infra.servers import server
 from infra.servers.__main__ import (
     announce_servers,
+    build_servers,
+    check_host,
+    load_password,
     main,
+    show,
+    stop_on_signals,
+    write_environment,
 )
-from infra.servers.secrets import load_secrets
-from infra.servers.server import Server, StartError
-from infra.servers.topology import Database, Files, Topology
-from infra.servers.watch import (
-    FIRST_WAIT_SECONDS,
+from infra.servers.server import (
     LONGEST_WAIT_SECONDS,
-    describe_exit,
-    restart,
+    WAIT_SECONDS,
+    Server,
+    StartError,
+    find_free_port,
     watch,
 )
+from nmt_core.base.errors import ConfigError
+from stages.tracking.mlflow_login import USER
 from tests.support.commands import invoke
 
 ANSWER = """\
-import signal, socket, subprocess, sys, time
-listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+import subprocess, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(int(sys.argv[2]) if self.path == "/health" else 404)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+listener = HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer)
 wait = [sys.executable, "-c", "import time; time.sleep(120)"]
-child = subprocess.Popen(wait)
-print("child", child.pid, flush=True)
-time.sleep(120)
+print("child", subprocess.Popen(wait, stdin=listener.fileno()).pid, flush=True)
+listener.serve_forever()
 """
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ANSWER
-HEIR = ANSWER.replace("Popen(wait)", "Popen(wait, stdin=listener)")
-"""Its child, too, holds the port, as the workers of a web server do."""
 FAIL = "import sys; print('starting', flush=True); sys.exit('no such database')"
-
-
-@dataclass(eq=False)
-class Toy(Server):
-    name = "toy"
-    script: str = field(default=ANSWER, kw_only=False)
-
-    @property
-    def address(self):
-        return f"{self.host}:{self.port}"
-
-    def command(self):
-        return [sys.executable, "-c", self.script, str(self.port)]
-
-    def answers(self):
-        with socket.socket() as caller:
-            return caller.connect_ex((self.host, self.port)) == 0
-
-
-@pytest.fixture(autouse=True)
-def _umask():
-    """What a program takes from others for itself, it takes from the process of the tests, too."""
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
+SILENT = "import time; time.sleep(60)"
 
 
 @pytest.fixture
-def toy(tmp_path):
-    toy = Toy(tmp_path)
-    yield toy
-    toy.kill()
+def make_toy(tmp_path):
+    """Return a function that makes a server whose child holds the port, too."""
+    toys = []
+
+    def make(script=ANSWER, status=200, **given):
+        port = find_free_port("127.0.0.1")
+        command = [sys.executable, "-c", script, str(port), str(status)]
+        values = {"host": "127.0.0.1", "port": port, "command": command, "variables": {}} | given
+        toys.append(Server("toy", tmp_path / "toy", health="/health", **values))
+        return toys[-1]
+
+    yield make
+    for toy in toys:
+        toy.kill()
 
 
-def child(toy):
-    while not toy.log.read_text().endswith("\n"):  # another thread writes it
+def find_child(toy):
+    while not toy.log.exists() or not toy.log.read_text().endswith("\n"):
         time.sleep(0.01)
     return psutil.Process(int(toy.log.read_text().split()[1]))
 
 
-def gone(process):
-    """Whether a process has ended; it lets go of its files a moment before."""
+def has_ended(process):
     end = time.monotonic() + 60
     with suppress(psutil.NoSuchProcess):
         while process.status() != psutil.STATUS_ZOMBIE:
@@ -99,461 +93,346 @@ def gone(process):
     return True
 
 
-@pytest.mark.parametrize("way", ["stop", "kill"])
-def test_nothing_is_left_of_a_server(toy, way):
+@pytest.mark.parametrize(("way", "script"), [("stop", ANSWER), ("stop", DEAF), ("kill", ANSWER)])
+def test_nothing_is_left_of_a_server(make_toy, monkeypatch, way, script):
+    monkeypatch.setattr(server, "GRACE_SECONDS", 2.0)
+    toy = make_toy(script)
     toy.start()
-    left = child(toy)
+    left = find_child(toy)
     assert toy.running
+    assert toy.answers()
 
     getattr(toy, way)()
 
     assert not toy.running
     assert not toy.answers()
-    assert gone(left)
+    assert has_ended(left)
 
 
-def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "GRACE_SECONDS", 0.3)
-    deaf = Toy(tmp_path, DEAF)
-    deaf.start()
-    left = child(deaf)
+@pytest.mark.parametrize(
+    ("status", "well"), [(200, True), (302, False), (404, False), (503, False)]
+)
+def test_only_success_is_an_answer(make_toy, monkeypatch, status, well):
+    """Not through a proxy, which does not know this machine's loopback address."""
+    for name in ("http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{find_free_port('127.0.0.1')}")
+    server.make_client.cache_clear()
+    toy = make_toy(status=status)
+    toy.launch()
+    find_child(toy)
 
-    deaf.stop()
-
-    assert not deaf.running
-    assert gone(left)
+    assert toy.answers() is well
 
 
-def test_a_server_starts_again_where_it_was(toy):
+def test_killed_server_is_started_again(make_toy, monkeypatch):
+    """What its main process left holds the port, and makes way."""
+    toy, said = make_toy(), []
     toy.start()
-    address = toy.address
-    toy.kill()
-    toy.start()
-
-    assert address == toy.address
-    assert toy.answers()
-
-
-def test_what_a_killed_main_process_leaves_makes_way(tmp_path):
-    toy = Toy(tmp_path, HEIR)
-    toy.start()
-    left = child(toy)
+    left = find_child(toy)
     left.parent().kill()
-    while toy.running:
-        time.sleep(0.01)
-    assert -signal.SIGKILL == toy.code
+    end = time.monotonic() + 60
 
-    assert toy.answers()
+    def sleep(_):
+        if (toy.running and "toy answers again" in said) or time.monotonic() > end:
+            raise SystemExit
 
-    end = time.monotonic() + 20
-    while not toy.running:  # the system gives the port back a moment after who held it has ended
-        with suppress(StartError) if time.monotonic() < end else nullcontext():
-            toy.start()
-    toy.kill()
+    monkeypatch.setattr(server, "WAIT_SECONDS", 0.01)
+    toy._wait = 0.01
+    monkeypatch.setattr(server.time, "sleep", sleep)
+    with pytest.raises(SystemExit):
+        watch([toy], said.append)
 
-    assert gone(left)
-
-
-def test_a_server_that_ends_at_once_is_told_with_its_last_line(tmp_path):
-    failing = Toy(tmp_path, FAIL)
-
-    with pytest.raises(StartError, match=r"toy ended before it answered; .*'no such database'"):
-        failing.start()
-    assert "starting\nno such database\n" == failing.log.read_text()
+    assert said[0] == f"toy ended (exit code -9), see {toy.log}; it is started again"
+    assert said[-1] == "toy answers again"
+    assert has_ended(left)
 
 
-def test_a_server_that_never_answers_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "READY_SECONDS", 0.2)
-    silent = Toy(tmp_path, "import time; time.sleep(60)")
+def test_pauses_between_starts_grow_until_it_answers(make_toy, monkeypatch):
+    toy, said, now, starts = make_toy(), [], [0.0], []
+    running = [False]
+    monkeypatch.setattr(Server, "running", property(lambda _: running[0]))
+    monkeypatch.setattr(Server, "answers", lambda _: True)
+    monkeypatch.setattr(server.time, "monotonic", lambda: now[0])
 
-    with pytest.raises(StartError, match=r"toy does not answer at 127\.0\.0\.1:"):
-        silent.start()
-    silent.kill()
+    def launch(_):
+        starts.append(now[0])
+        raise StartError("port is taken")
+
+    monkeypatch.setattr(Server, "launch", launch)
+    while len(starts) < 9:
+        toy.revive(said.append)
+        now[0] += 0.25
+    pauses = [later - earlier - 0.25 for earlier, later in pairwise(starts)]
+
+    assert starts[0] == WAIT_SECONDS
+    assert pauses[:3] == [2.0, 4.0, 8.0]
+    assert pauses[-1] == LONGEST_WAIT_SECONDS
+    assert "port is taken" in said
+    running[0] = True
+    toy.revive(said.append)
+    running[0] = False
+    toy.revive(said.append)
+    assert toy._due == now[0] + WAIT_SECONDS
 
 
-def test_a_taken_port_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (
+            FAIL,
+            r"toy ended before it answered; its log ends with 'no such database', see .*toy.log",
+        ),
+        (SILENT, r"toy does not answer at http://127\.0\.0\.1:"),
+    ],
+)
+def test_failed_start_is_explained(make_toy, monkeypatch, script, problem):
+    if script == SILENT:
+        monkeypatch.setattr(server, "READY_SECONDS", 0.2)
+    with pytest.raises(StartError, match=problem):
+        make_toy(script).start()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1"])
+def test_port_that_cannot_be_had_is_named(make_toy, host):
+    """It is taken, or the address is one of another machine."""
     with socket.create_server(("127.0.0.1", 0)) as other:
-        number = other.getsockname()[1]
-        taken = Toy(tmp_path, port=number)
-
-        with pytest.raises(StartError, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
-            taken.start()
-    assert not taken.log.exists()
+        port = other.getsockname()[1]
+        with pytest.raises(StartError, match=f"toy cannot listen on {host}:{port}: "):
+            make_toy(host=host, port=port).start()
 
 
-def test_a_place_where_we_may_not_listen_is_named(tmp_path):
-    """Such as an address of another machine, here one that is kept for documents."""
-    for port in (0, 4200):
-        with pytest.raises(StartError, match=rf"toy cannot listen on 192\.0\.2\.1:{port}: Cannot"):
-            Toy(tmp_path, host="192.0.2.1", port=port).start()
-
-
-def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
+def test_log_is_rotated(make_toy, monkeypatch):
     monkeypatch.setattr(server, "LOG_BYTES", 1000)
-    chatty = Toy(tmp_path, "for number in range(1000): print('line', number)")
-
+    toy = make_toy("for number in range(1000): print('line', number)")
     with pytest.raises(StartError, match="line 999"):
-        chatty.start()
-    sizes = [path.stat().st_size for path in sorted(tmp_path.glob("toy.log*"))]
-    assert 2 == len(sizes)
+        toy.start()
+    sizes = [path.stat().st_size for path in toy.log.parent.glob("toy.log*")]
+
+    assert len(sizes) == 2
     assert max(sizes) <= 1000
 
 
-def mode(path):
-    return stat.S_IMODE(path.stat().st_mode)
+# Prefect and MLflow
 
 
-def test_what_a_server_keeps_is_its_users_alone(toy, tmp_path):
-    """Also where an older version has let others in."""
-    (tmp_path / "toy").mkdir(mode=0o755)
-    (tmp_path / "toy.log").touch(mode=0o644)
-    toy.start()
-
-    assert (0o700, 0o600) == (mode(tmp_path / "toy"), mode(toy.log))
+@pytest.fixture
+def servers(tmp_path):
+    return build_servers(tmp_path, host="127.0.0.1", prefect_port=4200, mlflow_port=0)
 
 
-def test_servers_write_nothing_that_others_can_read(tmp_path):
-    """Records hold all parameters of all runs; others pass through the folder, to no more."""
-    folder = tmp_path / "servers"
-    folder.mkdir(mode=0o755)
+def test_password_is_required_and_in_no_command(servers, tmp_path):
+    password = load_password(tmp_path / "secrets.json")
+
+    assert len(password) == 48
+    assert servers.prefect.variables["PREFECT_SERVER_API_AUTH_STRING"] == f"admin:{password}"
+    assert servers.mlflow.variables["MLFLOW_AUTH_ADMIN_PASSWORD"] == password
+    assert "--app-name=nmt" in servers.mlflow.command
+    assert password not in " ".join(servers.prefect.command + servers.mlflow.command)
+
+
+def test_clients_get_addresses_and_password(servers, tmp_path):
+    password = load_password(tmp_path / "secrets.json")
+
+    assert servers.environment == {
+        "PREFECT_API_URL": "http://127.0.0.1:4200/api",
+        "PREFECT_API_AUTH_STRING": f"admin:{password}",
+        "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{servers.mlflow.port}",
+        "MLFLOW_TRACKING_USERNAME": "admin",
+        "MLFLOW_TRACKING_PASSWORD": password,
+    }
+    for one in servers:
+        assert {f"--host={one.host}", f"--port={one.port}"} <= {*one.command}
+
+
+@pytest.mark.parametrize(
+    ("host", "pages"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:4200,http://localhost:4200"),
+        ("127.0.0.2", "http://127.0.0.2:4200"),
+    ],
+)
+def test_other_pages_and_names_are_refused(tmp_path, host, pages):
+    prefect, mlflow = build_servers(tmp_path, host=host, prefect_port=4200, mlflow_port=1)
+    names = mlflow.variables["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
+
+    assert prefect.variables["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] == pages
+    assert {host, f"{host}:*", "localhost:*"} <= {*names}
+    assert "*" not in names
+
+
+def test_records_lie_in_the_folder_unless_chosen(servers, tmp_path, monkeypatch):
+    assert servers.mlflow.variables["MLFLOW_BACKEND_STORE_URI"].startswith(f"sqlite:///{tmp_path}/")
+    assert servers.mlflow.variables["MLFLOW_ARTIFACTS_DESTINATION"].startswith(f"{tmp_path}/mlflow")
+    database = "PREFECT_API_DATABASE_CONNECTION_URL"
+    assert f"{tmp_path}/prefect/" in servers.prefect.variables[database]
+
+    monkeypatch.setenv(database, "postgresql+asyncpg://db/prefect")
+    own = build_servers(tmp_path, host="127.0.0.1", prefect_port=1, mlflow_port=1)
+    assert own.prefect.variables[database] == "postgresql+asyncpg://db/prefect"
+
+
+def test_servers_report_to_nobody(servers):
+    for one in servers:
+        assert one.variables["DO_NOT_TRACK"] == "1"
+        assert one.variables["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+        assert one.variables["MLFLOW_DISABLE_TELEMETRY"] == "true"
+
+
+def test_logins_without_permission_see_nothing(servers):
+    settings = configparser.ConfigParser()
+    settings.read(servers.mlflow.variables["MLFLOW_AUTH_CONFIG_PATH"])
+
+    assert settings["mlflow"]["default_permission"] == "NO_PERMISSIONS"
+    assert settings["mlflow"]["database_uri"] == f"sqlite:///{servers.mlflow.folder / 'logins.db'}"
+
+
+def test_password_is_made_once_and_added_to_older_files(tmp_path):
+    path = tmp_path / "secrets.json"
+    path.write_text('{"key": "of before"}')
+    first = load_password(path)
+
+    assert first == load_password(path) != load_password(tmp_path / "other.json")
+    assert "of before" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow
+def test_mlflow_requires_a_password_and_opens_its_store_only(servers, tmp_path):
+    servers.mlflow.start()
+    base = f"{servers.mlflow.address}/api/2.0/mlflow"
+    admin = (USER, load_password(tmp_path / "secrets.json"))
+    try:
+        with httpx2.Client(base_url=base, trust_env=False) as client:
+
+            def create(kind, login, **body):
+                return client.post(
+                    f"{kind}/create", json={"name": "x"} | body, auth=login
+                ).status_code
+
+            for login in (None, (USER, "guessed")):
+                assert create("experiments", login, artifact_location="file:///x") == 401
+            for place in ("file:///x", "/x", "s3://other/x", "x"):
+                assert create("experiments", admin, artifact_location=place) == 400
+                assert create("model-versions", admin, source=place) == 400
+            assert create("experiments", admin, artifact_location="mlflow-artifacts:/x") == 200
+    finally:
+        servers.mlflow.stop()
+
+
+# the program
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5", "localhost", "::1"])
+def test_address_that_clients_can_call_is_accepted(host):
+    check_host(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_address_that_clients_cannot_call_is_refused(host):
+    with pytest.raises(ConfigError, match="such as 10"):
+        check_host(host)
+
+
+def test_options_reach_the_servers(tmp_path, monkeypatch):
+    """All is private to its user, and stopped at the end."""
+    seen = {}
+
+    def build(folder, **given):
+        seen.update(given, umask=os.umask(0o022))
+        raise StartError("enough")
+
+    monkeypatch.setattr(program, "build_servers", build)
+    leashed = []
+    monkeypatch.setattr(program, "end_with_parent", lambda: leashed.append(True))
+    options = ["--host", "10.0.0.5", "--prefect-port", "1", "--mlflow-port", "2", "--leashed"]
     before = os.umask(0o022)
     try:
-        with pytest.raises(typer.Exit):
-            main(folder=folder, host="0.0.0.0")
+        done = invoke(main, *options, "--folder", str(tmp_path / "data"))
     finally:
-        during = os.umask(before)
+        os.umask(before)
 
-    assert (0o077, 0o711) == (during, mode(folder))
-
-
-# the real ones
-
-
-def test_no_secret_stands_in_a_command(full, tmp_path):
-    secrets = load_secrets(tmp_path / "secrets.json").model_dump().values()
-    words = [word for one in full for word in one.command()]
-
-    assert len(set(secrets)) == 6
-    assert [] == [word for word in words for secret in secrets if secret in word]
+    assert (done.exit_code, leashed) == (1, [True])
+    assert seen == {"host": "10.0.0.5", "prefect_port": 1, "mlflow_port": 2, "umask": 0o077}
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
-    secrets = load_secrets(tmp_path / "secrets.json")
-    told = {one.name: " ".join(one.variables().values()) for one in full}
-
-    assert secrets.prefect in told["prefect"]
-    assert secrets.password in told["prefect"]
-    assert secrets.mlflow in told["mlflow"]
-    assert secrets.key in told["mlflow"]
-    assert f'"{secrets.key_id},{secrets.key}"' in told["store"]  # a list, as rclone wants it
-    assert secrets.administrator not in " ".join(told.values())
-
-
-def test_workers_need_the_three_that_answer_them(full):
-    assert {
-        "AWS_ACCESS_KEY_ID",
-        "AWS_DEFAULT_REGION",
-        "AWS_ENDPOINT_URL_S3",
-        "AWS_SECRET_ACCESS_KEY",
-        "MLFLOW_TRACKING_PASSWORD",
-        "MLFLOW_TRACKING_URI",
-        "MLFLOW_TRACKING_USERNAME",
-        "PREFECT_API_AUTH_STRING",
-        "PREFECT_API_URL",
-    } == set(full.environment)
-
-
-def test_nobody_is_let_in_without_a_password(tmp_path):
-    """Other accounts of a machine reach its loopback address, too."""
-    here = Topology(tmp_path)
-    password = load_secrets(tmp_path / "secrets.json").password
-
-    assert f"admin:{password}" == here.prefect.variables()["PREFECT_SERVER_API_AUTH_STRING"]
-    assert f"admin:{password}" == here.prefect.environment["PREFECT_API_AUTH_STRING"]
-    assert "--app-name=nmt" in here.mlflow.command()
-    assert password == here.mlflow.variables()["MLFLOW_AUTH_ADMIN_PASSWORD"]
-    assert password == here.mlflow.environment["MLFLOW_TRACKING_PASSWORD"]
-
-
-def test_prefect_answers_no_page_but_its_own(tmp_path):
-    allowed = {
-        host: Topology(tmp_path, host=host, ports={"prefect": 4200}).prefect.variables()[
-            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS"
-        ]
-        for host in ("127.0.0.1", "127.0.0.2")
-    }
-
-    assert {
-        "127.0.0.1": "http://127.0.0.1:4200,http://localhost:4200",
-        "127.0.0.2": "http://127.0.0.2:4200",
-    } == allowed
-
-
-def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
-    monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
-    wide = Topology(tmp_path, database=Database.postgres, files=Files.s3, host="127.0.0.2")
-
-    assert {
-        "postgres": "127.0.0.1",
-        "store": "127.0.0.2",
-        "prefect": "127.0.0.2",
-        "mlflow": "127.0.0.2",
-    } == {one.name: one.host for one in wide}
-
-
-def test_servers_tell_nobody_of_themselves(full):
-    for one in (full.prefect, full.mlflow):
-        told = one.variables()
-        assert ("1", "false", "true") == (
-            told["DO_NOT_TRACK"],
-            told["PREFECT_SERVER_ANALYTICS_ENABLED"],
-            told["MLFLOW_DISABLE_TELEMETRY"],
-        )
-
-
-def test_secrets_are_made_once_and_for_their_owner(tmp_path):
-    path = tmp_path / "servers" / "secrets.json"
-    first = load_secrets(path)
-
-    assert first == load_secrets(path)
-    assert {48} == {len(secret) for secret in first.model_dump().values()}
-    assert first != load_secrets(tmp_path / "other.json")
-    assert 0o600 == path.stat().st_mode & 0o777
-
-
-def test_what_an_older_file_lacks_is_made_up_once(tmp_path):
-    path = tmp_path / "secrets.json"
-    older = load_secrets(path).model_dump(exclude={"password"})
-    path.write_text(json.dumps(older))
-
-    completed = load_secrets(path)
-
-    assert older == completed.model_dump(exclude={"password"})
-    assert completed == load_secrets(path)
-
-
-def test_programs_of_the_folder_find_the_servers_while_they_run(tmp_path, monkeypatch):
+def test_servers_are_stopped_however_the_program_ends(servers, tmp_path, monkeypatch):
+    events = []
+    monkeypatch.setattr(program, "build_servers", lambda *_, **__: servers)
+    monkeypatch.setattr(Server, "launch", lambda own: events.append(f"launch {own.name}"))
+    monkeypatch.setattr(Server, "wait", lambda own: events.append(f"wait {own.name}"))
+    monkeypatch.setattr(Server, "ask_to_stop", lambda own: events.append(f"ask {own.name}"))
+    monkeypatch.setattr(Server, "stop", lambda own: events.append(f"stop {own.name}"))
+    monkeypatch.setattr(program, "show", lambda *_, **__: events.append("show"))
+    monkeypatch.setattr(program, "stop_on_signals", lambda: None)
+    monkeypatch.setattr(program, "watch", lambda _, say: say("long " * 60))
     monkeypatch.chdir(tmp_path)
-    environment = tmp_path / "servers" / "environment"
-    environment.parent.mkdir()
-    environment.write_text("export PREFECT_API_URL=http://127.0.0.1:1/api\n")
+    before = os.umask(0o022)
+    done = invoke(main, "--folder", str(tmp_path / "data"))
+    os.umask(before)
 
+    assert done.output.endswith("long " * 60 + "\nstopping\n")
+    names = ("prefect", "mlflow")
+    expected = [f"{verb} {name}" for verb in ("launch", "wait") for name in names] + ["show"]
+    assert events == [*expected, *(f"{verb} {name}" for verb in ("ask", "stop") for name in names)]
+
+
+def test_environment_is_written_for_shells(servers, tmp_path):
+    path = write_environment(servers, tmp_path)
+    words = [shlex.split(line) for line in path.read_text().splitlines()]
+
+    assert dict(pair.split("=", 1) for _, pair in words) == servers.environment
+    assert {export for export, _ in words} == {"export"}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_people_see_addresses_and_no_password(servers, tmp_path, monkeypatch, announced):
+    monkeypatch.chdir(tmp_path)
+    console = Console(width=200, record=True)
+    show(servers, tmp_path / "environment", console, announced=announced)
+    text = console.export_text()
+
+    assert servers.prefect.address in text
+    assert servers.mlflow.address in text
+    assert ("by .env" in text) == announced
+    assert load_password(tmp_path / "secrets.json") not in text
+
+
+def test_commands_find_servers_while_they_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (environment := tmp_path / "servers/environment").parent.mkdir()
+    environment.touch()
     for _ in range(2):
-        with announce_servers(environment) as known:
-            assert known
-            assert "servers/environment" == str(Path(".env").readlink())
+        with announce_servers(environment) as announced:
+            assert announced
+            assert str(Path(".env").readlink()) == "servers/environment"
         assert not Path(".env").is_symlink()
-        Path(".env").symlink_to("servers/environment")  # as a program leaves it that is killed
+        Path(".env").symlink_to("servers/environment")  # of a program that was killed
 
 
 @pytest.mark.parametrize("dangling", [False, True])
-def test_a_file_of_somebody_else_is_left_alone(tmp_path, monkeypatch, dangling):
+def test_own_dotenv_is_left_alone(tmp_path, monkeypatch, dangling):
     monkeypatch.chdir(tmp_path)
     if dangling:
         Path(".env").symlink_to("not/yet/mounted")
     else:
         Path(".env").write_text("MINE=1\n")
+    with announce_servers(tmp_path / "environment") as announced:
+        assert not announced
 
-    with announce_servers(tmp_path / "environment") as known:
-        assert not known
     assert Path(".env").is_symlink() == dangling
-    assert dangling or "MINE=1\n" == Path(".env").read_text()
+    assert dangling or Path(".env").read_text() == "MINE=1\n"
 
 
-def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
-
-    with pytest.raises(StartError, match="not installed; run: apt-get install postgresql"):
-        postgres.find_programs()
-
-
-def test_a_program_of_the_database_that_fails_is_told_with_its_reason(tmp_path, monkeypatch):
-    """A script by its own name, where sh runs it; what goes well is no matter of words."""
-    monkeypatch.setattr(postgres, "find_programs", lambda: tmp_path)
-    monkeypatch.setattr(postgres.os, "geteuid", lambda: 1000)
-    database = postgres.Postgres(tmp_path, secrets=load_secrets(tmp_path / "secrets"))
-    database.folder.mkdir()
-    script = tmp_path / "make.sh"
-    script.write_text('echo "$REASON" >&2; exit $CODE')
-
-    database._run(["/bin/sh", str(script)], environment={"CODE": "0", "REASON": "a warning"})
-    with pytest.raises(StartError, match=r"^make\.sh failed: no room$"):
-        database._run(["/bin/sh", str(script)], environment={"CODE": "3", "REASON": "no room"})
-    with pytest.raises(StartError, match=r"^false failed"):
-        database._run(["/bin/false"])
-
-
-def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
-    for version in ("9.6", "15", "17"):
-        (tmp_path / version / "bin").mkdir(parents=True)
-        (tmp_path / version / "bin" / "initdb").touch()
-
-    assert tmp_path / "17" / "bin" == postgres.find_programs()
-
-
-def test_a_closed_folder_on_the_way_is_named():
-    with TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        closed = Path(made) / "closed"
-        closed.mkdir(mode=0o700)
-
-        with pytest.raises(StartError, match=f"postgres, who may not pass through {closed}; run"):
-            postgres.check_reach(closed / "servers", "postgres")
-
-
-# starting again
-
-
-class Fake:
-    name = "fake"
-    log = "fake.log"
-    code = 3
-
-    def __init__(self):
-        self.running = True
-        self.launched = 0
-        self.well = True
-
-    def answers(self):
-        return self.well
-
-    def launch(self):
-        self.launched += 1
-        if not self.well:
-            raise StartError("no")
-        self.running = True
-
-
-class Clock:
-    def __init__(self, monkeypatch):
-        self.now = 0.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
-
-
-def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
-    clock, fake, said = Clock(monkeypatch), Fake(), []
-    watched = restart(fake, said.append)
-    fake.running = fake.well = False
-    moments = []
-    while len(moments) < 10:
-        before = fake.launched
-        next(watched)
-        if fake.launched > before:
-            moments.append(clock.now)
-        clock.now += 0.5
-
-    waits = [later - earlier for earlier, later in pairwise(moments)]
-    assert FIRST_WAIT_SECONDS == moments[0]
-    assert sorted(waits) == waits
-    assert [2.0, 4.0, 8.0] == waits[:3]
-    assert LONGEST_WAIT_SECONDS == waits[-1]
-    assert said[:2] == [
-        "fake: ended with code 3, see fake.log; starting it again in 1 s",
-        "fake: no; starting it again in 2 s",
-    ]
-
-
-def test_an_end_is_told_with_its_own_reason_and_not_that_of_a_start_before(monkeypatch):
-    clock, fake, said = Clock(monkeypatch), Fake(), []
-    watched = restart(fake, said.append)
-    for well in (False, True, True):  # it fails to start, starts, and ends again
-        fake.well, fake.running = well, False
-        for _ in range(4):
-            next(watched)
-            clock.now += 0.5
-
-    assert "fake: no; starting it again in 2 s" in said
-    assert said[-2].startswith("fake: ended with code 3, see fake.log")
-
-
-def test_all_servers_are_looked_at_until_a_signal_ends_it(monkeypatch):
-    """The first of which has died, and is started again."""
-    servers, rounds = [Fake(), Fake()], iter(range(5))
-    servers[0].running = servers[1].well = False
-
-    def sleep(_):
-        if next(rounds, None) is None:
-            raise SystemExit
-
-    monkeypatch.setattr(time, "sleep", sleep)
-    monkeypatch.setattr("infra.servers.watch.FIRST_WAIT_SECONDS", 0.0)
-    said = []
-    with pytest.raises(SystemExit):
-        watch(servers, said.append)
-
-    assert [1, 0] == [one.launched for one in servers]
-    assert "fake answers again" == said[-1]
-
-
-@pytest.mark.parametrize(
-    ("code", "told"), [(0, "ended"), (1, "ended with code 1"), (-9, "was killed by SIGKILL")]
-)
-def test_who_was_killed_is_not_said_to_have_ended_well(code, told):
-    assert told == describe_exit(code)
-
-
-def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
-    clock, fake, said = Clock(monkeypatch), Fake(), []
-    watched = restart(fake, said.append)
-    for _ in range(2):
-        fake.running = False
-        for _ in range(4):
-            next(watched)
-            clock.now += 0.5
-
-    assert 2 == fake.launched
-    assert 2 == said.count("fake answers again")
-    assert {"fake: ended with code 3, see fake.log; starting it again in 1 s"} == set(said[::2])
-
-
-def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
-    clock, fake, said = Clock(monkeypatch), Fake(), []
-    watched = restart(fake, said.append)
-    fake.running = False
-    next(watched)
-    clock.now += FIRST_WAIT_SECONDS
-    next(watched)
-    assert fake.running
-
-    fake.well = False
-    next(watched)
-    assert "fake answers again" not in said
-    fake.well = True
-    next(watched)
-    assert "fake answers again" == said[-1]
-
-
-# what a user may say
-
-
-@pytest.mark.parametrize("words", [[], ["--leashed"]])
-def test_who_is_told_so_ends_with_the_program_that_started_it(tmp_path, monkeypatch, words):
-    leashed = []
-    monkeypatch.setattr(servers, "end_with_parent", lambda: leashed.append("--leashed"))
-    refused = invoke(main, *words, "--folder", str(tmp_path), "--host", "0.0.0.0")
-
-    assert refused.exit_code == 1
-    assert words == leashed
-
-
-def test_what_stops_is_told_and_long_sentences_stay_whole(tmp_path, monkeypatch):
-    stopped = []
-    topology = SimpleNamespace(stop=lambda: stopped.append("all"))
-    long = "mlflow " * 60
-    for name, value in {
-        "Topology": lambda *_, **__: topology,
-        "start": lambda *_: None,
-        "announce_servers": nullcontext,
-        "write_environment": lambda *_: True,
-        "tell": lambda *_, **__: None,
-        "watch": lambda _, say: say(long),
-    }.items():
-        monkeypatch.setattr(servers, name, value)
-    told = invoke(main, "--folder", str(tmp_path)).output
-
-    assert told == f"{long}\nstopping\n"
-    assert stopped == ["all"]
+def test_first_signal_ends_the_program_and_others_do_not():
+    before = {number: signal.getsignal(number) for number in processes.STOPPING}
+    try:
+        stop_on_signals()
+        with pytest.raises(SystemExit) as ended:
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        assert ended.value.code == 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from pathlib import PurePosixPath
 
 import pytest
 import typer
@@ -57,7 +56,6 @@ def test_nothing_needs_to_be_written_where_the_image_runs():
 
 
 IMAGE_COMMAND = re.findall(r'"([^"]*)"', re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1])
-FOLLOWING = ["python", "-m", "stages.registry"]
 
 
 @pytest.mark.parametrize(
@@ -80,29 +78,6 @@ def test_programs_take_what_they_are_given(program, words):
     assert given <= {option for one in command.params for option in one.opts}
     assert "0.0.0.0" in words or "follow" == words[0] or "--host=0.0.0.0" in words
     assert "/models/champion" in str(context.params)
-
-
-def test_what_follows_the_champion_fills_the_folder_that_is_served():
-    for container in (FOLLOWER["command"], KEEPER["args"]):
-        assert [*FOLLOWING, "follow", "/models/champion"] == container
-    assert "/models/champion/manifest.json" == FOLLOWER["healthcheck"]["test"][-1]
-    (waiting,) = POD["spec"]["initContainers"]
-    assert "test -f /models/champion/manifest.json" in waiting["command"][-1]
-    volumes = [pod["spec"]["volumes"][0]["persistentVolumeClaim"] for pod in (CHAMPION, POD)]
-    assert ["models"] * 2 == [volume["claimName"] for volume in volumes]
-    assert MANIFESTS["volume"]["metadata"]["name"] == "models"
-    assert {"models:/models"} < {*FOLLOWER["volumes"]}
-    mounted = {one["name"]: PurePosixPath(one["mountPath"]) for one in KEEPER["volumeMounts"]}
-    assert PurePosixPath("/models") == mounted["models"]
-    assert "service_healthy" == SERVER["depends_on"]["champion"]["condition"]
-
-
-def test_the_folder_of_a_volume_belongs_to_who_writes_it():
-    """Docker gives a new volume the owner that the folder has in the image."""
-    worker = (PROJECT / "infra/docker/Dockerfile.worker").read_text()
-
-    for text in (worker, DOCKERFILE):
-        assert re.search(r"install --directory --owner \w+ --group \w+ .*/models\b", text)
 
 
 def test_who_asks_for_health_asks_where_it_is_told():

@@ -1,1 +1,0 @@
-"""Training on several machines: what is asked of Slurm and of Kubernetes."""

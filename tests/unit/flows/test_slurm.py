@@ -1,0 +1,156 @@
+"""The train stage as a Slurm job: what is submitted, and what happens to a job that fails."""
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from submitit.core.utils import FailedJobError
+from torch.distributed.run import get_args_parser
+
+from flows import pipeline, slurm
+from flows.dvc_program import StageError
+from flows.pipeline import check_nodes
+from flows.slurm import STARTS, Torchrun, make_executor, run_job, train_on_nodes
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.training.settings import WorldConfig
+from stages import paths
+
+WORLD = WorldConfig(processes=4, timeout_seconds=20.5)
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """A folder, and programs of Slurm that keep the script they are given."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    keep = 'echo "Submitted batch job 1042"; cp "$1" "$(dirname "$0")/script"'
+    for name, text in {"sbatch": keep, "srun": "", "sacct": ""}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return programs
+
+
+class Executor:
+    """Runs a program at once, in the place of Slurm."""
+
+    def __init__(self, log, error=None):
+        self.cancelled, self.error, self.runs = False, error, 0
+        self.job_id, self.paths = "7", SimpleNamespace(stdout=log)
+
+    def submit(self, program):
+        self.program = program
+        return self
+
+    def results(self):
+        self.runs += 1
+        if self.error:
+            raise self.error
+        self.program()
+
+    def cancel(self, *, check):
+        assert not check
+        self.cancelled = True
+
+
+@pytest.mark.parametrize(("node", "address", "host"), [(0, "a1", "1"), (1, "a2", "0")])
+def test_all_nodes_meet_at_the_first(monkeypatch, node, address, host):
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "3")
+    job = SimpleNamespace(hostnames=["a1", "a2"], node=node, global_rank=node, job_id="1042")
+    python, *words = Torchrun(2, WORLD).build_command(job)
+    options = get_args_parser().parse_args(words[2:])
+
+    assert (python, words[:2]) == (sys.executable, ["-m", "torch.distributed.run"])
+    assert (options.nnodes, options.nproc_per_node, options.max_restarts) == ("2", "4", 0)
+    assert (options.module, options.training_script) == (True, "stages.train")
+    assert (options.rdzv_backend, options.shutdown_timeout) == ("c10d", 21)
+    assert (options.rdzv_endpoint, options.rdzv_id) == ("a1:29542", "1042.3")
+    assert (options.local_addr, options.rdzv_conf) == (address, f"is_host={host}")
+
+
+def test_script_asks_for_nodes_in_turn(cluster):
+    make_executor(2).submit(Torchrun(2, WORLD))
+    lines = (cluster / "script").read_text().splitlines()
+    options = {line.removeprefix("#SBATCH --") for line in lines if line.startswith("#SBATCH")}
+
+    assert {
+        "nodes=2",
+        "ntasks-per-node=1",
+        "dependency=singleton",
+        "exclusive",
+        "requeue",
+        "time=1440",
+    } <= options
+    assert [line for line in lines if "job-name=nmt-train-" in line]
+    assert "--kill-on-bad-exit=1" in lines[-1]
+
+
+def test_refusal_of_slurm_is_reported(cluster):
+    (cluster / "sbatch").write_text(
+        "#!/bin/sh\necho 'sbatch: error: invalid account' >&2\nexit 1\n"
+    )
+
+    with pytest.raises(NmtError, match="invalid account"):
+        run_job(make_executor(2), Torchrun(2, WORLD), print)
+
+
+@pytest.mark.parametrize(("deaths", "jobs"), [(0, 1), (2, 3), (STARTS, STARTS)])
+def test_failed_jobs_are_submitted_again(tmp_path, monkeypatch, deaths, jobs):
+    monkeypatch.chdir(tmp_path)
+    (log := tmp_path / "log").write_text("".join(f"line {n}\n" for n in range(50)))
+    paths.TRAINED.mkdir(parents=True)  # of an earlier training
+    executor, said = Executor(log), []
+
+    def train():
+        assert executor.program is program
+        if executor.runs <= deaths:
+            raise FailedJobError
+        paths.TRAINED.mkdir()
+
+    program = train
+    monkeypatch.setattr(slurm, "make_executor", lambda nodes: {2: executor}[nodes])
+    monkeypatch.setattr(slurm, "Torchrun", lambda nodes, compute: program)
+    monkeypatch.setattr(slurm, "load", lambda *_: SimpleNamespace(compute=WORLD))
+    if deaths == STARTS:
+        with pytest.raises(StageError, match=f"2 nodes failed {STARTS} times, see .*log") as failed:
+            train_on_nodes(2, said.append)
+        assert failed.value.code == 1
+    else:
+        train_on_nodes(2, said.append)
+
+    assert executor.runs == jobs
+    ends = [words.splitlines()[1:] for words in said if "ends with" in words]
+    assert ends == [[f"line {n}" for n in range(30, 50)]] * deaths
+
+
+def test_job_without_a_model_counts_as_failed(tmp_path, monkeypatch):
+    """Slurm reports success for a job that was cancelled while it waited."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(slurm, "make_executor", lambda _: Executor(Path("log")))
+    monkeypatch.setattr(slurm, "Torchrun", lambda *_: lambda: None)
+    monkeypatch.setattr(slurm, "load", lambda *_: SimpleNamespace(compute=WORLD))
+
+    with pytest.raises(StageError):
+        train_on_nodes(2, print)
+
+
+def test_stop_cancels_the_job(tmp_path):
+    executor = Executor(tmp_path / "log", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run_job(executor, lambda: None, print)
+
+    assert executor.cancelled
+
+
+def test_nodes_are_checked_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(pipeline.shutil, "which", lambda _: None)
+    check_nodes(None, across_pools=True)
+    with pytest.raises(ConfigError, match="srun is not installed"):
+        check_nodes(2)
+    with pytest.raises(ConfigError, match="across_pools"):
+        check_nodes(2, across_pools=True)
+    monkeypatch.setattr(pipeline.shutil, "which", lambda _: "/usr/bin/srun")
+    check_nodes(2)
