@@ -132,7 +132,7 @@ def describe_command(name: str) -> str:
     """Return the line of a command in ``nmt --help``."""
     try:
         command = COMMANDS.load(name)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         return f"Not available: {error}."
     if isinstance(command, Command):
         return command.help

@@ -10,7 +10,7 @@ CLASSIFIERS = "nmt_core.extensions.classifiers.commands"
 
 LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Learn a language model, causal or masked, from text.")
 SCORE = Command(
-    "nmt_core.extensions.language_models.score:score",
+    f"{LANGUAGE_MODELS}:score",
     "Score every line of standard input by its log-likelihood.",
 )
 FUSE = Command(
@@ -20,18 +20,15 @@ GENERATE = Command(
     f"{LANGUAGE_MODELS}:generate",
     "Generate text, each token drawn from the model's distribution.",
 )
-FILL = Command(
-    f"{LANGUAGE_MODELS}:fill", "Show the K likeliest tokens for every gap of a line, written `___`."
-)
 LEARN_CLASSIFIER = Command(
     f"{CLASSIFIERS}:learn_classifier",
     "Learn which of some labels a text has, such as the sentiment of a review.",
 )
 CLASSIFY = Command(
     f"{CLASSIFIERS}:classify",
-    "Tell the label of every line of standard input, and how probable it is.",
+    "Write the label of every line of standard input, and its probability.",
 )
 NEIGHBOURS = Command(
     f"{CLASSIFIERS}:neighbours",
-    "Tell which words are nearest to some, before a classifier learnt and after.",
+    "List the words nearest to some words, before a classifier learnt and after.",
 )

@@ -2,8 +2,8 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic_core import to_json
 
@@ -16,7 +16,7 @@ CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
 
 def change_settings(default: ConfigT, settings: Sequence[str], *, at: str) -> ConfigT:
-    """Return settings with ``name=value`` for all that is not as by default.
+    """Return settings that differ from the default by ``name=value``.
 
     Raises:
         ConfigError: naming what is unknown or of the wrong type.
@@ -26,7 +26,7 @@ def change_settings(default: ConfigT, settings: Sequence[str], *, at: str) -> Co
 
 
 def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
-    """Turn ``model.order=3`` into nested values; a value that is no JSON is a word.
+    """Turn ``model.order=3`` into nested values; a value that is not JSON is a string.
 
     Raises:
         ConfigError: if a setting has no value, or its place is a value already.
@@ -36,12 +36,12 @@ def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not (name and equals):
             raise ConfigError(f"--set {setting} has no value; write --set name=value")
-        *way, last = name.split(".")
+        *parents, last = name.split(".")
         node = values
-        for step in way:
-            node = node.setdefault(step, {})
+        for parent in parents:
+            node = node.setdefault(parent, {})
             if not isinstance(node, dict):
-                raise ConfigError(f"--set {setting} is at odds with a setting before it")
+                raise ConfigError(f"--set {setting} contradicts a setting before it")
         try:
             node[last] = json.loads(value)
         except ValueError:
@@ -50,7 +50,7 @@ def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def merge_settings(default: Any, changes: Any) -> Any:
-    """Return settings with some changed; those of another kind share nothing with the default."""
+    """Return settings with some changed; another ``kind`` replaces all settings beside it."""
     if not (isinstance(default, dict) and isinstance(changes, dict)):
         return changes
     if changes.get("kind", default.get("kind")) != default.get("kind"):
@@ -60,61 +60,37 @@ def merge_settings(default: Any, changes: Any) -> Any:
     }
 
 
-class Setting(NamedTuple):
-    """A setting with its default, or a kind with its ``inner`` settings."""
-
-    name: str
-    value: Any
-    words: str
-    inner: "tuple[Setting, ...]" = ()
-
-
-def explain_settings(
-    title: str, default: Config, *, beside: Config | None = None
-) -> Callable[[CommandT], CommandT]:
-    """Add settings, with their docstrings, to the help of a command.
-
-    Args:
-        title: what they are.
-        default: what is learnt where nothing is set.
-        beside: settings that have been explained; only others are.
-    """
-    known = [*list_settings(beside)] if beside else []
-    settings = [setting for setting in list_settings(default) if setting not in known]
+def explain_settings(title: str, default: Config) -> Callable[[CommandT], CommandT]:
+    """Add settings, with their defaults and docstrings, to the help of a command."""
 
     def explain(command: CommandT) -> CommandT:
-        command.__doc__ = f"{inspect.getdoc(command)}\n\n{title}\n\n{render_settings(settings)}"
+        settings = "\n".join(list_settings(default))
+        command.__doc__ = f"{inspect.getdoc(command)}\n\n{title}\n\n{settings}"
         return command
 
     return explain
 
 
-def list_settings(default: Config, *, at: str = "") -> Iterator[Setting]:
-    """Yield every setting with its default and its docstring; the default kind first."""
-    words = read_docstrings(type(default))
+def list_settings(default: Config, *, at: str = "", indent: str = "") -> Iterator[str]:
+    """Yield a line of Markdown for every setting; settings of a kind are indented below it."""
+    docstrings = read_docstrings(type(default))
     for name, field in type(default).model_fields.items():
         value, kinds = getattr(default, name), list_kinds(field)
         if len(kinds) > 1:
             for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
-                chosen = value if type(value) is kind else kind()
-                inner = tuple(list_settings(chosen, at=f"{at}{name}."))
                 tag = kind.model_fields["kind"].default
-                yield Setting(f"{at}{name}.kind", tag, inspect.getdoc(kind) or "", inner)
+                yield f"{indent}- `{at}{name}.kind={tag}`: {_join(inspect.getdoc(kind))}"
+                chosen = value if type(value) is kind else kind()
+                yield from list_settings(chosen, at=f"{at}{name}.", indent=f"{indent}  ")
         elif kinds:
-            yield from list_settings(value, at=f"{at}{name}.")
+            yield from list_settings(value, at=f"{at}{name}.", indent=indent)
         elif name != "kind":
+            text = value if isinstance(value, str) else to_json(value).decode()
             choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
             others = " or ".join(f"`{choice}`" for choice in choices if choice != value)
-            yield Setting(f"{at}{name}", value, words[name] + (f" Or {others}." if others else ""))
+            more = f" Or {others}." if others else ""
+            yield f"{indent}- `{at}{name}={text}`: {_join(docstrings[name])}{more}"
 
 
-def render_settings(settings: Iterable[Setting], *, indent: str = "") -> str:
-    """Return settings as a list in Markdown."""
-    lines = []
-    for name, value, words, inner in settings:
-        text = value if isinstance(value, str) else to_json(value).decode()
-        told = " ".join(words.split()).replace("``", "`")
-        lines.append(f"{indent}- `{name}={text}`: {told}")
-        if inner:
-            lines.append(render_settings(inner, indent=f"{indent}  "))
-    return "\n".join(lines)
+def _join(docstring: str | None) -> str:
+    return " ".join((docstring or "").split()).replace("``", "`")

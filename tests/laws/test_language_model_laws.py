@@ -6,16 +6,14 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.base.random import make_generator
-from nmt_core.extensions.language_models import (
-    FeedForwardConfig,
-    NGram,
-    NGramConfig,
-    RecurrentConfig,
-    TransformerLanguageConfig,
-    build_language_model,
+from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
+from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood, NGram, NGramConfig
+from nmt_core.extensions.language_models.text_model import (
+    line_log_likelihoods,
+    stream_log_likelihoods,
 )
-from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood
-from nmt_core.extensions.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
+from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 WORDS = 9

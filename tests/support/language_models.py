@@ -1,11 +1,14 @@
 """Train language models of a few tokens."""
 
 from contextlib import nullcontext
+from typing import NamedTuple
 
 from nmt_core.base.config import build
-from nmt_core.extensions.language_models.bundle import with_units
+from nmt_core.extensions.language_models.bundle import write_language_model
+from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
-from nmt_core.extensions.language_models.units import learn_units
+from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
+from nmt_core.extensions.language_models.units import Units, learn_units
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 
@@ -21,21 +24,9 @@ class Log:
 
 
 SMALL = {"width": 12, "embedding_width": 6}
-
-
 LSTM = {"kind": "rnn", "layers": 1, **SMALL}
-
-
-TRANSFORMER = {
-    "kind": "transformer",
-    "layers": 1,
-    "width": 12,
-    "heads": 2,
-    "feed_forward_width": 16,
-    "context": 8,
-}
-
-
+LAYERS = {"layers": 1, "width": 12, "heads": 2, "feed_forward_width": 16, "context": 8}
+TRANSFORMER = {"kind": "transformer", **LAYERS}
 MASKED = TRANSFORMER | {"kind": "masked"}
 
 
@@ -55,7 +46,20 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=
     model, points = train_language_model(
         config, units, display=lambda _: nullcontext(log or Log()), **arguments
     )
-    return config, with_units(model, units), points
+    masked = config.model.kind == "masked"
+    return config, Masked(model, units) if masked else TextModel(model, units), points
+
+
+class Masked(NamedTuple):
+    model: MaskedLanguageModel
+    units: Units
+
+
+def seal(folder, config, text_model, **learning):
+    """Write a model that was learnt here."""
+    write_language_model(
+        folder, text_model.model, text_model.units, model_config=config.model, learning=learning
+    )
 
 
 def weights(text_model):

@@ -18,9 +18,6 @@ from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.slice import Slice, SlicedText
 from nmt_core.evaluation.slices import find_slice, find_slices
-from nmt_core.extensions.language_models import build_language_model
-from nmt_core.extensions.language_models.model import LanguageModel
-from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
@@ -159,18 +156,3 @@ from nmt_core.models.settings import Seq2SeqConfig
 
     assert len(found) == 1
     assert torch.full((1, 3, 9), 0.0).equal(model(source, source == 0, source))
-
-
-def test_a_language_model(offer):
-    imports = """
-import torch
-from torch import nn
-from nmt_core.extensions.language_models.model import (
-    LanguageModelSettings, NeuralLanguageModel, Window, empty_window, slide
-)
-"""
-    offer(imports, LanguageModel, name="even", language_models={"even": "EvenConfig"})
-    learning = build(LearningConfig, {"model": {"kind": "even"}}, at="learn")
-    model = build_language_model(learning.model, 9)
-
-    assert model(torch.tensor([[2, 5]])).detach().exp()[0, :, 4:] == pytest.approx(1 / 7)

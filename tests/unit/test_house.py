@@ -19,7 +19,7 @@ BUDGETS = {
     "nmt_core/data": 2040,
     "nmt_core/documents": 5240,
     "nmt_core/evaluation": 2190,
-    "nmt_core/extensions": 4380,
+    "nmt_core/extensions": 3760,
     "nmt_core/literals": 1940,
     "nmt_core/models": 2760,
     "nmt_core/search": 2080,
@@ -38,11 +38,11 @@ BUDGETS = {
     "tests/unit/data": 450,
     "tests/unit/documents": 3060,
     "tests/unit/evaluation": 2120,
-    "tests/unit/extensions": 2730,
+    "tests/unit/extensions": 2280,
     "tests/unit/flows": 4160,
     "tests/unit/infra": 1100,
     "tests/unit/literals": 590,
-    "tests/unit/models": 2020,
+    "tests/unit/models": 2010,
     "tests/unit/search": 640,
     "tests/unit/server": 3820,
     "tests/unit/stages": 10890,
@@ -54,7 +54,7 @@ BUDGETS = {
     "tests/laws": 6670,
     "tests/orchestration": 2950,
     "tests/support": 3700,
-    "tests/unit": 1280,
+    "tests/unit": 1260,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""
 

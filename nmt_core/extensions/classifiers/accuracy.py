@@ -1,5 +1,6 @@
 """Accuracy of a classifier, and tests of its difference from another."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_core.base.binomial import find_share_interval, find_tail
@@ -15,33 +16,34 @@ PORTION = 1024
 def measure_accuracy(
     classifier: TextClassifier, labelled: Path, other: TextClassifier | None = None
 ) -> str:
-    """Return how many labels of a file are found, of all texts and of those of every label.
+    """Return the accuracy on a file, of all texts and of those of every label, as lines.
 
-    With another classifier, also how many it finds, and whether that differs beyond chance.
+    With another classifier, also its accuracy, and McNemar's test of the difference.
 
     Raises:
-        CorpusError: if the file is no file of labelled texts, or has a label of its own.
+        CorpusError: if the file does not hold labelled texts, or has an unknown label.
     """
     texts = read_labelled(labelled)
     right = find_right(classifier, texts, labelled)
-    counts = [("accuracy", sum(right), len(texts))]
+    lines = [describe_share("accuracy", right)]
     for label in texts.classes:
-        hits = [hit for hit, wanted in zip(right, texts.labels, strict=True) if wanted == label]
-        counts.append((f"of {label}", sum(hits), len(hits)))
-    lines = []
+        hits = [hit for hit, expected in zip(right, texts.labels, strict=True) if expected == label]
+        lines.append(describe_share(f"of {label}", hits))
     if other is not None:
         against = find_right(other, texts, labelled)
-        counts.append(("the other's accuracy", sum(against), len(texts)))
         pairs = list(zip(right, against, strict=True))
         first, second = pairs.count((True, False)), pairs.count((False, True))
-        # the exact test of McNemar 1947: where one alone is right, a fair coin says which
+        # exact test of McNemar (1947): a fair coin decides which of two differing ones is right
         p = min(1.0, 2 * find_tail(max(first, second), first + second))
-        lines = [f"right alone\t{first:,}, the other {second:,}\tMcNemar's p = {p:.2g}"]
-    return "\n".join([*(describe_share(*count) for count in counts), *lines])
+        lines += [
+            describe_share("the other's accuracy", against),
+            f"right alone\t{first:,}, the other {second:,}\tMcNemar's p = {p:.2g}",
+        ]
+    return "\n".join(lines)
 
 
 def find_right(classifier: TextClassifier, texts: LabelledTexts, path: Path) -> list[bool]:
-    """Tell of every text whether its label is found.
+    """Return for every text whether its label is found.
 
     Raises:
         CorpusError: if there is a label that the classifier does not know.
@@ -60,8 +62,9 @@ def find_right(classifier: TextClassifier, texts: LabelledTexts, path: Path) -> 
     return [label == answer for label, answer in zip(texts.labels, labels, strict=True)]
 
 
-def describe_share(name: str, good: int, total: int) -> str:
-    """Return a line that tells a share with its interval (Wilson 1927)."""
+def describe_share(name: str, hits: Sequence[bool]) -> str:
+    """Return a line of a share with its interval (Wilson 1927)."""
+    good, total = sum(hits), len(hits)
     low, high = find_share_interval(good, total)
     share = f"{100 * good / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"
     return f"{name}\t{share}\t{good:,} of {total:,}"

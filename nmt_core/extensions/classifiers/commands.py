@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,48 +15,47 @@ from nmt_core.base.seal import digest_bundle, require_replaceable
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks
 from nmt_core.cli.options import Changes, Device, Threads
 from nmt_core.extensions.classifiers import training
-from nmt_core.extensions.classifiers.bundle import FORMAT, load_classifier, write_classifier
-from nmt_core.extensions.classifiers.initial import InitialTokens, describe_encoder
 from nmt_core.extensions.classifiers.labelled import hold_out, read_labelled
+from nmt_core.extensions.classifiers.model import describe_encoder
 from nmt_core.extensions.classifiers.neighbours import (
     Neighbourhood,
     find_neighbours,
     normalize_rows,
     project_on_plane,
-    read_sums,
 )
 from nmt_core.extensions.classifiers.settings import (
-    BAG,
-    ClassifierConfig,
     EncoderClassifierConfig,
     FineTuneConfig,
     LearnClassifierConfig,
 )
-from nmt_core.extensions.classifiers.text_classifier import TextClassifier
+from nmt_core.extensions.classifiers.text_classifier import (
+    FORMAT,
+    TextClassifier,
+    load_classifier,
+    write_classifier,
+)
 from nmt_core.extensions.classifiers.training import Start
-from nmt_core.extensions.classifiers.vectors import read_embeddings
-from nmt_core.extensions.classifiers.words import HashedWords, learn_words
+from nmt_core.extensions.classifiers.words import (
+    HashedWords,
+    InitialTokens,
+    learn_words,
+    read_embeddings,
+)
 from nmt_core.extensions.language_models.bundle import load_masked_model
 from nmt_core.extensions.language_models.commands import remove_checkpoints, show_training
-from nmt_core.extensions.language_models.masked import MaskedTextModel
 from nmt_core.extensions.settings import change_settings, explain_settings
 
 ClassifierFolder = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
 ]
 
-DEFAULTS = LearnClassifierConfig()
-"""What is learnt where nothing else is asked for."""
 
-
-@explain_settings("With `--initial-model`, but no `text`:", FineTuneConfig(), beside=DEFAULTS)
-@explain_settings("With `--kind bag`:", BAG, beside=DEFAULTS)
-@explain_settings("**Settings** and their defaults, first that of several kinds:", DEFAULTS)
+@explain_settings("With `--initial-model`, but no `text`:", FineTuneConfig())
+@explain_settings(
+    "**Settings** and their defaults, first that of several kinds:", LearnClassifierConfig()
+)
 def learn_classifier(
     *,
-    kind: Annotated[
-        Literal["recurrent", "bag"], typer.Option(help="Encoder: recurrent layers, or a mean.")
-    ] = "recurrent",
     labelled: Annotated[
         Path, typer.Option(metavar="FILE", help="Lines of label, tab, text, UTF-8.")
     ],
@@ -81,56 +80,47 @@ def learn_classifier(
 ) -> None:
     """Learn which of some labels a text has, such as the sentiment of a review.
 
-    **Kinds**: `recurrent` embeds words and reads them by two layers of gated recurrent units; `bag`
-    judges by the mean of the embeddings of all words and of words in a row, which is several times
-    as fast, and more often right where single words tell. Rare words share embeddings by a hash.
+    The classifier embeds words and reads them by two layers of gated recurrent units. Rare words
+    share embeddings by a hash.
 
-    A tenth of the texts, drawn by chance, is held out, though none that is learnt from, too; the
-    epoch that finds most of their labels is kept. A training that is stopped, as by Ctrl-C, saves
-    where it is, and goes on there when the same command is given; one that is killed goes on after
-    its last whole epoch.
+    A tenth of the texts, drawn at random, is held out; the epoch with the best accuracy on them is
+    kept. A training that is stopped, as by Ctrl-C, saves its state, and continues when the same
+    command is given; one that is killed continues after its last whole epoch.
 
     With `--initial-model`, texts are read in the tokens of a masked language model and by its
-    layers, whose weights `initial_parts` takes over; without any of them (`[]`), the same
-    classifier learns from chance.
-
-    A first line that names columns, `label` and `text` among them, says where these stand.
+    layers. `initial_parts` names the weights to copy; `[]` leaves all of them random.
 
     **Examples**
 
         nmt learn-classifier --labelled reviews.tsv --out models/sentiment
-
-        nmt learn-classifier --labelled reviews.tsv --kind bag --out models/sentiment
 
         nmt learn-classifier --labelled reviews.tsv --vectors wiki.en.vec --out models/wiki
 
         nmt learn-classifier --labelled reviews.tsv --initial-model models/masked --out models/fine
     """
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
-    initial = load_masked_model(initial_model, device="cpu") if initial_model else None
-    config = read_settings(kind, chosen, initial, vectors)
     require_replaceable(out, known=FORMAT)
     texts = read_labelled(labelled)
-    learnt_from, held_out = hold_out(texts, config.held_out, seed=config.seed)
     origin = {}
-    if isinstance(config, FineTuneConfig):
-        assert initial is not None
-        assert initial_model is not None
-        words: HashedWords | InitialTokens = InitialTokens(
-            initial.units, config.model.encoder.context
-        )
-        start = training.Start(language_model=initial.model)
-        origin = {
-            "initial_model": {
-                "folder": str(initial_model),
-                "bundle_sha256": digest_bundle(initial_model),
-            }
-        }
+    config: LearnClassifierConfig | FineTuneConfig
+    words: HashedWords | InitialTokens
+    if initial_model:
+        if vectors is not None:
+            raise ConfigError("--initial-model brings its own embeddings; leave --vectors out")
+        initial, units = load_masked_model(initial_model, device="cpu")
+        shape = EncoderClassifierConfig(encoder=describe_encoder(initial.config))
+        config = change_settings(FineTuneConfig(model=shape), chosen, at="learn-classifier")
+        training_texts, held_out = hold_out(texts, config.held_out, seed=config.seed)
+        words, start = InitialTokens(units, config.model.encoder.context), Start(None, initial)
+        digest = digest_bundle(initial_model)
+        origin = {"initial_model": {"folder": str(initial_model), "bundle_sha256": digest}}
     else:
-        config, words, start = learn_words_of(config, learnt_from.texts, vectors)
+        config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
+        training_texts, held_out = hold_out(texts, config.held_out, seed=config.seed)
+        config, words, start = learn_words_of(config, training_texts.texts, vectors)
     console = Console(stderr=True, highlight=False)
     console.print(
-        f"{len(learnt_from):,} texts to learn from, {len(held_out):,} held out, labels "
+        f"{len(training_texts):,} texts to learn from, {len(held_out):,} held out, labels "
         f"{', '.join(texts.classes)}, {len(words.vocabulary):,} words in the vocabulary",
         soft_wrap=True,
         markup=False,
@@ -140,7 +130,7 @@ def learn_classifier(
     classifier, points = training.train_classifier(
         config,
         words,
-        training=learnt_from,
+        training=training_texts,
         validation=held_out,
         start=start,
         checkpoints=checkpoints,
@@ -151,42 +141,24 @@ def learn_classifier(
     remove_checkpoints(checkpoints)
     best = max(point.validation_scores["accuracy"] for point in points)
     console.print(
-        f"{best:.2f} % of the labels held out found; the classifier is in {out}",
+        f"accuracy {best:.2f} % on the held-out texts; the classifier is in {out}",
         soft_wrap=True,
         markup=False,
     )
 
 
-def read_settings(
-    kind: str, chosen: Sequence[str], initial: MaskedTextModel | None, vectors: Path | None
-) -> LearnClassifierConfig | FineTuneConfig:
-    """Build the settings of learning from ``name=value`` for those that differ from the defaults.
-
-    Raises:
-        ConfigError: naming what is unknown, of the wrong type or at odds with the rest.
-    """
-    if initial is not None:
-        if vectors is not None:
-            raise ConfigError("--initial-model brings embeddings of its own; leave --vectors out")
-        if kind != "recurrent":
-            raise ConfigError("--initial-model brings layers of its own; leave --kind out")
-        encoder = describe_encoder(initial.model.config)
-        default = FineTuneConfig(model=EncoderClassifierConfig(encoder=encoder))
-        return change_settings(default, chosen, at="learn-classifier")
-    start = BAG if kind == "bag" else DEFAULTS
-    config = change_settings(start, chosen, at="learn-classifier")
-    shape = config.model
-    if isinstance(shape, ClassifierConfig) and shape.frozen and vectors is None:
-        raise ConfigError("model.frozen leaves word vectors as given; add --vectors FILE")
-    return config
-
-
 def learn_words_of(
     config: LearnClassifierConfig, texts: Sequence[str], vectors: Path | None
 ) -> tuple[LearnClassifierConfig, HashedWords, Start]:
-    """Return the words of texts, their vectors if there are any, and settings that fit these."""
+    """Return settings of the width of given vectors, the words of texts, and their embeddings.
+
+    Raises:
+        ConfigError: if embeddings without vectors were to stay untrained.
+    """
     words = learn_words(config.text, texts)
     if vectors is None:
+        if config.model.frozen:
+            raise ConfigError("model.frozen does not train the word vectors; add --vectors FILE")
         return config, words, Start()
     given = read_embeddings(vectors, words, seed=config.seed)
     shape = config.model.model_copy(update={"embedding_width": given.size(1)})
@@ -207,7 +179,7 @@ def classify(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Tell the label of every line of standard input, and how probable it is.
+    """Write the label of every line of standard input, and its probability.
 
     **Examples**
 
@@ -217,10 +189,10 @@ def classify(
 
         nmt classify --model models/fine --labelled test.tsv --against models/sentiment
 
-    **What is written**, a line for each line of input: the label, a tab, its probability. With
-    `--labelled`, instead of all that, the accuracy on that file, with Wilson's 95 % interval, and
-    that of every label; with `--against`, also how many texts each of two classifiers alone labels
-    rightly, and how likely such a difference is by chance (McNemar's exact test, two-sided).
+    **Output**, a line for each line of input: the label, a tab, its probability. With
+    `--labelled`, instead of that, the accuracy on that file, with Wilson's 95 % interval, and
+    that of every label; with `--against`, also how many texts only one of two classifiers labels
+    correctly, and the p-value of the difference (McNemar's exact test, two-sided).
     """
     if against is not None and labelled is None:
         raise ConfigError("--against compares on labelled texts; add --labelled FILE")
@@ -245,7 +217,7 @@ def open_classifier(folder: Path, device: str, threads: int | None) -> TextClass
 def neighbours(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="WORD...", help="Words to look up, or sums: king - man + woman."),
+        typer.Argument(metavar="WORD...", help="Words or sums: 'king - man + woman'."),
     ],
     *,
     model: ClassifierFolder,
@@ -254,26 +226,24 @@ def neighbours(
         Path | None, typer.Option(metavar="FILE", help="Write a PNG of them to this file.")
     ] = None,
 ) -> None:
-    """Tell which words are nearest to some, before a classifier learnt and after.
+    """List the words nearest to some words, before a classifier learnt and after.
 
-    Near is what has nearly the same direction: the cosine is 1 for the same, 0 for nothing in
-    common, -1 for the opposite. The picture shows all of them twice, before and after, on the plane
-    in which they differ most.
+    Similarity is the cosine: 1 for the same direction, -1 for the opposite. The picture shows all
+    words before and after, each on the plane of their two principal components.
 
     **Examples**
 
         nmt neighbours --model models/sentiment awful wonderful --picture neighbours.png
 
-        nmt neighbours --model models/sentiment king - man + woman
+        nmt neighbours --model models/sentiment 'king - man + woman'
     """
-    asked = [decode_argument(word, name="WORD") for word in words]
     classifier = open_classifier(model, "cpu", None)
-    neighbourhoods = find_neighbours(classifier, read_sums(asked), count=count)
+    arguments = [decode_argument(word, name="WORD") for word in words]
+    neighbourhoods = find_neighbours(classifier, arguments, count=count)
     table = Table("word", "before learning", "cosine", "after learning", "cosine")
     for near in neighbourhoods:
         for rank, (before, after) in enumerate(zip(near.before, near.after, strict=True)):
-            name = "" if rank else str(near)
-            cells = [name, before.word, f"{before.similarity:.3f}"]
+            cells = ["" if rank else near.expression, before.word, f"{before.similarity:.3f}"]
             table.add_row(*map(Text, [*cells, after.word, f"{after.similarity:.3f}"]))
         table.add_section()
     Console().print(table)
@@ -286,7 +256,8 @@ def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighb
     from nmt_core.evaluation.fonts import choose_fonts  # Matplotlib is slow to import
     from nmt_core.evaluation.pictures import draw_words
 
-    group = {term.word: number for number, near in enumerate(neighbourhoods) for term in near.terms}
+    tokens = classifier.words.vocabulary.tokens
+    group = {tokens[row]: number for number, near in enumerate(neighbourhoods) for row in near.rows}
     for number, near in enumerate(neighbourhoods):
         for neighbour in near.after:
             group.setdefault(neighbour.word, number)

@@ -9,7 +9,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 
 COLUMNS = ("label", "text")
-"""Of a line; a first line that holds these names says where they stand among others."""
+"""Columns of a line; a first line with these names gives their places."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,7 @@ class LabelledTexts:
 
 
 def read_labelled(path: Path) -> LabelledTexts:
-    r"""Read lines ended by ``\n`` alone, of a label, a tab and a text.
-
-    Where the first line holds the names of :data:`COLUMNS` between tabs, those columns are read,
-    and all others left out.
+    """Read lines of label, tab and text, or of the columns that the first line names.
 
     Raises:
         CorpusError: if the file cannot be read, is not UTF-8, holds no text, or a line has another
@@ -74,13 +71,12 @@ def read_labelled(path: Path) -> LabelledTexts:
 def hold_out(
     labelled: LabelledTexts, share: float, *, seed: int
 ) -> tuple[LabelledTexts, LabelledTexts]:
-    """Return texts to learn from, and others drawn by chance: files often stand in order of label.
+    """Return texts to learn from, and a random share of distinct texts to validate on.
 
-    Texts that differ in capitals and spaces at most stay together: whoever was learnt from is not
-    held out, too. The share is of texts that differ.
+    Texts that differ only in capitals and spaces stay together.
 
     Raises:
-        CorpusError: if there are not two labels to tell apart in what is left to learn from.
+        CorpusError: if a label, or any second label, is missing from the texts to learn from.
     """
     if len(labelled.classes) == 1:
         raise CorpusError(

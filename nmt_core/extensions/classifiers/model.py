@@ -1,41 +1,39 @@
-"""A recurrent classifier (Géron, chapter 16, Sentiment Analysis), and one by the mean of words.
+"""Classifiers of texts: recurrent, and by the layers of a masked language model.
 
-Letters: B texts, S tokens, D features, C classes, V numbers of words.
+Letters: B texts, S tokens, D features, C classes, V numbers of tokens.
 """
 
+from collections.abc import Collection
+
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.classifiers.settings import BagConfig, ClassifierConfig, Pool
+from nmt_core.base.errors import ConfigError
+from nmt_core.extensions.classifiers.settings import (
+    ClassifierConfig,
+    EncoderClassifierConfig,
+    Pool,
+)
+from nmt_core.extensions.language_models.transformer import (
+    MaskedConfig,
+    MaskedLanguageModel,
+    TransformerEncoder,
+)
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table, pretrained_table
 from nmt_core.models.recurrence import RecurrentLayer
+from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import PAD
-
-
-def make_table(
-    words: int, width: int, vectors: Float[Tensor, "V D"] | None, *, frozen: bool = False
-) -> nn.Embedding:
-    """Return embeddings, (V, D), that begin with vectors, or by chance where there are none."""
-    if vectors is None:
-        return embedding_table(words, width)
-    return pretrained_table(vectors, frozen=frozen)
+from nmt_core.training.initial import FREE
 
 
 class Classifier(nn.Module):
-    """Embeds words, reads them by gated recurrent layers, and tells how likely each class is.
+    """Reads the embeddings of words by GRU layers (Géron, chapter 16, Sentiment Analysis).
 
-    Layers read from left to right, and padding stands at the end: what is pooled never saw it.
-    Sequences are not packed, for that takes three times as long on a processor.
-
-    Args:
-        config: the shape.
-        words: numbers of words, V.
-        classes: labels to tell apart, C.
-        vectors: embeddings to start from, (V, D); by default chance.
+    Layers read from left to right and padding is at the end, so no pooled position depends on it.
+    Packed sequences would take three times as long on a CPU.
     """
 
     def __init__(
@@ -47,7 +45,11 @@ class Classifier(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.embedding = make_table(words, config.embedding_width, vectors, frozen=config.frozen)
+        self.embedding = (
+            embedding_table(words, config.embedding_width)
+            if vectors is None
+            else pretrained_table(vectors, frozen=config.frozen)
+        )
         self.scale = config.embedding_width**0.5
         widths = [config.embedding_width, *[config.width] * (config.layers - 1)]
         self.layers = nn.ModuleList(RecurrentLayer("gru", width, config.width) for width in widths)
@@ -70,72 +72,63 @@ class Classifier(nn.Module):
         return dropout(x, probability, training=self.training)
 
 
-class BagClassifier(nn.Module):
-    """Judges a text by the mean of the embeddings of its words, and of words in a row.
+class EncoderClassifier(nn.Module):
+    """Reads a text by Transformer layers (Devlin et al. 2019, section 3.2)."""
 
-    It is fastText's classifier (Joulin et al. 2016, *Bag of Tricks for Efficient Text
-    Classification*): linear, but for what words share through their embeddings.
-
-    Args:
-        config: the shape.
-        words: numbers of words, and of words in a row, V.
-        classes: labels to tell apart, C.
-        vectors: embeddings to start from, (V, D); by default chance.
-    """
-
-    def __init__(
-        self,
-        config: BagConfig,
-        words: int,
-        classes: int,
-        vectors: Float[Tensor, "V D"] | None = None,
-    ) -> None:
+    def __init__(self, config: EncoderClassifierConfig, words: int, classes: int) -> None:
         super().__init__()
         self.config = config
-        self.embedding = make_table(words, config.embedding_width, vectors)
-        self.scale = config.embedding_width**0.5
-        self.output = nn.Linear(config.embedding_width, classes)
+        self.encoder = TransformerEncoder(config.encoder, words)
+        self.output = nn.Linear(config.encoder.width, classes)
+
+    @property
+    def embedding(self) -> nn.Embedding:
+        """A row for every token."""
+        return self.encoder.embedding.table
 
     @override
     def forward(self, tokens: Int[Tensor, "B S"]) -> Float[Tensor, "B C"]:
         """Return the logits of every class, in float32."""
-        mean = F.embedding_bag(tokens, self.embedding.weight, mode="mean", padding_idx=PAD)
-        judged = dropout(mean * self.scale, self.config.dropout, training=self.training)
-        return self.output(judged).float()
+        padding = tokens == PAD
+        pooled = pool(self.encoder(tokens, padding), padding, self.config.pool)
+        return self.output(dropout(pooled, self.config.dropout, training=self.training)).float()
 
 
-def build_word_classifier(
-    config: ClassifierConfig | BagConfig,
-    words: int,
-    classes: int,
-    vectors: Float[Tensor, "V D"] | None = None,
-) -> Classifier | BagClassifier:
-    """Return the classifier of words that is configured; see there."""
-    if isinstance(config, BagConfig):
-        return BagClassifier(config, words, classes, vectors)
-    return Classifier(config, words, classes, vectors)
+def describe_encoder(initial: MaskedConfig) -> EncoderConfig:
+    """Return the shape of a language model's layers."""
+    return EncoderConfig(**initial.model_dump(exclude={"kind"}))
+
+
+def start_from_language_model(
+    initial: MaskedLanguageModel, classifier: EncoderClassifier, parts: Collection[str]
+) -> None:
+    """Copy ``embeddings``, ``layers`` or both of a language model of the same tokens.
+
+    Raises:
+        ConfigError: if the two are of different shapes.
+    """
+    old = describe_encoder(initial.config).model_dump(exclude={*FREE})
+    new = classifier.config.encoder.model_dump()
+    if differing := [f"model.encoder.{name}={old[name]}" for name in old if old[name] != new[name]]:
+        raise ConfigError(
+            f"the classifier has another shape than its language model; set {' '.join(differing)}"
+        )
+    weights = initial.encoder.state_dict()
+    with torch.no_grad():
+        for name, weight in classifier.encoder.state_dict(keep_vars=True).items():
+            if ("embeddings" if name.startswith("embedding.") else "layers") in parts:
+                weight.copy_(weights[name])
 
 
 def pool(
     x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"], kind: Pool
 ) -> Float[Tensor, "B D"]:
-    """Return the features of a text."""
-    pools = {"max": pool_largest, "mean": pool_mean, "last": pool_last}
-    return pools[kind](x, padding)
-
-
-def pool_largest(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
-    """Return the largest value of every feature over all positions but padding."""
-    return x.masked_fill(padding[..., None], -torch.inf).amax(dim=1)
-
-
-def pool_mean(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
-    """Return the mean of every feature over all positions but padding."""
-    lengths = (~padding).sum(dim=1, keepdim=True)
-    return x.masked_fill(padding[..., None], 0).sum(dim=1) / lengths
-
-
-def pool_last(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
-    """Return the features at the last position that is no padding."""
-    last = (~padding).sum(dim=1) - 1
-    return x[torch.arange(len(x), device=x.device), last]
+    """Return one value per feature over all positions except padding."""
+    lengths = (~padding).sum(dim=1)
+    match kind:
+        case "max":
+            return x.masked_fill(padding[..., None], -torch.inf).amax(dim=1)
+        case "mean":
+            return x.masked_fill(padding[..., None], 0).sum(dim=1) / lengths[:, None]
+        case "last":
+            return x[torch.arange(len(x), device=x.device), lengths - 1]

@@ -1,12 +1,7 @@
-"""Nearest neighbours of words and of sums of words, before and after learning.
-
-A sum such as *king - man + woman* adds vectors of length 1 (Mikolov et al. 2013, *Linguistic
-Regularities in Continuous Space Word Representations*).
-"""
+"""Nearest neighbours of words and of sums of words, before and after learning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,74 +20,57 @@ class Neighbour(NamedTuple):
     similarity: float
 
 
-class SignedWord(NamedTuple):
-    """A word of a sum, and whether it is added (1) or subtracted (-1)."""
-
-    sign: int
-    word: str
-
-
-SIGNS = {"+": 1, "-": -1}
-
-
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The neighbours of a sum of words, nearest first."""
+    """The neighbours of a word or a sum of words, nearest first."""
 
-    terms: tuple[SignedWord, ...]
+    expression: str
+    rows: tuple[int, ...]
+    """Rows of its words in the vocabulary."""
     before: tuple[Neighbour, ...]
     after: tuple[Neighbour, ...]
 
-    def __str__(self) -> str:
-        first, *others = self.terms
-        return " ".join([first.word, *(f"{'-+'[sign > 0]} {word}" for sign, word in others)])
-
-
-def read_sums(arguments: Sequence[str]) -> list[list[SignedWord]]:
-    """Return words that stand alone, and those between which + or - stands as one sum.
-
-    Raises:
-        ConfigError: if a sign does not stand between two words.
-    """
-    are_signs = [True, *(argument in SIGNS for argument in arguments), True]
-    if any(map(all, pairwise(are_signs))):
-        raise ConfigError("+ and - stand between two words, as in: king - man + woman")
-    sums: list[list[SignedWord]] = []
-    for before, argument in pairwise(["", *arguments]):
-        if before in SIGNS:
-            sums[-1].append(SignedWord(SIGNS[before], argument))
-        elif argument not in SIGNS:
-            sums.append([SignedWord(1, argument)])
-    return sums
-
 
 def find_neighbours(
-    classifier: TextClassifier, sums: Sequence[Sequence[SignedWord]], *, count: int
+    classifier: TextClassifier, expressions: Sequence[str], *, count: int
 ) -> list[Neighbourhood]:
-    """Return the words of the vocabulary that are nearest to each of some sums, by cosine.
+    """Return the ``count`` words of the vocabulary that are nearest to each expression, by cosine.
 
-    Args:
-        classifier: whose embeddings.
-        sums: what is looked up, words as the classifier reads them.
-        count: neighbours of each.
+    An expression is a word, or a sum such as ``king - man + woman`` of vectors of length 1 (Mikolov
+    et al. 2013, *Linguistic Regularities in Continuous Space Word Representations*).
 
     Raises:
-        CorpusError: if a word is none of the vocabulary's.
+        ConfigError: if a sum lacks a word or a sign.
+        CorpusError: if a word is not in the vocabulary.
     """
-    vocabulary = classifier.words.vocabulary
-    signed = [[(sign, find_row(classifier, word)) for sign, word in terms] for terms in sums]
+    tokens = classifier.words.vocabulary.tokens
+    sums = [read_sum(expression) for expression in expressions]
+    rows = [[find_row(classifier, word) for _, word in terms] for terms in sums]
+    signs = [[sign for sign, _ in terms] for terms in sums]
     before, after = (
-        normalize_rows(weight[: len(vocabulary)])
+        normalize_rows(weight[: len(tokens)])
         for weight in (classifier.initial, classifier.model.embedding.weight.detach().cpu())
     )
     return [
         Neighbourhood(
-            tuple(SignedWord(sign, vocabulary.tokens[row]) for sign, row in rows),
-            _nearest(before, rows, vocabulary.tokens, count),
-            _nearest(after, rows, vocabulary.tokens, count),
+            expression,
+            tuple(own),
+            *(_find_nearest(vectors, own, weights, tokens, count) for vectors in (before, after)),
         )
-        for rows in signed
+        for expression, own, weights in zip(expressions, rows, signs, strict=True)
     ]
+
+
+def read_sum(expression: str) -> list[tuple[int, str]]:
+    """Return the sign and the word of each term.
+
+    Raises:
+        ConfigError: if a word or a sign is missing.
+    """
+    terms = ["+", *expression.split()]
+    if len(terms) % 2 or not {*terms[::2]} <= {"+", "-"}:
+        raise ConfigError(f"{expression!r} is not a sum of words, such as 'king - man + woman'")
+    return [(1 if sign == "+" else -1, word) for sign, word in zip(*[iter(terms)] * 2, strict=True)]
 
 
 def find_row(classifier: TextClassifier, word: str) -> int:
@@ -104,8 +82,8 @@ def find_row(classifier: TextClassifier, word: str) -> int:
     pieces = classifier.words.split(word)
     if len(pieces) != 1 or pieces[0] not in classifier.words.vocabulary:
         raise CorpusError(
-            f"{word!r} is none of the {len(classifier.words.vocabulary) - len(SPECIALS):,} words "
-            f"that have an embedding of their own; name a more frequent word"
+            f"{word!r} is not one of the {len(classifier.words.vocabulary) - len(SPECIALS):,} "
+            f"words with their own embedding; name a more frequent word"
         )
     return classifier.words.number(pieces[0])
 
@@ -117,10 +95,7 @@ def normalize_rows(weight: Tensor) -> Float[np.ndarray, "V D"]:
 
 
 def project_on_plane(rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N 2"]:
-    """Return rows on the plane in which they differ most: their two principal components.
-
-    The sign of each axis, which the decomposition leaves open, makes its largest value positive.
-    """
+    """Return the two principal components of rows; the largest value of each is positive."""
     centred = rows - rows.mean(axis=0)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
     points = np.zeros((len(rows), 2))
@@ -130,15 +105,16 @@ def project_on_plane(rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N 2"]
     return points * np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
 
 
-def _nearest(
+def _find_nearest(
     vectors: Float[np.ndarray, "V D"],
-    signed: Sequence[tuple[int, int]],
+    rows: Sequence[int],
+    signs: Sequence[int],
     tokens: Sequence[str],
     count: int,
 ) -> tuple[Neighbour, ...]:
-    total = sum(sign * vectors[row] for sign, row in signed)
+    total = np.array(signs) @ vectors[rows]
     similarity = vectors @ (total / max(float(np.linalg.norm(total)), 1e-12))
-    asked = {*range(len(SPECIALS)), *(row for _, row in signed)}
-    similarity[[*asked]] = -np.inf
-    order = np.argsort(-similarity, kind="stable")[: min(count, len(tokens) - len(asked))]
+    excluded = {*range(len(SPECIALS)), *rows}
+    similarity[[*excluded]] = -np.inf
+    order = np.argsort(-similarity, kind="stable")[: min(count, len(tokens) - len(excluded))]
     return tuple(Neighbour(tokens[index], float(similarity[index])) for index in order)

@@ -1,8 +1,8 @@
 """Settings of a classifier and its training; this file imports no torch."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.models.settings import EncoderConfig
@@ -14,20 +14,15 @@ class TextConfig(Config):
     """Settings of the tokens of a text."""
 
     words: int = Field(10_000, ge=1, le=10_000_000)
-    """Most frequent words, each with an embedding of its own."""
+    """Most frequent words, each with its own embedding."""
     buckets: int = Field(1_000, ge=1, le=10_000_000)
-    """Embeddings that all other words share, by a hash of their letters."""
+    """Embeddings of all other words, by a hash of their letters."""
     lower_case: bool = True
     """Read capital letters as small ones."""
     longest: int = Field(250, ge=1)
     """Tokens of a text that are read."""
     keep: Literal["first", "last"] = "last"
-    """Which tokens of a longer text: its beginning or its end."""
-    ngrams: int = Field(1, ge=1, le=10)
-    """Read words in a row, too, up to so many; for the kind ``bag``."""
-    ngram_buckets: int = Field(2**18, ge=1, le=10_000_000)
-    """Embeddings that words in a row share, by a hash of their letters; of effect with ``ngrams``
-    of 2 or more."""
+    """Part of a longer text to read: its beginning or its end."""
 
 
 Pool = Literal["max", "mean", "last"]
@@ -37,7 +32,7 @@ class ClassifierConfig(Config):
     """The shape of a recurrent classifier."""
 
     kind: Literal["recurrent"] = "recurrent"
-    """Which classifier this is."""
+    """The tag of this choice."""
     embedding_width: int = Field(128, ge=1, le=65_536)
     """Features of a word; word vectors bring their own width."""
     layers: int = Field(2, ge=1, le=1000)
@@ -45,104 +40,68 @@ class ClassifierConfig(Config):
     width: int = Field(128, ge=1, le=65_536)
     """Features that each layer remembers."""
     pool: Pool = "max"
-    """What a text is judged by: of every feature the largest value, or the mean, or the last."""
+    """Pooling of each feature over the tokens: the largest value, the mean or the last."""
     embedding_dropout: float = Field(0.3, ge=0, le=0.99)
     """Probability of dropping a feature of a word."""
     dropout: float = Field(0.5, ge=0, le=0.99)
-    """Probability of dropping a feature between layers, and of what a text is judged by."""
+    """Probability of dropping a feature between layers, and a pooled one."""
     frozen: bool = False
-    """Leave word vectors as they were given; only with vectors."""
-
-
-class BagConfig(Config):
-    """The shape of a classifier by the mean of all words (fastText; Joulin et al. 2016)."""
-
-    kind: Literal["bag"] = "bag"
-    """Which classifier this is."""
-    embedding_width: int = Field(32, ge=1, le=65_536)
-    """Features of a word; word vectors bring their own width."""
-    dropout: float = Field(0.3, ge=0, le=0.99)
-    """Probability of dropping a feature of what a text is judged by."""
+    """Do not train the word vectors; requires vectors."""
 
 
 class EncoderClassifierConfig(Config):
-    """The shape of a classifier that has the layers of a masked language model."""
+    """The shape of a classifier with the layers of a masked language model."""
 
     kind: Literal["encoder"] = "encoder"
-    """Which classifier this is."""
+    """The tag of this choice."""
     encoder: EncoderConfig = EncoderConfig()
-    """That model's shape."""
+    """Shape of its layers."""
     pool: Pool = "mean"
-    """What a text is judged by: of every feature the largest value, or the mean, or the last."""
+    """Pooling of each feature over the tokens: the largest value, the mean or the last."""
     dropout: float = Field(0.1, ge=0, le=0.99)
-    """Probability of dropping a feature of what a text is judged by."""
-
-
-ClassifierShape = Annotated[
-    ClassifierConfig | BagConfig | EncoderClassifierConfig, Field(discriminator="kind")
-]
-"""The shape of any classifier, told apart by ``kind``."""
+    """Probability of dropping a pooled feature."""
 
 
 class ClassifierTrainingConfig(EpochTrainingConfig):
     """Settings of training."""
 
     epochs: int = Field(3, ge=1)
-    """Passes over the texts; the best one on what is held out is kept."""
+    """Passes over the texts; the best one on the held-out texts is kept."""
     rows: int = Field(64, ge=1)
     """Texts per update."""
     optimizer: OptimizerConfig = AdamW(beta2=0.999, epsilon=1e-8)
-    """What turns gradients into updates."""
+    """Optimizer of the updates."""
     schedule: ScheduleConfig = WarmupDecay(learning_rate=2e-3, shape="linear")
     """Learning rate by the step."""
 
 
 class LearnClassifierConfig(Config):
-    """A classifier: its shape, its tokens and its training."""
+    """Settings of a recurrent classifier, its tokens and its training."""
 
     text: TextConfig = TextConfig()
     """Settings of the tokens of a text."""
-    model: Annotated[ClassifierConfig | BagConfig, Field(discriminator="kind")] = ClassifierConfig()
-    """Its shape."""
+    model: ClassifierConfig = ClassifierConfig()
+    """Shape of the model."""
     training: ClassifierTrainingConfig = ClassifierTrainingConfig()
-    """How it learns."""
+    """Settings of training."""
     held_out: float = Field(0.1, gt=0, lt=1)
-    """Share of the texts, drawn by chance, that the best epoch is chosen by."""
+    """Share of the texts, drawn at random, that select the best epoch."""
     seed: int = Field(1, ge=0)
-    """Decides what is held out, initial weights, dropout and the order of texts."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "LearnClassifierConfig":
-        if self.text.ngrams > 1 and self.model.kind != "bag":
-            raise ValueError(
-                f"text.ngrams {self.text.ngrams} is for --kind bag; a recurrent classifier reads "
-                f"words in their order anyway"
-            )
-        return self
-
-
-BAG = LearnClassifierConfig(
-    text=TextConfig(words=20_000, longest=2_000, ngrams=2, ngram_buckets=2**19),
-    model=BagConfig(),
-    training=ClassifierTrainingConfig(
-        epochs=4, schedule=WarmupDecay(learning_rate=3e-3, shape="linear")
-    ),
-)
-"""What a bag of words is and how it learns, by default."""
+    """Random seed of held-out texts, weights, dropout and the order of texts."""
 
 
 class FineTuneConfig(Config):
-    """A classifier that starts from a masked language model, with its tokens and shape."""
+    """Settings of a classifier that starts from a masked language model, and of its training."""
 
     model: EncoderClassifierConfig = EncoderClassifierConfig()
-    """Its shape; the encoder's is that of the language model, but for dropout."""
+    """Shape of the model; the encoder's is that of the language model, except dropout."""
     initial_parts: list[Literal["embeddings", "layers"]] = Field(["embeddings", "layers"])
-    """Which weights of the language model it starts from; chance draws the others."""
+    """Weights to take from the language model; the others are random."""
     training: ClassifierTrainingConfig = ClassifierTrainingConfig(
         epochs=10, rows=16, schedule=WarmupDecay(learning_rate=5e-4, warmup=0.1, shape="linear")
     )
-    """How it learns."""
+    """Settings of training."""
     held_out: float = Field(0.1, gt=0, lt=1)
-    """Share of the texts, drawn by chance, that the best epoch is chosen by."""
+    """Share of the texts, drawn at random, that select the best epoch."""
     seed: int = Field(1, ge=0)
-    """Decides what is held out, weights that are drawn, dropout and the order of texts."""
+    """Random seed of held-out texts, weights, dropout and the order of texts."""

@@ -18,21 +18,20 @@ from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share, TensorBatch, pad
 from nmt_core.data.by_length import shuffle_by_length
-from nmt_core.extensions.classifiers.initial import (
+from nmt_core.extensions.classifiers.labelled import LabelledTexts
+from nmt_core.extensions.classifiers.model import (
+    Classifier,
     EncoderClassifier,
-    InitialTokens,
     start_from_language_model,
 )
-from nmt_core.extensions.classifiers.labelled import LabelledTexts
-from nmt_core.extensions.classifiers.model import build_word_classifier
 from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
 from nmt_core.extensions.classifiers.text_classifier import (
     AnyClassifier,
     TextClassifier,
     predict_logits,
 )
-from nmt_core.extensions.classifiers.words import HashedWords
-from nmt_core.extensions.language_models import MaskedLanguageModel
+from nmt_core.extensions.classifiers.words import HashedWords, InitialTokens
+from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
 from nmt_core.training.objective import Remedies
@@ -50,14 +49,7 @@ class LabelledBatch(TensorBatch):
 
 @dataclass(frozen=True)
 class ShuffledTexts:
-    """Texts in batches of similar length, in another order each epoch.
-
-    Attributes:
-        texts: numbers of the words of each.
-        labels: the number of the label of each.
-        rows: texts per batch.
-        seed: where chance comes from.
-    """
+    """Numbers of texts and their labels, in batches of similar length, shuffled each epoch."""
 
     texts: Sequence[Sequence[int]]
     labels: Sequence[int]
@@ -80,12 +72,7 @@ class ShuffledTexts:
 
 @dataclass
 class ClassifierObjective(EpochObjective[LabelledBatch]):
-    """The data and the loss of a classifier; the most accurate one is the best.
-
-    Attributes:
-        held_out: numbers of the words of texts to validate on.
-        expected: the numbers of their labels.
-    """
+    """The data and the loss of a classifier, selected by its accuracy on held-out texts."""
 
     model: AnyClassifier
     held_out: Sequence[Sequence[int]]
@@ -122,12 +109,10 @@ class ClassifierObjective(EpochObjective[LabelledBatch]):
 
 @dataclass(frozen=True)
 class Start:
-    """What a classifier starts from, where that is not chance alone."""
+    """Embeddings or a language model that a classifier starts from; random weights without."""
 
     vectors: Float[Tensor, "V D"] | None = None
-    """Embeddings of its words."""
     language_model: MaskedLanguageModel | None = None
-    """Of its tokens and its shape."""
 
 
 def train_classifier(
@@ -140,16 +125,16 @@ def train_classifier(
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
 ) -> tuple[TextClassifier, list[Point]]:
-    """Return a classifier of texts, and what its validations saw.
+    """Return a classifier of texts, and the points of its validations.
 
     Args:
-        config: what to learn, and how.
-        words: what texts are made of.
+        config: the model and its training.
+        words: the tokens of texts.
         training: texts to learn from.
-        validation: texts to choose the best epoch by, of the same labels.
-        start: what it starts from.
+        validation: texts to select the best epoch by, of the same labels.
+        start: embeddings or weights to start from.
         checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: begins to show a training of so many updates.
+        display: shows a training of that many updates.
     """
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
@@ -180,9 +165,9 @@ def train_classifier(
 def build_classifier(
     config: LearnClassifierConfig | FineTuneConfig, words: int, classes: int, start: Start
 ) -> AnyClassifier:
-    """Return a classifier to train; torch's generator decides what it does not start from."""
+    """Return a classifier to train; torch's generator draws the weights that are not given."""
     if isinstance(config, LearnClassifierConfig):
-        return build_word_classifier(config.model, words, classes, start.vectors)
+        return Classifier(config.model, words, classes, start.vectors)
     assert start.language_model is not None
     model = EncoderClassifier(config.model, words, classes)
     start_from_language_model(start.language_model, model, config.initial_parts)
@@ -194,7 +179,7 @@ def compute_labelled_fingerprint(
     labelled: LabelledTexts,
     start: Start = Start(),
 ) -> str:
-    """Return a digest of all that decides a training: whoever changes any of it starts anew."""
+    """Return a digest of all inputs of a training; another one starts from the beginning."""
     document = [config.model_dump(mode="json"), labelled.texts, labelled.labels]
     digest = hashlib.sha256(json.dumps(document).encode())
     given = [] if start.vectors is None else [start.vectors]

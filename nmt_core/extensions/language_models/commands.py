@@ -1,8 +1,9 @@
-"""The commands of language models: ``nmt learn``, ``fuse``, ``generate`` and ``fill``."""
+"""The commands of language models: ``nmt learn``, ``fuse``, ``generate`` and ``score``."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import Annotated
 
@@ -17,9 +18,7 @@ from nmt_core.base.utf8 import decode_utf8
 from nmt_core.cli.lines import await_lines, decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.options import Changes, Device, Model, Threads, open_translator
 from nmt_core.extensions.language_models import bundle
-from nmt_core.extensions.language_models.bundle import load_masked_model
 from nmt_core.extensions.language_models.fusion import fuse_language_model
-from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
@@ -27,14 +26,23 @@ from nmt_core.extensions.language_models.training import (
     mean_loss,
     train_language_model,
 )
-from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units
+from nmt_core.extensions.language_models.units import (
+    Parts,
+    SubwordUnit,
+    Units,
+    cut_in_order,
+    encode_parts,
+    learn_units,
+)
 from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.search.score import LogLikelihood
 from nmt_core.search.settings import TokenSampling
+from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.texts import translate_texts
 from nmt_core.translation.translator import Translator
 
-GAP = "___"
-"""What is written where a token is missing, for ``nmt fill``."""
+HEADING = "log-likelihood\tperplexity\ttokens"
+"""Columns of ``nmt score``."""
 
 
 @explain_settings("**Settings** and their defaults, first that of several kinds:", LearningConfig())
@@ -79,9 +87,9 @@ def learn(
     with `--set model.stateful=false`, which learns every line from its beginning.
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
-    `rnn` remembers all it has read, `transformer` looks at the last `model.context` tokens, or half
-    as many. `masked` looks at a whole line, and learns what hidden tokens are: other models start
-    from it (`nmt learn-classifier --initial-model`), and `nmt fill` asks it.
+    `rnn` reads all tokens, `transformer` looks at the last `model.context` tokens, or half
+    as many. `masked` predicts hidden tokens of a line: other models start from its weights
+    (`nmt learn-classifier --initial-model`).
 
     **Units**: characters make one stream, line ends included; words and subwords make lines.
     """
@@ -120,8 +128,7 @@ def learn(
     learning = built.model_dump(mode="json") | {"points": [p.row() for p in points]}
     if test is not None:
         learning["test_loss"] = mean_loss(model, test, document=document)
-    read = bundle.with_units(model, units)
-    bundle.write_language_model(out, read, model_config=built.model, learning=learning)
+    bundle.write_language_model(out, model, units, model_config=built.model, learning=learning)
     remove_checkpoints(checkpoints)
     best = min(point.validation_loss for point in points)
     if test is not None:
@@ -257,43 +264,76 @@ def generate(
     typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))
 
 
-def fill(
+def score(
     *,
-    line: Annotated[
-        str | None, typer.Argument(metavar="LINE", help="Line with gaps. \\[default: from stdin]")
-    ] = None,
     language_model: Annotated[
-        Path, typer.Option(metavar="DIR", help="Masked language model of nmt learn.")
-    ],
-    count: Annotated[
-        int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
-    ] = 5,
+        Path | None,
+        typer.Option(metavar="DIR", help="Language model of nmt learn: score lines."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Exported translator: score lines of source, tab, target."
+        ),
+    ] = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Show the K likeliest tokens for every gap of a line, written `___`.
-
-    Without LINE, every line of standard input is filled.
+    """Score every line of standard input by its log-likelihood.
 
     **Examples**
 
-        nmt fill --language-model models/reviews 'What a ___ film .'
+        nmt score --language-model models/plays < scene.txt
 
-        echo 'the ___ and the ___' | nmt fill --language-model models/reviews -k 3
+        paste test.de test.en | nmt score --model models/export
 
-    **What is written**, a line for each token, with tabs between fields: the number of the gap in
-    its line, the token, its probability.
+    **What is written**, a line for each line of input, with tabs between fields: log-likelihood in
+    nats, perplexity per token, tokens. The end of the line counts as a token; by a model of
+    characters and by a stateful one, each line is read after those before it. Their heading and the
+    total are written to standard error, per token and per character, which models of different
+    units can be compared by. A translator reads of a line what it translates, 512 tokens if nothing
+    else was set, and warns where that is not all.
     """
-    compute.set_threads(threads)
-    model = load_masked_model(language_model, device=device)
-    given = None if line is None else [decode_argument(line, name="LINE")]
-    for number, text in enumerate(given or decode_lines(open_standard_input()), start=1):
-        parts = text.split(GAP)
-        if len(parts) == 1:
-            raise CorpusError(f"line {number} has no gap to fill; write {GAP} where one is")
-        for gap, guesses in enumerate(model.fill(parts, count=count), start=1):
-            for token, probability in guesses:
-                typer.echo(f"{gap}\t{token}\t{probability:.4f}")
+    if (language_model is None) == (model is None):
+        raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
+    lines = list(decode_lines(open_standard_input()))
+    if model:
+        scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
+    else:
+        assert language_model is not None
+        scores = open_model(language_model, device, threads).score(lines)
+    typer.echo(HEADING, err=True)
+    for line_score in scores:
+        typer.echo(
+            f"{line_score.log_likelihood:.4f}\t{line_score.perplexity:.4f}\t{line_score.tokens}"
+        )
+    typer.echo(summarize(scores), err=True)
+
+
+def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield source and target.
+
+    Raises:
+        CorpusError: naming the first line that is not a pair.
+    """
+    for number, line in enumerate(lines, start=1):
+        source, *targets = line.split("\t")
+        if len(targets) != 1:
+            raise CorpusError(
+                f"line {number} of the input has {len(targets) + 1} fields, and needs 2: source, "
+                f"tab, target; make such lines with paste"
+            )
+        yield source, targets[0]
+
+
+def summarize(scores: Sequence[LogLikelihood]) -> str:
+    """Return the score of all lines together."""
+    total = reduce(LogLikelihood.plus, scores, LogLikelihood())
+    return (
+        f"{len(scores):,} lines, {total.tokens:,} tokens, {total.unknown:,} of them unknown, "
+        f"log-likelihood {total.log_likelihood:.2f}; perplexity {total.perplexity:.3f} per token, "
+        f"{total.nats_per_character:.4f} nats per character"
+    )
 
 
 def open_model(folder: Path, device: str, threads: int | None) -> TextModel:

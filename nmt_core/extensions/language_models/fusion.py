@@ -1,10 +1,11 @@
-"""Shallow fusion (Gulcehre et al. 2015): a language model has a say in every next token.
+"""Shallow fusion (Gulcehre et al. 2015) of a translation model and a language model.
 
-What the language model gives is added, weighted, to the translation model's log-probabilities. The
-sum is no probability, but never above zero, which is all that a search asks for.
+The log-probabilities of the language model, times a weight, are added to those of the translation
+model. The sum is not a probability, but never above zero, as searches require.
 """
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models import LanguageModel
 from nmt_core.extensions.language_models.bundle import load_language_model
+from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.vocabulary import Vocabulary
@@ -44,15 +45,10 @@ class FusedState(State):
 
 
 class Fused(Seq2Seq[Memory, FusedState]):
-    """A translation model that a language model of its target tokens advises.
-
-    Args:
-        translation: what translates.
-        language: over the same target tokens, on the same device.
-        weight: of the language model's log-probabilities; 0 leaves the translation model alone.
+    """A translation model, fused with a language model of the same target tokens and device.
 
     Raises:
-        ValueError: if the weight is negative, for searches rely on sums that never rise.
+        ValueError: if the weight is negative; searches rely on sums that never rise.
     """
 
     def __init__(
@@ -76,14 +72,14 @@ class Fused(Seq2Seq[Memory, FusedState]):
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: Memory, state: FusedState
     ) -> tuple[Float[Tensor, "R T V"], FusedState]:
-        """See the contract; hidden vectors are the weighted log-probabilities already."""
+        """See the contract; hidden vectors are the weighted log-probabilities."""
         hidden, translation = self.translation.decode(tokens, memory, state.translation)
         log_probs = self.translation.log_probs(hidden)
         if not self.weight:  # 0 times minus infinity is no number
             return log_probs, FusedState(translation, state.language)
         read, language = self.language.decode(tokens, state.language)
-        advice = self.language.log_probs(read).to(log_probs.dtype)
-        return log_probs + self.weight * advice, FusedState(translation, language)
+        fluency = self.language.log_probs(read).to(log_probs.dtype)
+        return log_probs + self.weight * fluency, FusedState(translation, language)
 
     @override
     def project(
@@ -93,7 +89,7 @@ class Fused(Seq2Seq[Memory, FusedState]):
 
     @override
     def log_probs(self, hidden: Float[Tensor, "*N V"]) -> Float[Tensor, "*N V"]:
-        """Return the weighted sum of both models' log-probabilities; its exponents sum to less."""
+        """Return the weighted sum of both models' log-probabilities."""
         return hidden
 
     @override
@@ -104,25 +100,18 @@ class Fused(Seq2Seq[Memory, FusedState]):
 
 
 def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
-    """Make sure that both models speak of the same tokens by the same numbers.
+    """Require that both models number the same tokens alike.
 
     Raises:
-        ConfigError: if they do not.
+        ConfigError: if they do not, naming the first difference.
     """
-    if target.tokens == language.tokens:
-        return
-    pairs = zip(target.tokens, language.tokens, strict=False)
-    where = next((n for n, (ours, theirs) in enumerate(pairs) if ours != theirs), None)
-    difference = (
-        f"{len(target)} target and {len(language)} language tokens"
-        if where is None
-        else f"token {where} is {target.tokens[where]!r} to one and {language.tokens[where]!r} to "
-        f"the other"
-    )
-    raise ConfigError(
-        f"the language model has other tokens than the translator ({difference}); learn one with "
-        f"--unit subword --tokens-of this translator"
-    )
+    for number, (ours, theirs) in enumerate(zip_longest(target.tokens, language.tokens)):
+        if ours != theirs:
+            raise ConfigError(
+                f"the language model has other tokens than the translator (token {number} is "
+                f"{theirs!r}, not {ours!r}); learn one with --unit subword --tokens-of this "
+                f"translator"
+            )
 
 
 def fuse_language_model(translator: Translator, folder: Path, weight: float) -> Translator:

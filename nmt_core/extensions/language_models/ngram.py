@@ -1,18 +1,17 @@
-"""Counting language models: how often did a token follow the last N - 1 tokens?
+"""Language models of n-gram counts.
 
-Maximum likelihood gives probability 0 to unseen k-grams. Two remedies: adding k to every
-count (Lidstone), and interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999), which
-takes a discount off every count, spends it on the shorter context, and there counts in how many
-contexts a token stood instead of how often. At the bottom all tokens are equally likely.
+Maximum likelihood gives unseen k-grams probability 0. Two smoothings: add-k (Lidstone), and
+interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999), which takes a discount off
+every count, spends it on the shorter context, and there counts the contexts of a token instead of
+its occurrences. At the bottom all tokens are equally likely.
 
-The counts of k-grams are a sorted array per level k. A k-gram is the number of its first k - 1
-tokens among the (k - 1)-grams, and its last token; both in one integer: ``context * V + token``.
-Contexts begin at BOS and never reach behind it.
+The k-grams of a level are a sorted array of integers ``context * V + token``: the number of the
+first k - 1 tokens among the (k - 1)-grams, and the last token. No context crosses BOS.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 import torch
@@ -24,13 +23,7 @@ from typing_extensions import override
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
-from nmt_core.extensions.language_models.model import (
-    LanguageModel,
-    LanguageModelSettings,
-    Window,
-    empty_window,
-    slide,
-)
+from nmt_core.extensions.language_models.model import LanguageModel, Window, slide
 from nmt_core.text.vocabulary import BOS, PAD
 
 UNSEEN = -1
@@ -69,16 +62,15 @@ class KneserNey(Config):
 Smoothing = Annotated[MaximumLikelihood | AddK | KneserNey, Field(discriminator="kind")]
 
 
-class NGramConfig(LanguageModelSettings):
-    """A counting language model."""
-
-    builds: ClassVar = "nmt_core.extensions.language_models.ngram:NGram"
+class NGramConfig(Config):
+    """A language model of n-gram counts."""
 
     kind: Literal["ngram"] = "ngram"
+    """The tag of this choice."""
     order: int = Field(5, ge=1, le=1000)
     """Tokens of an n-gram, N: the context and the token after it."""
     smoothing: Smoothing = KneserNey()
-    """What unseen n-grams get."""
+    """Smoothing of unseen n-grams."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +82,7 @@ class Level:
 
 
 class NGram(LanguageModel[Window]):
-    """An n-gram model over the tokens of a vocabulary.
-
-    Args:
-        config: order and smoothing.
-        words: vocabulary, in tokens, V.
-        levels: the k-grams for k = 1 to N.
-    """
+    """An n-gram model over V tokens, of the k-grams for k = 1 to N."""
 
     floor: Tensor
 
@@ -135,15 +121,16 @@ class NGram(LanguageModel[Window]):
         return cls(config, words, levels)
 
     @classmethod
-    @override
-    def restore(
-        cls, config: LanguageModelSettings, words: int, tensors: Mapping[str, Tensor]
-    ) -> "NGram":
-        assert isinstance(config, NGramConfig)
-        names = range(config.order)
+    def restore(cls, config: NGramConfig, words: int, tensors: Mapping[str, Tensor]) -> "NGram":
+        """Return a model as it was saved.
+
+        Raises:
+            BundleError: if the tensors do not fit the settings.
+        """
         try:
             levels = [
-                Level(tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"]) for k in names
+                Level(tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"])
+                for k in range(config.order)
             ]
             return cls(config, words, levels)
         except (KeyError, RuntimeError) as error:
@@ -153,7 +140,7 @@ class NGram(LanguageModel[Window]):
 
     @override
     def start(self, rows: int) -> Window:
-        return empty_window(rows, self.config.order, self.device)
+        return Window.empty(rows, self.config.order, self.device)
 
     @override
     def decode(
@@ -176,11 +163,10 @@ class NGram(LanguageModel[Window]):
     ) -> Float[Tensor, "*N"]:
         """See the contract; looks up these tokens alone."""
         wanted = tokens.flatten()
+        contexts = self._find(hidden[None].flatten(0, -2))
         p = self.floor[wanted]
-        for shares, context in zip(
-            self._shares(), self._find(hidden[None].flatten(0, -2)), strict=True
-        ):
-            p = shares.pick(p, context, wanted)
+        for shares, context in zip(self._shares(), contexts, strict=True):
+            p = p * shares.left[context] + shares.share[shares.find(context, wanted)]
         return p.log().view(tokens.shape)
 
     def _shares(self) -> list["Shares"]:
@@ -248,13 +234,6 @@ class Shares(nn.Module):
         key = context * self.words + token
         index = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
         return index.where((self.keys[index] == key) & (context != UNSEEN), UNSEEN)
-
-    def pick(
-        self, p: Float[Tensor, " N"], context: Int[Tensor, " N"], wanted: Int[Tensor, " N"]
-    ) -> Float[Tensor, " N"]:
-        """Return the probabilities of single tokens, given those after the shorter context."""
-        number = self.find(context, wanted)
-        return p * self.left[context] + self.share[number]
 
     def spread(self, p: Float[Tensor, "N V"], context: Int[Tensor, " N"]) -> Float[Tensor, "N V"]:
         """Return the probabilities of all tokens, given those after the shorter context."""

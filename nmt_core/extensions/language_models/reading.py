@@ -1,4 +1,4 @@
-"""Batches of a text in training: successive windows, or windows in random order.
+"""Batches of a text in training: successive windows, shuffled ones, or ones with masked tokens.
 
 A row begins with BOS, which says that nothing is known of what came before. Targets are PAD where
 there is nothing to learn: in padding, and at the BOS between two lines.
@@ -16,7 +16,15 @@ from torch import Tensor
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import TensorBatch, pad
 from nmt_core.data.by_length import shuffle_by_length
-from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
+
+MASKED_SHARE = 0.15
+"""Share of the tokens that a masked model predicts (Devlin et al. 2019, section 3.1)."""
+
+AS_MASK, AS_ANOTHER = 0.8, 0.1
+"""Shares of these that are read as the mask and as a random token; the rest stay as they are."""
+
+Tokens = Int[np.ndarray, " T"]
 
 _Span = tuple[int, int]
 """Begin and end of a part of a text."""
@@ -117,3 +125,54 @@ class Windows:
                 cuts = [begin, *range(begin + offset, end, self.window), end]
             spans += [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
         return spans
+
+
+@dataclass(frozen=True)
+class MaskedWindows:
+    """A text in windows with some tokens masked.
+
+    Attributes:
+        windows: the text, cut.
+        words: vocabulary, in tokens, V; the mask is token V.
+    """
+
+    windows: Windows
+    words: int
+
+    def steps(self, epoch: int) -> int:
+        """See the contract."""
+        return self.windows.steps(epoch)
+
+    def epoch(self, epoch: int) -> Iterator[TextBatch]:
+        """See the contract; every row begins with BOS, and targets are PAD where none is chosen."""
+        for spans in self.windows.batches(epoch):
+            masked = [
+                mask_tokens(
+                    self.windows.text[begin:end],
+                    self.words,
+                    make_generator(self.windows.seed, "masks", epoch, begin),
+                )
+                for begin, end in spans
+            ]
+            tokens = pad([[BOS, *read] for read, _ in masked])
+            targets = pad([[PAD, *wanted] for _, wanted in masked])
+            yield TextBatch(tokens, targets, continues=False)
+
+
+def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[Tokens, Tokens]:
+    """Choose 15 % of a line's tokens, at least one and none reserved.
+
+    Returns:
+        The line, in which a chosen token is the mask V (80 %), a random one that is not reserved
+        (10 %) or itself (10 %); and the chosen tokens, PAD elsewhere.
+    """
+    places = np.flatnonzero(tokens >= len(SPECIALS))
+    count = min(len(places), max(1, round(MASKED_SHARE * len(places))))
+    chosen = draw.permutation(places)[:count]
+    chance = draw.random(count)
+    others = draw.integers(len(SPECIALS), words, count)
+    read, wanted = tokens.copy(), np.full_like(tokens, PAD)
+    wanted[chosen] = tokens[chosen]
+    shown = np.where(chance < AS_MASK + AS_ANOTHER, others, tokens[chosen])
+    read[chosen] = np.where(chance < AS_MASK, words, shown)
+    return read, wanted

@@ -21,22 +21,17 @@ from nmt_core.base.config import Config
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share
-from nmt_core.extensions.language_models import (
+from nmt_core.extensions.language_models.kinds import (
     AnyLanguageModel,
     LanguageModelConfig,
-    LanguageModelSettings,
-    MaskedConfig,
-    MaskedLanguageModel,
-    NeuralLanguageModel,
-    NGram,
-    NGramConfig,
-    RecurrentConfig,
     build_language_model,
 )
-from nmt_core.extensions.language_models.masking import MaskedWindows
-from nmt_core.extensions.language_models.model import LanguageModel, Past
-from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
-from nmt_core.extensions.language_models.scoring import line_log_likelihoods
+from nmt_core.extensions.language_models.model import LanguageModel, NeuralLanguageModel, Past
+from nmt_core.extensions.language_models.neural import RecurrentConfig
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
+from nmt_core.extensions.language_models.reading import MaskedWindows, Streams, TextBatch, Windows
+from nmt_core.extensions.language_models.text_model import line_log_likelihoods
+from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS, PAD
@@ -47,25 +42,25 @@ from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 from nmt_core.training.settings import AdamW, EpochTrainingConfig, OptimizerConfig
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
-"""A stream is validated in so many parts, side by side, or it would take long."""
+"""Rows and tokens of a batch in validation; a stream is cut into as many parts."""
 
 MOST_LOSS = 1e9
-"""Of a counting model that holds a text for impossible: JSON has no infinity."""
+"""Loss that stands for infinity, which JSON lacks."""
 
 
 class NeuralTrainingConfig(EpochTrainingConfig):
-    """How a neural language model is trained; counting ones need none of it."""
+    """Settings of training a neural language model."""
 
     optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
-    """What turns gradients into updates."""
+    """Optimizer of the updates."""
     schedule: ScheduleConfig = WarmupDecay(learning_rate=4e-3, warmup=0.03)
     """Learning rate by the step."""
     window: int = Field(64, ge=1)
-    """Tokens per update and row: how far errors are sent back; longer lines are cut."""
+    """Tokens per update and row, through which gradients flow back; longer lines are cut."""
 
 
 class LearningConfig(Config):
-    """A language model: its kind and shape, what it reads, and how it learns."""
+    """Settings of a language model, its tokens and its training."""
 
     model: LanguageModelConfig = NGramConfig()
     """Kind and shape."""
@@ -74,14 +69,14 @@ class LearningConfig(Config):
     training: NeuralTrainingConfig = NeuralTrainingConfig()
     """How it learns, if it is neural."""
     held_out: float = Field(0.1, ge=0, lt=1)
-    """Share of the text, its end, that is validated on where there is no text for that; 0 learns
-    from all of it, and validates on that."""
+    """Share of the text, its end, to validate on if there is no text for that; 0 validates on the
+    training text."""
     tested: float = Field(0.0, ge=0, lt=1)
-    """Share of the text, after that, on which the finished model is tested once."""
+    """Share of the text, after that, to test the finished model on."""
     gap: int = Field(0, ge=0)
-    """Characters, or lines, left out before each of these two, so that no paragraph is in both."""
+    """Characters, or lines, left out before each of these two."""
     seed: int = Field(1, ge=0)
-    """Decides initial weights, dropout and the order of windows."""
+    """Random seed of weights, dropout and the order of windows."""
 
     @model_validator(mode="after")
     def _check(self) -> "LearningConfig":
@@ -99,7 +94,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
     """The data and the loss of a language model.
 
     Attributes:
-        validation: text in which BOS begins what is independent.
+        validation: text in which BOS begins independent parts.
         document: whether the text is one stream, rather than lines.
     """
 
@@ -165,15 +160,15 @@ def train_language_model(
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
 ) -> tuple[AnyLanguageModel, list[Point]]:
-    """Return a language model of a text, and what its validations saw.
+    """Return a language model of a text, and the points of its validations.
 
     Args:
-        config: what to learn, and how.
-        units: what the text is made of.
-        training: text to learn from, in which BOS begins what is independent.
-        validation: text to choose the best model by, alike.
+        config: the model and its training.
+        units: the tokens of the text.
+        training: text to learn from, in which BOS begins independent parts.
+        validation: text to choose the best model by.
         checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: begins to show a training of so many updates.
+        display: shows a training of that many updates.
     """
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
@@ -197,7 +192,7 @@ def train_language_model(
         compute=compute,
         config=config.training,
         seed=config.seed,
-        reading=choose_reading(config, config.model, training, words),
+        reading=choose_reading(config, training, words),
         validation=validation,
         document=document,
     )
@@ -206,13 +201,10 @@ def train_language_model(
 
 
 def choose_reading(
-    config: LearningConfig,
-    model: LanguageModelSettings,
-    text: Int[np.ndarray, " N"],
-    words: int,
+    config: LearningConfig, text: Int[np.ndarray, " N"], words: int
 ) -> Reading[TextBatch]:
-    """Return a text as a kind of model learns from it."""
-    rows, window = config.training.rows, config.training.window
+    """Return the batches of a text for the kind of model."""
+    model, rows, window = config.model, config.training.rows, config.training.window
     if isinstance(model, RecurrentConfig) and model.stateful:
         return Streams(text, rows, window)
     windows = Windows(text, rows, window, config.seed)
@@ -223,9 +215,8 @@ def choose_reading(
 def mean_loss(model: AnyLanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
     """Return the cross entropy per token, ends of lines included, in nats.
 
-    A neural model reads a stream in a few parts side by side, so the first tokens of each know of
-    none before. Of what a masked model is asked for, the same tokens are hidden every time. The
-    loss of a counting model is :data:`MOST_LOSS` where it would be infinite.
+    A neural model reads a stream in a few parts side by side. A masked model predicts the same
+    tokens in each validation. The loss of an n-gram model is at most :data:`MOST_LOSS`.
     """
     model.eval()
     if isinstance(model, MaskedLanguageModel):
@@ -247,9 +238,8 @@ def _mean_stream_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"]) ->
         here = passage.to(model.device)
         state = model.start(len(here.tokens)) if state is None else state
         hidden, state = model.decode(here.tokens, state)
-        real = here.targets != PAD
-        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
-        tokens += int(real.sum())
+        nats += _sum_nats(model, hidden, here.targets)
+        tokens += int((here.targets != PAD).sum())
     return nats / max(1, tokens)
 
 
@@ -258,10 +248,14 @@ def _mean_masked_loss(model: MaskedLanguageModel, text: Int[np.ndarray, " N"]) -
     nats, tokens = 0.0, 0
     for passage in MaskedWindows(windows, model.mask).epoch(0):
         here = passage.to(model.output.weight.device)
-        hidden, real = model.read(here.tokens), here.targets != PAD
-        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
-        tokens += int(real.sum())
+        nats += _sum_nats(model, model.read(here.tokens), here.targets)
+        tokens += int((here.targets != PAD).sum())
     return nats / max(1, tokens)
+
+
+def _sum_nats(model: AnyLanguageModel, hidden: Tensor, targets: Tensor) -> float:
+    real = targets != PAD
+    return -float(model.log_likelihood(hidden[real], targets[real]).double().sum())
 
 
 def compute_text_fingerprint(
@@ -271,7 +265,7 @@ def compute_text_fingerprint(
     training: Int[np.ndarray, " N"],
     validation: Int[np.ndarray, " N"],
 ) -> str:
-    """Return a digest of all that decides a training: whoever changes any of it starts anew."""
+    """Return a digest of all inputs of a training; another one starts from the beginning."""
     document = json.dumps([config.model_dump(mode="json"), list(units.vocabulary.tokens)])
     digest = hashlib.sha256(document.encode())
     for text in (training, validation):

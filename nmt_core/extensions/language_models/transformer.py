@@ -1,35 +1,86 @@
-"""The Transformer language model, with causal layers (Radford et al. 2018).
+"""Transformer language models: causal, and masked.
 
-Of a longer text it sees the last tokens, at least half a context of them: where a context is full,
-its newer half is read again as the beginning of the next one, after BOS, as training windows begin.
-So what it predicts depends on a token's place in the text, and never on how the text is cut up.
+Letters: B or R rows, S or T tokens, D features, V vocabulary.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.language_models.encoder import TransformerEncoder
-from nmt_core.extensions.language_models.model import (
-    LanguageModelSettings,
-    NeuralLanguageModel,
-    Past,
-)
-from nmt_core.models.attention import KeyValue
+from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, forbid
+from nmt_core.models.attention import KeyValue, make_causal_mask
+from nmt_core.models.dropout import dropout
+from nmt_core.models.embedding import embedding, embedding_table
+from nmt_core.models.rotary import compute_next_rotation
 from nmt_core.models.settings import EncoderConfig
-from nmt_core.text.vocabulary import BOS
+from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
+from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
 
-class TransformerLanguageConfig(LanguageModelSettings, EncoderConfig):
-    """A Transformer language model."""
+class TransformerEncoder(nn.Module):
+    """Embeds tokens at their positions and reads them by pre-norm layers (Vaswani et al. 2017)."""
 
-    builds: ClassVar = "nmt_core.extensions.language_models.transformer:TransformerLanguageModel"
+    def __init__(self, config: EncoderConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        shape = config.build_layer_config()
+        self.rotary_width = find_rotary_width(shape)
+        table = embedding_table(words, config.width)
+        self.embedding = embedding(shape, table, scale=config.width**0.5)
+        self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
+        self.norm = build_layer_norm(shape)
+        for module in self.layers.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    @override
+    def forward(
+        self, tokens: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
+    ) -> Float[Tensor, "B S D"]:
+        """Return the hidden vector of every position; padding is ignored."""
+        blocked = padding[:, None, None]
+        x = self._drop(self.embedding(tokens))
+        rotation = compute_next_rotation(x, self.rotary_width)
+        for layer in self.layers:
+            x = layer(x, blocked, rotation)
+        return self.norm(x)
+
+    def start(self, rows: int) -> tuple[KeyValue, ...]:
+        """Return the past of rows of which nothing was read."""
+        shape = rows, self.config.heads, 0, self.config.width // self.config.heads
+        nothing = self.norm.bias.new_zeros(shape)
+        return ((nothing, nothing),) * self.config.layers
+
+    def go_on(
+        self, tokens: Int[Tensor, "R T"], past: tuple[KeyValue, ...]
+    ) -> tuple[Float[Tensor, "R T D"], tuple[KeyValue, ...]]:
+        """Read the next tokens of every row, which see those before them, and nothing after."""
+        first = past[0][0].size(2)
+        mask = make_causal_mask(first + tokens.size(1), tokens.device)
+        blocked = None if mask is None else mask[:, :, first:]
+        x = self._drop(self.embedding(tokens, first))
+        rotation = compute_next_rotation(x, self.rotary_width, first)
+        present = []
+        for layer, before in zip(self.layers, past, strict=True):
+            x, key_value = cast("EncoderLayer", layer).go_on(x, before, blocked, rotation)
+            present.append(key_value)
+        return self.norm(x), tuple(present)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.config.dropout, training=self.training)
+
+
+class TransformerLanguageConfig(EncoderConfig):
+    """A Transformer language model (Radford et al. 2018)."""
 
     kind: Literal["transformer"] = "transformer"
+    """The tag of this choice."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +92,11 @@ class Context(Past):
 
 
 class TransformerLanguageModel(NeuralLanguageModel[Context]):
-    """Looks at all of a context at once; the output shares the embedding (Press and Wolf 2017).
+    """Attends to all tokens of a context; the output shares the embedding (Press and Wolf 2017).
 
-    Args:
-        config: the shape.
-        words: vocabulary, in tokens, V.
+    Of a longer text it sees at least the last half context. When a context is full, its newer half
+    begins the next one, after BOS, as training windows begin. So a prediction depends on a token's
+    place in the text, and never on the portions that the text is read in.
     """
 
     def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
@@ -89,3 +140,45 @@ class TransformerLanguageModel(NeuralLanguageModel[Context]):
     def _read(self, tokens: Tensor, state: Context) -> tuple[Tensor, Context]:
         hidden, layers = self.encoder.go_on(tokens, state.layers)
         return hidden, Context(torch.cat([state.tokens, tokens], dim=1), layers)
+
+
+class MaskedConfig(EncoderConfig):
+    """A masked language model (Devlin et al. 2019); it scores and generates no text."""
+
+    kind: Literal["masked"] = "masked"
+    """The tag of this choice."""
+
+
+class MaskedLanguageModel(nn.Module):
+    """Predicts hidden tokens of a line from all others; other models start from its weights.
+
+    The output shares the embedding; the mask is token V.
+    """
+
+    def __init__(self, config: MaskedConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.mask = words
+        self.encoder = TransformerEncoder(config, words + 1)
+        self.output = nn.Linear(config.width, words + 1)
+        nn.init.zeros_(self.output.bias)
+        self.output.weight = self.encoder.embedding.table.weight
+
+    def read(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T D"]:
+        """Return the hidden vector of every token."""
+        return self.encoder(tokens, tokens == PAD)
+
+    def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V+1"]:
+        """Return the log-probabilities of the token that stands there; reserved ones have none."""
+        return forbid(self.output(hidden), [*range(len(SPECIALS)), self.mask]).log_softmax(dim=-1)
+
+    def log_likelihood(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, "*N"]
+    ) -> Float[Tensor, "*N"]:
+        """Return the log-probability of the given tokens."""
+        return self.log_probs(hidden).gather(-1, tokens[..., None]).squeeze(-1)
+
+    @override
+    def forward(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T V+1"]:
+        """Return the log-probabilities of every token."""
+        return self.log_probs(self.read(tokens))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -21,7 +21,7 @@ from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer, Words
-from nmt_core.text.vocabulary import BOS, EOS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 
 class CharacterUnit(Config):
@@ -59,11 +59,7 @@ UnitConfig = Annotated[CharacterUnit | WordUnit | SubwordUnit, Field(discriminat
 
 
 class VerbatimCharacters(Tokenizer):
-    """Cuts text into characters.
-
-    Args:
-        lower_case: read capital letters as small ones.
-    """
+    """Cuts text into characters, line ends included."""
 
     def __init__(self, *, lower_case: bool = False) -> None:
         self.lower_case = lower_case
@@ -195,3 +191,64 @@ def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | 
         return Words(settings.split, lower_case=settings.lower_case)
     assert folder is not None
     return load_tokenizer(folder)
+
+
+class Parts(NamedTuple):
+    """Parts of one text, in its order."""
+
+    training: str
+    validation: str
+    test: str
+    """Empty where none was asked for."""
+
+
+def cut_in_order(
+    text: str, *, held_out: float, tested: float = 0.0, gap: int = 0, document: bool
+) -> Parts:
+    """Cut a text in order, as shuffled parts would share paragraphs (Géron, chapter 16).
+
+    Args:
+        text: characters if it is a document, else lines.
+        held_out: share to validate on; with 0, validation is the training text.
+        tested: share after it to test on.
+        gap: characters, or lines, left out before each of the two.
+        document: whether the text is one stream, rather than lines.
+
+    Raises:
+        CorpusError: if a part would be empty.
+    """
+    pieces = list(text) if document else text.removesuffix("\n").split("\n")
+    count = len(pieces)
+    test = count - round(count * tested)
+    validation_end = test - gap if tested else count
+    validation = validation_end - max(1, round(count * held_out))
+    training = validation - gap
+    if not held_out:
+        validation, training = 0, validation_end
+    if training < 1 or (tested and test >= count):
+        raise CorpusError(
+            "the text is too short to hold out any of it; give more, or a text for --validation"
+        )
+    joint = "" if document else "\n"
+    spans = ((0, training), (validation, validation_end), (test, count))
+    return Parts(*(joint.join(pieces[begin:end]) for begin, end in spans))
+
+
+def encode_parts(
+    parts: Parts, units: Units, *, masked: bool, tested: bool
+) -> dict[str, Int[np.ndarray, " N"]]:
+    """Return the token numbers of training, validation and, if ``tested``, test text.
+
+    Raises:
+        CorpusError: naming the first text without a token, or without one to mask.
+    """
+    names = [name for name in parts._fields if tested or name != "test"]
+    encoded = {name: units.encode(getattr(parts, name), name=f"{name} text") for name in names}
+    for name, text in encoded.items():
+        if masked and not (text >= len(SPECIALS)).any():
+            remedy = ", or lower unit.min_count" if isinstance(units.config, WordUnit) else ""
+            raise CorpusError(
+                f"the {name} text holds no {units.config.kind} that the model knows, so there is "
+                f"none to hide; give more text{remedy}"
+            )
+    return encoded

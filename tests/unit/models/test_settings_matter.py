@@ -6,15 +6,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.extensions.language_models import (
-    FeedForwardConfig,
-    RecurrentConfig,
-    TransformerLanguageConfig,
-    build_language_model,
-    encoder,
-    feed_forward,
-    recurrent,
-)
+from nmt_core.extensions.language_models import neural
+from nmt_core.extensions.language_models import transformer as language_transformer
+from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
+from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
@@ -141,7 +137,7 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
 )
 def test_language_models_drop_too(monkeypatch, config, places):
     model = build_language_model(config, 9).train()
-    modules = (feed_forward, recurrent, encoder, transformer, attention)
+    modules = (neural, language_transformer, transformer, attention)
     with counted(monkeypatch, modules) as seen:
         model.decode(TARGET, model.start(len(TARGET)))
 

@@ -8,12 +8,9 @@ from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.corpora.fetch.initial_model import LanguageModels, copy_language_models
-from nmt_core.extensions.language_models import (
-    MaskedConfig,
-    TransformerLanguageConfig,
-    build_language_model,
-)
-from nmt_core.extensions.language_models.bundle import with_units, write_language_model
+from nmt_core.extensions.language_models.bundle import write_language_model
+from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.transformer import MaskedConfig, TransformerLanguageConfig
 from nmt_core.extensions.language_models.units import SubwordUnit, Units
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer import Transformer
@@ -36,7 +33,7 @@ def learnt(folder, config, *, units=None):
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) / 10)
-    write_language_model(folder, with_units(model, units), model_config=config, learning={})
+    write_language_model(folder, model, units, model_config=config, learning={})
     return model.eval()
 
 

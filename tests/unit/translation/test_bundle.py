@@ -25,7 +25,7 @@ from nmt_core.base.seal import (
     require_replaceable,
     verify_bundle,
 )
-from nmt_core.extensions.classifiers import bundle as classifiers
+from nmt_core.extensions.classifiers.text_classifier import FORMAT as CLASSIFIER
 from nmt_core.models.architectures import build_model
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords
@@ -205,7 +205,7 @@ def test_another_kind_of_model_says_what_is_wanted(bundle, kind, wanted):
 
 
 def test_what_is_sealed_is_of_a_known_kind():
-    formats = (LANGUAGE_MODEL, classifiers.FORMAT, aligners.FORMAT)
+    formats = (LANGUAGE_MODEL, CLASSIFIER, aligners.FORMAT)
     kinds = {one.rpartition(" ")[0] for one in formats}
 
     assert {"translator", *kinds} == set(MADE_BY)

@@ -3,7 +3,6 @@
 import codecs
 import zlib
 from contextlib import nullcontext
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,25 +15,27 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
-from nmt_core.extensions.classifiers.bundle import load_classifier, write_classifier
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
-from nmt_core.extensions.classifiers.model import BagClassifier, Classifier
-from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane, read_sums
+from nmt_core.extensions.classifiers.model import Classifier
+from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane
 from nmt_core.extensions.classifiers.settings import (
-    BagConfig,
     ClassifierConfig,
     LearnClassifierConfig,
     TextConfig,
 )
-from nmt_core.extensions.classifiers.text_classifier import TextClassifier, predict_logits
+from nmt_core.extensions.classifiers.text_classifier import (
+    TextClassifier,
+    load_classifier,
+    predict_logits,
+    write_classifier,
+)
 from nmt_core.extensions.classifiers.training import (
     ShuffledTexts,
     Start,
     compute_labelled_fingerprint,
     train_classifier,
 )
-from nmt_core.extensions.classifiers.vectors import read_embeddings
-from nmt_core.extensions.classifiers.words import HashedWords, learn_words
+from nmt_core.extensions.classifiers.words import HashedWords, learn_words, read_embeddings
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.support.language_models import Log, weights
 from tests.support.processes import run_python
@@ -91,87 +92,6 @@ def untrained(words=WORDS, **changes):
     return TextClassifier(model, words, ("a", "b", "c"), model.embedding.weight.detach().clone())
 
 
-# --- bags of words
-
-
-BAG_WORDS = HashedWords(
-    TextConfig(longest=4, buckets=10, ngrams=3, ngram_buckets=50),
-    Vocabulary([*SPECIALS, "good", "bad", "film"]),
-)
-
-
-def test_words_in_a_row_are_numbered_behind_words():
-    """By CRC-32 of what stands between spaces: pairs, then triples, of what is read at all."""
-    found = BAG_WORDS.encode("never so very good, bad film")  # reads: good , bad film
-    rows = ["good ,", ", bad", "bad film", "good , bad", ", bad film"]
-    single = replace(BAG_WORDS, config=TextConfig(longest=4, buckets=10, ngrams=1))
-
-    assert found[:4] == single.encode("never so very good, bad film")
-    assert found[4:] == [7 + 10 + zlib.crc32(row.encode()) % 50 for row in rows]
-    assert BAG_WORDS.size == 7 + 10 + 50
-    assert single.size == 7 + 10
-    assert BAG_WORDS.encode("") == [UNK]
-
-
-def test_a_bag_is_a_linear_function_of_the_mean_word():
-    """Beside longer texts, in any order of words."""
-    torch.manual_seed(1)
-    model = BagClassifier(BagConfig(embedding_width=4), 9, 3).eval()
-    texts = [[4, 5, 5, 8], [6], [8, 5, 4, 5]]
-    found = predict_logits(model, texts)
-    table, weight, bias = (
-        w.detach().numpy() for w in (model.embedding.weight, *model.output.parameters())
-    )
-    for row, text in enumerate(texts):
-        mean = sum(table[word] for word in text) / len(text)
-        expected = np.einsum("cd,d->c", weight, 2 * mean) + bias  # sqrt(4) times
-        torch.testing.assert_close(found[row], torch.tensor(expected))
-    torch.testing.assert_close(found[0], found[2])
-
-
-def test_a_bag_drops_features_while_it_learns():
-    model = BagClassifier(BagConfig(embedding_width=64, dropout=0.5), 9, 2)
-    tokens = torch.tensor([[4, 5]])
-
-    assert model.train()(tokens).tolist() != model(tokens).tolist()
-    assert model.eval()(tokens).tolist() == model(tokens).tolist()
-
-
-def test_a_bag_is_learnt_kept_and_read_again(tmp_path):
-    """It tells by two words in a row what neither tells alone."""
-    texts = [("not good", "fine")[i % 2] + " " + FILLERS[i % 9] for i in range(8)]
-    rows = {"good not": "dull", "not good": "fine"}
-    pairs = [
-        (f"{words} {FILLERS[number % 9]} {FILLERS[number % 7]}", label)
-        for number in range(60)
-        for words, label in rows.items()
-    ]
-    labelled = LabelledTexts(*(tuple(column) for column in zip(*pairs, strict=True)))
-    shape = {"text": {"ngrams": 2, "ngram_buckets": 500}, "model": {"kind": "bag", "dropout": 0.0}}
-    training = {"epochs": 6, "rows": 8, "schedule": {"kind": "warmup_decay", "learning_rate": 0.05}}
-    config = build(LearnClassifierConfig, shape | {"training": training}, at="test")
-    learnt_from, held = hold_out(labelled, 0.2, seed=1)
-    classifier, points = train_classifier(
-        config,
-        learn_words(config.text, learnt_from.texts),
-        training=learnt_from,
-        validation=held,
-        checkpoints=tmp_path / "checkpoints",
-        display=lambda _: nullcontext(Log()),
-    )
-    write_classifier(tmp_path / "bag", classifier, learning={})
-    again = load_classifier(tmp_path / "bag", device="cpu")
-
-    assert points[-1].validation_scores["accuracy"] == 100
-    assert again.classify(texts) == classifier.classify(texts)
-    assert weights(again) == weights(classifier)
-
-
-def test_words_in_a_row_are_for_bags():
-    with pytest.raises(NmtError, match=r"text\.ngrams 2 is for --kind bag"):
-        build(LearnClassifierConfig, {"text": {"ngrams": 2}}, at="test")
-
-
 # --- words
 
 
@@ -181,6 +101,7 @@ def test_unknown_words_fall_into_buckets():
 
     assert numbers == [4, 7 + 0xCBF43926 % 1000, 7 + 0xCBF43926 % 1000]
     assert WORDS.size == 1007
+    assert WORDS.encode(" <br /> ") == [UNK]
 
 
 def test_buckets_are_the_same_in_every_process():
@@ -201,10 +122,6 @@ def test_every_text_has_numbers(text):
 
     assert 1 <= len(numbers) <= 4
     assert all(UNK <= number < WORDS.size for number in numbers)
-
-
-def test_a_text_without_words_is_unknown():
-    assert WORDS.encode(" <br /> ") == [UNK]
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("first", [4, 5]), ("last", [5, 6])])
@@ -262,14 +179,11 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
 )
 def test_bad_files_are_told(tmp_path, content, told):
     (tmp_path / "bad.tsv").write_bytes(content)
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read_labelled(tmp_path)
 
     with pytest.raises(CorpusError, match=told):
         read_labelled(tmp_path / "bad.tsv")
-
-
-def test_what_is_not_there_is_told(tmp_path):
-    with pytest.raises(CorpusError, match="cannot be read"):
-        read_labelled(tmp_path)
 
 
 def test_one_label_is_nothing_to_tell_apart():
@@ -361,16 +275,6 @@ def test_features_are_dropped_once_before_each_layer_and_the_output(layers):
     assert dropped == [0.25, *[0.5] * layers]
 
 
-def test_the_most_probable_label_is_the_answer():
-    classifier = untrained()
-    for judged in classifier.classify(["good", "bad film", "x y z"]):
-        best = int(np.argmax(judged.probabilities))
-
-        assert judged.label == classifier.classes[best]
-        assert judged.probability == judged.probabilities[best]
-    assert classifier.classify([]) == []
-
-
 # --- learning
 
 
@@ -406,14 +310,6 @@ def test_texts_are_shuffled_whole():
     assert orders[0] == orders[2] != orders[1]
     assert beside[0] != beside[1]
     assert sorted(orders[0]) == list(range(40))
-
-
-def test_the_same_seed_learns_the_same(tmp_path):
-    one, points = learn(tmp_path / "a")
-    two, again = learn(tmp_path / "b")
-
-    assert weights(one) == weights(two)
-    assert points == again
 
 
 def test_the_epoch_that_finds_most_labels_is_kept(tmp_path, monkeypatch):
@@ -506,70 +402,39 @@ def test_bad_vectors_are_told(tmp_path, content, told):
 # --- neighbours
 
 
-def test_neighbours_are_those_of_the_smallest_angle():
+@pytest.mark.parametrize(
+    ("expression", "before", "after"),
+    [
+        ("GOOD", {"bad": 0.5**0.5, "film": 0}, {"bad": 0.5**0.5, "film": 0.5**0.5}),
+        ("good - film", {"bad": 0}, {"bad": 0}),
+        ("good + film", {"bad": 1}, {"bad": (2 + 2**0.5) ** 0.5 / 2}),
+    ],
+)
+def test_neighbours_have_the_smallest_angle(expression, before, after):
     classifier = untrained()
     with torch.no_grad():
         classifier.initial[4:7, :2] = torch.tensor([[1.0, 0], [9.0, 9], [0, 1.0]])
         classifier.initial[4:7, 2:] = 0
         classifier.model.embedding.weight[4:7] = classifier.initial[[5, 4, 4]] * 2
-    [found] = find_neighbours(classifier, read_sums(["GOOD"]), count=9)
+    [near] = find_neighbours(classifier, [expression], count=9)
 
-    assert str(found) == "good"
-    assert [near.word for near in found.before] == ["bad", "film"]
-    assert [near.similarity for near in found.before] == pytest.approx([0.5**0.5, 0])
-    assert [near.similarity for near in found.after] == pytest.approx([0.5**0.5] * 2)
-
-
-ANALOGY = ("king", "-", "man", "+", "woman")
+    assert near.expression == expression
+    assert dict(near.before) == pytest.approx(before, abs=1e-6)
+    assert [neighbour.word for neighbour in near.before] == [*before]
+    if expression != "good - film":  # the words have one vector after learning
+        assert dict(near.after) == pytest.approx(after, abs=1e-6)
 
 
-def test_words_are_looked_up_alone_or_in_sums():
-    first, *others = read_sums(["awful", *ANALOGY])
-
-    assert first == [(1, "awful")]
-    assert others == [[(1, "king"), (-1, "man"), (1, "woman")]]
-    for wrong in ("+ a", "a -", "a + - b", "-"):
-        with pytest.raises(ConfigError, match="stand between two words"):
-            read_sums(wrong.split())
+@pytest.mark.parametrize("expression", ["+ good", "good -", "good + - bad", ""])
+def test_incomplete_sum_is_refused(expression):
+    with pytest.raises(ConfigError, match="is not a sum of words"):
+        find_neighbours(untrained(), [expression], count=1)
 
 
-def test_analogies_are_those_of_fasttext(tmp_path):
-    """Without training, with vectors that are given."""
-    fasttext = pytest.importorskip("fasttext")
-    words = ["king", "queen", "man", "woman", "castle", "the", "and"]
-    vectors = make_generator(1, "vectors").normal(size=(len(words), 6)).astype(np.float32)
-    rows = [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True)]
-    (tmp_path / "a.vec").write_text("\n".join([f"{len(words)} 6", *rows, ""]))
-    (tmp_path / "text").write_text(" ".join(words * 40))
-    theirs = fasttext.train_unsupervised(
-        str(tmp_path / "text"), dim=6, minn=0, maxn=0, epoch=0, thread=1, verbose=0,
-        pretrainedVectors=str(tmp_path / "a.vec"),
-    )  # fmt: skip
-    classifier = untrained(HashedWords(TextConfig(), Vocabulary([*SPECIALS, *words])))
-    classifier.initial[4 : 4 + len(words), :6] = torch.from_numpy(vectors)
-    classifier.initial[4 : 4 + len(words), 6:] = 0
-
-    [found] = find_neighbours(classifier, read_sums(ANALOGY), count=3)
-    expected = theirs.get_analogies("king", "man", "woman", k=4)
-    expected = [(word, cosine) for cosine, word in expected if word != "</s>"][:3]
-    assert [near.word for near in found.before] == [word for word, _ in expected]
-    cosines = [cosine for _, cosine in expected]
-    assert [near.similarity for near in found.before] == pytest.approx(cosines, abs=1e-5)
-
-
-@pytest.mark.parametrize("word", ["unheard", "good film", "", "<pad>"])
+@pytest.mark.parametrize("word", ["unheard", "good-film", "<pad>"])
 def test_words_without_an_embedding_of_their_own_are_told(word):
-    with pytest.raises(CorpusError, match="none of the 3 words"):
-        find_neighbours(untrained(), read_sums([word]), count=1)
-
-
-def test_learning_parts_what_decides(learnt):
-    """Each of the two words that tell the label leaves the other."""
-    classifier, _ = learnt
-    [found] = find_neighbours(classifier, read_sums(["awful"]), count=20)
-    before, after = (dict(near)["superb"] for near in (found.before, found.after))
-
-    assert after < before
+    with pytest.raises(CorpusError, match="not one of the 3 words"):
+        find_neighbours(untrained(), [word], count=1)
 
 
 @given(st.integers(1, 6))
@@ -625,12 +490,4 @@ def test_tensors_of_another_shape_are_refused(tmp_path):
     reseal(tmp_path / "a", "model.json", (tmp_path / "b" / "model.json").read_bytes())
 
     with pytest.raises(BundleError, match="do not fit the settings"):
-        load_classifier(tmp_path / "a", device="cpu")
-
-
-def test_damage_is_told(tmp_path):
-    write_classifier(tmp_path / "a", untrained(), learning={})
-    (tmp_path / "a" / "vocabulary.json").write_text("[]")
-
-    with pytest.raises(BundleError, match=r"vocabulary.json was altered"):
         load_classifier(tmp_path / "a", device="cpu")

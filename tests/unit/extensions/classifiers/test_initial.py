@@ -9,22 +9,22 @@ from torch.testing import assert_close
 from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.classifiers.bundle import load_classifier, write_classifier
-from nmt_core.extensions.classifiers.initial import (
+from nmt_core.extensions.classifiers.labelled import hold_out
+from nmt_core.extensions.classifiers.model import (
     EncoderClassifier,
-    InitialTokens,
     describe_encoder,
+    pool,
     start_from_language_model,
 )
-from nmt_core.extensions.classifiers.labelled import hold_out
-from nmt_core.extensions.classifiers.model import pool
 from nmt_core.extensions.classifiers.settings import EncoderClassifierConfig, FineTuneConfig
+from nmt_core.extensions.classifiers.text_classifier import load_classifier, write_classifier
 from nmt_core.extensions.classifiers.training import (
     Start,
     compute_labelled_fingerprint,
     train_classifier,
 )
-from nmt_core.extensions.language_models import MaskedConfig, MaskedLanguageModel
+from nmt_core.extensions.classifiers.words import InitialTokens
+from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import WordUnit, learn_units
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from tests.support.language_models import Log

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.base import files, seal
+from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.extensions.language_models import RecurrentConfig, restore_language_model
-from nmt_core.extensions.language_models.bundle import load_language_model, write_language_model
-from tests.support.language_models import LSTM, TRANSFORMER, learnt
+from nmt_core.extensions.language_models.bundle import load_language_model, load_masked_model
+from nmt_core.extensions.language_models.kinds import restore_language_model
+from nmt_core.extensions.language_models.neural import RecurrentConfig
+from tests.support.language_models import LSTM, MASKED, TRANSFORMER, learnt
+from tests.support.language_models import seal as seal_model
 from tests.support.sealing import reseal
 
 
@@ -17,7 +19,7 @@ from tests.support.sealing import reseal
 def sealed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sealed")
     config, model, _ = learnt(folder)
-    write_language_model(folder / "lm", model, model_config=config.model, learning={})
+    seal_model(folder / "lm", config, model)
     return folder / "lm"
 
 
@@ -34,7 +36,7 @@ def test_a_sealed_model_is_the_same(tmp_path, model):
     config, model, points = learnt(tmp_path, model)
     learning = {"points": [point.model_dump() for point in points]}
     for name in ("one", "two"):
-        write_language_model(tmp_path / name, model, model_config=config.model, learning=learning)
+        seal_model(tmp_path / name, config, model, **learning)
     again = load_language_model(tmp_path / "one", device="cpu")
 
     assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
@@ -76,16 +78,24 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(folder, name, content):
     assert "\n" not in str(told.value)
 
 
-def test_damage_is_told(folder):
+def test_damage_is_reported(folder):
     (folder / "model.safetensors").write_bytes(b"rubbish")
 
     with pytest.raises(BundleError, match=r"model.safetensors was altered"):
         load_language_model(folder, device="cpu")
 
 
-def test_another_format_is_told(folder):
-    manifest = files.read_json(folder / seal.MANIFEST) | {"format": "language model 9"}
-    files.write_json(folder / seal.MANIFEST, manifest)
+@pytest.mark.parametrize(
+    ("kind", "load", "other"),
+    [
+        (MASKED, load_masked_model, load_language_model),
+        ({"kind": "ngram"}, load_language_model, load_masked_model),
+    ],
+)
+def test_masked_and_causal_models_are_told_apart(tmp_path, kind, load, other):
+    config, model, _ = learnt(tmp_path, kind)
+    seal_model(tmp_path / "lm", config, model)
 
-    with pytest.raises(BundleError, match=r"has format 'language model 9'.*reads format"):
-        load_language_model(folder, device="cpu")
+    assert load(tmp_path / "lm", device="cpu")
+    with pytest.raises(BundleError, match="--kind"):
+        other(tmp_path / "lm", device="cpu")

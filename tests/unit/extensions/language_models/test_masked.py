@@ -13,22 +13,16 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.errors import BundleError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Position
-from nmt_core.extensions.language_models import (
-    MaskedConfig,
-    MaskedLanguageModel,
-    restore_language_model,
-)
 from nmt_core.extensions.language_models import training as module
-from nmt_core.extensions.language_models.bundle import (
-    load_language_model,
-    load_masked_model,
-    write_language_model,
+from nmt_core.extensions.language_models.kinds import restore_language_model
+from nmt_core.extensions.language_models.reading import (
+    MaskedWindows,
+    TextBatch,
+    Windows,
+    mask_tokens,
 )
-from nmt_core.extensions.language_models.masked import MaskedTextModel
-from nmt_core.extensions.language_models.masking import MaskedWindows, mask_tokens
-from nmt_core.extensions.language_models.reading import TextBatch, Windows
 from nmt_core.extensions.language_models.training import mean_loss
-from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
+from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from tests.support.language_models import MASKED, learnt
@@ -68,15 +62,6 @@ def test_fifteen_in_a_hundred_are_chosen_and_most_of_them_hidden():
     assert replaced / chosen == pytest.approx(expected, abs=0.016)
 
 
-def test_every_token_may_be_shown_instead_of_another():
-    shown = set()
-    for number in range(400):
-        read, wanted = mask_tokens(np.full(40, 7), 12, make_generator(1, "test", number))
-        shown |= {*read[wanted != PAD].tolist()}
-
-    assert shown == {*range(4, 12), 12}
-
-
 def test_every_place_is_chosen_as_often():
     line, chosen = np.arange(4, 24), np.zeros(20)
     for number in range(2000):
@@ -113,21 +98,6 @@ def test_what_is_hidden_depends_on_seed_epoch_and_line_alone():
     assert alone != read(text, 1, 2, 0)
     assert alone != read(text, 1, 1, 1)
     assert all(row[0] == BOS for row in alone)
-
-
-def test_every_token_is_read_once_an_epoch():
-    text = np.array([BOS, *range(4, 30), EOS, BOS, 4, EOS])
-    reading = MaskedWindows(Windows(text, 2, 8, 1), WORDS)
-    passages = list(reading.epoch(3))
-    [plain] = [[row.tolist() for p in Windows(text, 2, 8, 1).epoch(3) for row in p.targets]]
-    found = [
-        [w or t for t, w in zip(row, wanted, strict=True)][1:]
-        for p in passages
-        for row, wanted in zip(p.tokens.tolist(), p.targets.tolist(), strict=True)
-    ]
-
-    assert found == plain
-    assert len(passages) == reading.steps(3)
 
 
 # --- what is learnt
@@ -199,67 +169,6 @@ def test_the_loss_of_a_text_is_the_same_every_time_and_of_hidden_tokens():
 
     assert first == again
     assert mean_loss(model, text, document=False) == pytest.approx(math.log(WORDS - 4))
-
-
-def test_it_learns_what_the_words_around_a_gap_tell(tmp_path):
-    """A word between two that name it: after learning the gap is filled by it."""
-    text = "".join(f"{a} {a}{a} {a}\n" for a in "abcdefgh") * 20
-    shape = MASKED | {"dropout": 0.0, "width": 32}
-    training = {
-        "epochs": 12,
-        "rows": 8,
-        "schedule": {"kind": "warmup_decay", "learning_rate": 0.01},
-    }
-    _, model, _ = learnt(tmp_path, shape, unit="word", training=training, text=text)
-
-    for a in "abcdefgh":
-        [[best]] = model.fill([f"{a} ", f" {a}"], count=1)
-        assert best.token == a + a
-
-
-# --- what it is asked
-
-
-def test_every_gap_is_filled_likeliest_first():
-    units = learn_units(WordUnit(min_count=1), "the cat sat on the mat\n")
-    words = len(units.vocabulary)
-    model = tiny(words)
-    found = MaskedTextModel(model, units).fill(["the", "sat", ""], count=3)
-    numbers = units.vocabulary.encode(["the", "sat"])
-    tokens = torch.tensor([[BOS, numbers[0], words, numbers[1], words, EOS]])
-    expected = model(tokens)[0, [2, 4]].exp()
-
-    for gap, chances in zip(found, expected, strict=True):
-        best = chances.argsort(descending=True)[:3].tolist()
-        assert [guess.token for guess in gap] == [units.vocabulary.tokens[n] for n in best]
-        assert [guess.probability for guess in gap] == pytest.approx(chances[best].tolist())
-
-
-def test_gaps_between_characters_leave_spaces_as_they_are():
-    units = learn_units(CharacterUnit(), "a b")
-    model = tiny(len(units.vocabulary))
-    text = MaskedTextModel(model, units)
-    [[beside]], [[apart]] = (text.fill(["a", end], count=1) for end in ("b", " b"))
-
-    assert beside.probability != apart.probability
-
-
-def test_a_sealed_model_is_the_same(tmp_path):
-    config, model, _ = learnt(tmp_path, MASKED)
-    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
-    again = load_masked_model(tmp_path / "lm", device="cpu")
-
-    assert model.fill(["the ", " sat"], count=2) == again.fill(["the ", " sat"], count=2)
-    with pytest.raises(BundleError, match=r"does not say what comes next; ask it by nmt fill"):
-        load_language_model(tmp_path / "lm", device="cpu")
-
-
-def test_only_masked_models_fill_gaps(tmp_path):
-    config, model, _ = learnt(tmp_path, {"kind": "ngram"})
-    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
-
-    with pytest.raises(BundleError, match="fills no gaps; learn one with --kind masked"):
-        load_masked_model(tmp_path / "lm", device="cpu")
 
 
 def test_tensors_of_another_shape_are_refused():

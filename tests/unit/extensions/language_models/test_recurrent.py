@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from nmt_core.extensions.language_models import RecurrentConfig, build_language_model
+from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.neural import RecurrentConfig
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 
 
@@ -44,7 +45,7 @@ def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
         drawn.append((tuple(hidden.shape), probability))
         return torch.zeros_like(hidden)
 
-    monkeypatch.setattr("nmt_core.extensions.language_models.recurrent.draw_state_mask", draw)
+    monkeypatch.setattr("nmt_core.extensions.language_models.neural.draw_state_mask", draw)
     torch.manual_seed(0)
     config = RecurrentConfig(width=6, embedding_width=4, dropout=0.0, state_dropout=0.4)
     model = build_language_model(config, 9)

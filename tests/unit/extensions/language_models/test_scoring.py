@@ -85,9 +85,3 @@ def test_a_text_of_a_word_is_validated_as_any_other():
 
     assert mean_loss(text.model, tokens, document=True) == pytest.approx(-math.log(0.3))
     assert mean_loss(text.model, tokens[:1], document=True) == 0
-
-
-def test_lines_of_another_length_beside_it_change_nothing_of_a_line(scores):
-    model = sentence_model()
-
-    assert [model.score([line])[0] for line in LINES] == [pytest.approx(score) for score in scores]

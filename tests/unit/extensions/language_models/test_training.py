@@ -1,13 +1,9 @@
 """Test learning, resuming and stopping of language models."""
 
-import json
-
 import pytest
 
 from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models import NGram, NGramConfig
-from nmt_core.extensions.language_models.ngram import MaximumLikelihood
+from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
     MOST_LOSS,
@@ -19,7 +15,7 @@ from nmt_core.extensions.language_models.training import (
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.search.score import LogLikelihood
 from nmt_core.training.settings import EpochTrainingConfig
-from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, Log, learnt, weights
+from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, Log, learnt
 
 
 @pytest.mark.parametrize("unit", ["character", "word"])
@@ -50,19 +46,6 @@ def test_a_schedule_ends_after_the_last_update(tmp_path, monkeypatch):
 
     assert rates == [rate(number - 1, number / end) for number in range(1, end)]
     assert 0 < rates[-1] < max(rates) / 10
-
-
-def test_a_single_update_learns(tmp_path):
-    """A text so short that it is read at once, and once."""
-    once = {"epochs": 1, "rows": 1, "window": 10_000}
-    found = []
-    for peak in (1e-3, 2e-3):
-        schedule = {"kind": "warmup_decay", "learning_rate": peak}
-        _, model, [point] = learnt(tmp_path / str(peak), training={**once, "schedule": schedule})
-        assert point.step == 1
-        found.append(weights(model))
-
-    assert all(found[0][name] != found[1][name] for name in found[0])
 
 
 def test_other_settings_or_text_are_another_training():
@@ -111,8 +94,3 @@ def test_a_counting_model_reads_a_document_from_end_to_end():
         -score.log_likelihood / score.tokens
     )
     assert mean_loss(model, ids[1:], document=True) == MOST_LOSS
-
-
-def test_an_unknown_kind_is_refused():
-    with pytest.raises(ConfigError, match=r"learn.model.kind must be one of"):
-        build(LearningConfig, json.loads('{"model": {"kind": "magic"}}'), at="learn")

@@ -6,8 +6,9 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models import TransformerLanguageConfig, build_language_model
+from nmt_core.extensions.language_models.kinds import build_language_model
 from nmt_core.extensions.language_models.training import LearningConfig
+from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.text.vocabulary import BOS, PAD
 
 WORDS = 12
@@ -40,10 +41,6 @@ def test_a_full_context_begins_anew_with_its_newer_half():
         assert_close(predicted[place], model(torch.tensor([tokens]))[0, -1])
 
 
-def test_a_text_that_fits_is_seen_whole():
-    assert_close(tiny(context=13)(TEXT), tiny(context=1000)(TEXT))
-
-
 def test_what_lies_behind_a_context_is_forgotten():
     model, changed = tiny(context=4), TEXT.clone()
     changed[0, 3] = 11
@@ -71,20 +68,6 @@ def test_a_context_that_training_never_shows_is_refused():
 
     with pytest.raises(ConfigError, match=r"context 65 is more than .* training.window to 65"):
         build(LearningConfig, values, at="learn")
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(ValueError, match="width 10 does not split over 4 heads"):
-        TransformerLanguageConfig(width=10)
-
-
-def test_padding_is_not_looked_at():
-    """Whole lines, as masked models and classifiers read them."""
-    encoder = tiny(context=8).encoder
-    short = TEXT[:, :4]
-    padded = torch.cat([short, torch.full((1, 3), PAD)], dim=1)
-
-    assert_close(encoder(padded, padded == PAD)[:, :4], encoder(short, short == PAD))
 
 
 def test_whole_lines_are_seen_from_both_ends():

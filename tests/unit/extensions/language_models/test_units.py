@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.extensions.language_models import NGram, NGramConfig
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.units import (
     CharacterUnit,
     SubwordUnit,
     Units,
     WordUnit,
+    cut_in_order,
     learn_units,
 )
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
@@ -99,3 +100,25 @@ def test_characters_may_be_read_in_lower_case():
     assert units.encode("TeC").tolist() == units.encode("tec").tolist()
     assert "T" in kept.vocabulary
     assert kept.encode("Te").tolist() != kept.encode("te").tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "shares", "parts"),
+    [
+        ("abcdefghij", {"held_out": 0.2}, ("abcdefgh", "ij", "")),
+        ("a\nb\nc\n", {"held_out": 0.2, "document": False}, ("a\nb", "c", "")),
+        ("abc", {"held_out": 0}, ("abc", "abc", "")),
+        ("a\n", {"held_out": 0, "document": False}, ("a", "a", "")),
+        ("abcdefghij", {"held_out": 0, "tested": 0.2, "gap": 1}, ("abcdefg", "abcdefg", "ij")),
+        ("abcdefghij", {"held_out": 0.2, "tested": 0.3, "gap": 1}, ("abc", "ef", "hij")),
+        ("a\nb\nc\nd\n", {"held_out": 0.1, "gap": 1, "document": False}, ("a\nb", "d", "")),
+    ],
+)
+def test_text_is_cut_in_order(text, shares, parts):
+    assert cut_in_order(text, **{"document": True} | shares) == parts
+
+
+@pytest.mark.parametrize("shares", [{"held_out": 0.2}, {"held_out": 0.0, "tested": 0.1}])
+def test_text_too_short_to_cut_is_refused(shares):
+    with pytest.raises(CorpusError, match="too short"):
+        cut_in_order("a\n", document=False, **shares)

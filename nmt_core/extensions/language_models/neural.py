@@ -1,21 +1,16 @@
-"""The recurrent language model (Mikolov et al. 2010), of LSTM or GRU layers.
-
-Dropout falls between layers (Zaremba et al. 2014), and between moments where that is asked for.
-"""
+"""Neural language models: feed-forward n-grams, and LSTM, GRU or plain recurrent layers."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
+import torch
 from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.language_models.model import (
-    LanguageModelSettings,
-    NeuralLanguageModel,
-    Past,
-)
+from nmt_core.base.config import Config
+from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, Window, slide
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
 from nmt_core.models.recurrence import (
@@ -30,16 +25,59 @@ from nmt_core.models.settings import CellKind
 from nmt_core.models.unrolled import CellState, draw_state_mask, unroll
 
 
-class RecurrentConfig(LanguageModelSettings):
-    """A recurrent language model."""
+class FeedForwardConfig(Config):
+    """A feed-forward language model (Bengio et al. 2003)."""
 
-    builds: ClassVar = "nmt_core.extensions.language_models.recurrent:Recurrent"
+    kind: Literal["feed_forward"] = "feed_forward"
+    """The tag of this choice."""
+    order: int = Field(5, ge=2, le=1000)
+    """Tokens of an n-gram, N: the context and the token after it."""
+    embedding_width: int = Field(128, ge=1, le=65_536)
+    """Features of a token."""
+    width: int = Field(512, ge=1, le=65_536)
+    """Features of the hidden layer."""
+    dropout: float = Field(0.2, ge=0, le=0.99)
+    """Probability of dropping a feature before and after the hidden layer."""
+
+
+class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
+    """Combines the vectors of the last N - 1 tokens, side by side, in a hidden layer."""
+
+    def __init__(self, config: FeedForwardConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = embedding_table(words, config.embedding_width)
+        self.combine = nn.Linear((config.order - 1) * config.embedding_width, config.width)
+        self.output = nn.Linear(config.width, words)
+        self.scale = config.embedding_width**0.5
+
+    @override
+    def start(self, rows: int) -> Window:
+        return Window.empty(rows, self.config.order, self.device)
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], state: Window
+    ) -> tuple[Float[Tensor, "R T D"], Window]:
+        windows, state = slide(tokens, state)
+        context = self._drop(self.embedding(windows).flatten(2) * self.scale)
+        return self._drop(torch.tanh(self.combine(context))), state
+
+    @override
+    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        return self.output(hidden)
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.config.dropout, training=self.training)
+
+
+class RecurrentConfig(Config):
+    """A recurrent language model (Mikolov et al. 2010)."""
 
     kind: Literal["rnn"] = "rnn"
+    """The tag of this choice."""
     cell: CellKind = "lstm"
-    """Long short-term memory (Hochreiter and Schmidhuber 1997; Gers et al. 2000), the same without
-    a forget gate (``lstm_1997``), a gated unit (``gru``, Cho et al. 2014), which is the faster one
-    in bfloat16, or no gate at all (``tanh``, Elman 1990)."""
+    """LSTM, the same without a forget gate (``lstm_1997``), ``gru``, or no gates (``tanh``)."""
     layers: int = Field(2, ge=1, le=1000)
     """Recurrent layers."""
     embedding_width: int = Field(64, ge=1, le=65_536)
@@ -49,17 +87,16 @@ class RecurrentConfig(LanguageModelSettings):
     dropout: float = Field(0.2, ge=0, le=0.99)
     """Probability of dropping a feature before, between and after layers."""
     state_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Probability of dropping a feature of a layer's state on its way to the next token, the same
-    one in all of a window (Gal and Ghahramani 2016); above 0, training goes token by token, which
-    is slower."""
+    """Probability of dropping a feature of a layer's state, the same in all of a window (Gal and
+    Ghahramani 2016); above 0, training goes token by token, which is slower."""
     input: Literal["embedding", "one_hot"] = "embedding"
-    """What the first layer reads of a token: a trained vector of ``embedding_width``, or its number
-    alone, as a 1 among zeros; its own weights are then the vectors, as is usual for characters."""
+    """Input of the first layer: a trained vector of ``embedding_width``, or the token as a 1 among
+    zeros."""
     tie: bool = False
     """Share the embedding with the output; both widths must be the same."""
     stateful: bool = True
     """Train on consecutive windows, each from the state where the one before it ended; false trains
-    on shuffled windows (or lines), each from nothing, as fusion with a translator needs it."""
+    on shuffled windows or lines, as fusion with a translator needs."""
 
     @model_validator(mode="after")
     def _check(self) -> "RecurrentConfig":
@@ -81,12 +118,7 @@ class Recollection(Past):
 
 
 class Recurrent(NeuralLanguageModel[Recollection]):
-    """Remembers all it has read, as well as it can.
-
-    Args:
-        config: the shape.
-        words: vocabulary, in tokens, V.
-    """
+    """Reads all tokens by recurrent layers, with dropout between them (Zaremba et al. 2014)."""
 
     def __init__(self, config: RecurrentConfig, words: int) -> None:
         super().__init__()
@@ -104,9 +136,7 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         for name, weight in self.layers.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(weight)
-            if "bias_ih" in name and has_forget_gate(
-                config.cell
-            ):  # do not forget (Jozefowicz 2015)
+            if "bias_ih" in name and has_forget_gate(config.cell):  # Jozefowicz 2015
                 open_forget_gate(weight, config.cell)
             if "weight" in name and config.cell == "lstm_1997":
                 nn.init.zeros_(weight.detach().chunk(GATES[config.cell])[FORGET])
