@@ -1,5 +1,6 @@
 """Options that commands share, and the translator that they name."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import typer
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.texts import recall
 from nmt_core.translation.translator import Translator
@@ -18,7 +20,7 @@ EXPORTED = Path("models/export")
 
 
 def find_exported() -> Path:
-    """Return the model that lies here, where none is named.
+    """Return the exported model of the current folder.
 
     Raises:
         ConfigError: if there is none.
@@ -28,6 +30,10 @@ def find_exported() -> Path:
     return EXPORTED
 
 
+LineArguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
+]
 Model = Annotated[
     Path,
     typer.Option(
@@ -37,6 +43,18 @@ Model = Annotated[
         default_factory=find_exported,
         show_default=False,
     ),
+]
+BeamSize = Annotated[
+    int | None,
+    typer.Option("--beam-size", metavar="K", min=1, help="Beam size. \\[default: the model's]"),
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option("--prefix", metavar="TEXT", help="Prefix of every translation, in whole words."),
+]
+PrefixFile = Annotated[
+    Path | None,
+    typer.Option("--prefix-file", metavar="FILE", help="Prefixes, as many as lines."),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
 EngineName = Annotated[
@@ -63,6 +81,12 @@ GlossaryFile = Annotated[
         help="Terms and their translations, with a tab between them; a term alone stays as it is.",
     ),
 ]
+MemoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--memory", metavar="FILE", help="Take approved translations of nmt memory import."
+    ),
+]
 ReviewBelow = Annotated[
     float,
     typer.Option(
@@ -70,15 +94,27 @@ ReviewBelow = Annotated[
         metavar="P",
         min=0,
         max=1,
-        help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
+        help="Mark segments of a confidence below P for review.",
     ),
 ]
 TagName = Annotated[
     str | None,
     typer.Option(
-        "--tag", metavar="NAME", help="Where the lines are from: a tag of the model, see its card."
+        "--tag", metavar="NAME", help="Origin of the text: a tag of the model, see its card."
     ),
 ]
+
+
+def open_portions(arguments: list[str] | None) -> Iterable[list[str]]:
+    """Return the lines of the command line, or else those of standard input as they come.
+
+    Raises:
+        ConfigError: if an argument is not UTF-8.
+        CorpusError: if standard input is closed.
+    """
+    if arguments is None:
+        return await_lines()
+    return [[decode_argument(line, name="LINE") for line in arguments]]
 
 
 def open_translator(
@@ -89,13 +125,14 @@ def open_translator(
     engine: str = "torch",
     batch_tokens: int | None = None,
     glossary: Path | None = None,
+    memory: Path | None = None,
     tag: str | None = None,
 ) -> Translator:
     """Load an exported model with the options of the command line.
 
     Raises:
-        ConfigError: if an option is wrong, or there is a glossary and no languages are known, or
-            the model knows no such tag.
+        ConfigError: if an option is wrong, a file is missing, the model has no such tag, or a
+            glossary or memory needs its languages and it does not say them.
     """
     try_once(model, engine=engine, device=device, threads=threads)
     loaded = Translator.load(model, engine=engine, device=device, threads=threads)
@@ -107,26 +144,16 @@ def open_translator(
                 f"export it again with download.languages in params.yaml"
             )
         translator = translator.add_glossary(Glossary.load(glossary, translator.languages.codes))
+    if memory:
+        if not memory.exists():
+            raise ConfigError(f"--memory {memory} does not exist; nmt memory import makes it")
+        from nmt_core.translation.memory.store import TranslationMemory  # optional
+
+        translator = translator.add_memory(TranslationMemory(memory))
+        recall(translator, "")  # refuses a translator without languages
     if batch_tokens is None:
         return translator
     changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}
     return replace(
         translator, config=config.build(type(translator.config), changed, at="translate")
     )
-
-
-def use_memory(translator: Translator, path: Path | None) -> Translator:
-    """Return a translator that takes approved translations from a memory, if one is named.
-
-    Raises:
-        ConfigError: if the memory is missing, or the languages are unknown.
-    """
-    if path is None:
-        return translator
-    if not path.exists():
-        raise ConfigError(f"--memory {path} does not exist; nmt memory import makes it")
-    from nmt_core.translation.memory.store import TranslationMemory  # optional
-
-    translator = translator.add_memory(TranslationMemory(path))
-    recall(translator, "")  # refuses a translator without languages
-    return translator

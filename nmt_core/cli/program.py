@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import takewhile
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, NoReturn
 
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
-from nmt_core.base.errors import NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.registry import Registry
@@ -31,6 +32,18 @@ BUILT_IN = {
     "translate": Command(
         "nmt_core.cli.translate:translate",
         "Translate lines, given as arguments or by standard input, to standard output.",
+    ),
+    "translate-file": Command(
+        "nmt_core.cli.translate_file:translate_documents",
+        "Translate documents: letter.docx becomes letter.en.docx.",
+    ),
+    "explain": Command(
+        "nmt_core.cli.explain:explain",
+        "Show alternatives of translations, their scores, attention and word alignments.",
+    ),
+    "sample": Command(
+        "nmt_core.cli.sample:sample_lines",
+        "Sample translations of lines from the model's distribution.",
     ),
     "evaluate": Command(
         "nmt_core.cli.evaluate:evaluate",
@@ -63,6 +76,17 @@ BUILT_IN = {
     "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
 
+MOVED = {
+    **dict.fromkeys(("--n-best", "--diversity", "--scores", "--attention"), "nmt explain"),
+    **dict.fromkeys(("--alignments", "--aligner", "--interactive", "-i"), "nmt explain"),
+    **dict.fromkeys(("--prefix", "--prefix-file"), "nmt explain"),
+    **dict.fromkeys(("--temperature", "--top-k", "--top-p", "--seed", "--sample"), "nmt sample"),
+    **dict.fromkeys(("--format", "--output", "--encoding", "--force"), "nmt translate-file"),
+    **dict.fromkeys(("--paragraphs", "--review", "--review-below"), "nmt translate-file"),
+    **dict.fromkeys(("--fuse", "--fuse-weight"), "nmt fuse"),
+}
+"""The commands of former options of ``nmt translate``."""
+
 COMMANDS = Registry[Command | Callable[..., None] | typer.Typer](
     "a command", "nmt.commands", BUILT_IN
 )
@@ -91,6 +115,8 @@ class CommandGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
         ctx.invoked_subcommand = name
+        if name == "translate":
+            refuse_moved(rest)
         app = load_command(name)
         if not isinstance(app, typer.Typer):
             function, app = app, typer.Typer(add_completion=False, rich_markup_mode="markdown")
@@ -150,6 +176,18 @@ def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
     if is_installed(module):  # it lacks a part, or is ours
         raise error
     return f"{command} needs {module}, which is not installed; run: {advise_installing(module)}"
+
+
+def refuse_moved(arguments: list[str]) -> None:
+    """Refuse former options of ``nmt translate``, and name the command that has them.
+
+    Raises:
+        ConfigError: if there is one.
+    """
+    for argument in takewhile("--".__ne__, arguments):
+        option = argument.partition("=")[0]
+        if command := MOVED.get(option):
+            raise ConfigError(f"{option} belongs to {command}; see {command} --help")
 
 
 def fail(message: str) -> NoReturn:

@@ -1,79 +1,86 @@
-"""Lines translated to records, as ``nmt translate`` writes them, and its warnings."""
+"""Lines translated portion by portion, written as records with tabs between the fields."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice, repeat
+from pathlib import Path
 
 import typer
 
-from nmt_core.cli.lines import show_progress
-from nmt_core.cli.translate_options import Beginnings, Keep, Search
-from nmt_core.documents.review import TranslatedSegment, report_doubts
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.cli.lines import decode_argument, open_lines, show_progress
+from nmt_core.documents.review import report_doubts
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.translation import Translation
 
 
-def translate_lines(
+class Prefixes:
+    """Prefixes of successive translations: the same for all, or the lines of a file.
+
+    Raises:
+        ConfigError: if both are given, or one is not UTF-8.
+    """
+
+    def __init__(self, prefix: str | None, file: Path | None) -> None:
+        if prefix is not None and file is not None:
+            raise ConfigError("--prefix and --prefix-file contradict each other; give one of them")
+        self.file = file
+        same = decode_argument(prefix or "", name="--prefix")
+        self._prefixes = repeat(same) if file is None else open_lines(file)
+
+    def take(self, number: int) -> list[str]:
+        """Return the prefixes of the next lines.
+
+        Raises:
+            CorpusError: if the file has fewer lines than the input.
+        """
+        prefixes = [*islice(self._prefixes, number)]
+        if len(prefixes) < number:
+            raise CorpusError(f"{self.file} has fewer lines than the input; it needs as many")
+        return prefixes
+
+    def end(self) -> None:
+        """Make sure that no prefix is left.
+
+        Raises:
+            CorpusError: if the file has more lines than the input.
+        """
+        if self.file is not None and next(self._prefixes, None) is not None:
+            raise CorpusError(f"{self.file} has more lines than the input; it needs as many")
+
+
+def write_portions(
     portions: Iterable[list[str]],
-    search: Search,
-    beginnings: Beginnings,
-    write: Callable[[int, list[Translation]], Iterable[str]],
+    search: Callable[[list[str]], list[list[Translation]]],
+    format_line: Callable[[int, Sequence[Translation]], Iterable[str]],
     flag_below: float,
-    keep: Keep,
-) -> list[TranslatedSegment]:
-    """Translate lines portion by portion, to standard output; return them with translations.
+) -> None:
+    """Translate portions of lines to standard output, and report doubts on standard error.
 
     Args:
         portions: the lines.
-        search: translates them.
-        beginnings: prefixes of the translations.
-        write: makes records of the number of a line and its translations.
-        flag_below: the confidence below which a line is named.
-        keep: takes each line with its translations, for their links.
+        search: returns the translations of each line, best first.
+        format_line: returns the records of a line by its number, from 1.
+        flag_below: lines of a lower confidence are reported.
     """
     numbers = count(1)
-    segments: list[TranslatedSegment] = []
     with show_progress() as advance:
-        for portion in portions:
-            best: dict[int, Translation] = {}
-            found_all = search(portion, beginnings.next(len(portion)))
-            for line, translations in zip(portion, found_all, strict=True):
-                number = next(numbers)
-                keep(line, translations)
-                for record in write(number, translations):
+        for lines in portions:
+            numbered = {next(numbers): translations for translations in search(lines)}
+            for number, translations in numbered.items():
+                for record in format_line(number, translations):
                     sys.stdout.buffer.write(f"{record}\n".encode())
-                best[number] = translations[0]
-                segments.append(TranslatedSegment(line, translations[0]))
             sys.stdout.buffer.flush()
-            for told in report_doubts(best, flag_below, "line"):
-                typer.echo(told, err=True)
-            advance(len(portion))
-    beginnings.end()
-    return segments
+            best = {number: translations[0] for number, translations in numbered.items()}
+            for report in report_doubts(best, flag_below, "line"):
+                typer.echo(report, err=True)
+            advance(len(lines))
 
 
-def format_records(
-    number: int,
-    translations: list[Translation],
-    *,
-    ranked: bool,
-    scores: bool,
-    checks: bool = False,
-    confidence: bool = False,
-) -> Iterator[str]:
-    """Yield the output lines of one line of input; see ``nmt translate --help``."""
-    for rank, best in enumerate(translations, start=1):
-        fields = [str(number), str(rank), f"{best.score:.4f}"] if ranked else []
-        fields.append(best.text)
-        if scores:
-            fields.append(format_probabilities(best.token_probabilities))
-        if scores and not ranked:
-            fields.append(f"Score: {best.score:.4f}")
-        if checks:
-            fields.append(format_breaches(best.breaches))
-        if confidence:
-            fields.append(format_confidence(best.confidence))
-        yield "\t".join(fields)
+def format_ranks(number: int, translations: Sequence[Translation]) -> Iterator[str]:
+    """Yield number of the line, rank, score and text of each of its translations."""
+    for rank, each in enumerate(translations, start=1):
+        yield f"{number}\t{rank}\t{each.score:.4f}\t{each.text}"
 
 
 def format_probabilities(probabilities: Iterable[float]) -> str:
@@ -82,10 +89,10 @@ def format_probabilities(probabilities: Iterable[float]) -> str:
 
 
 def format_breaches(breaches: Iterable[Breach]) -> str:
-    """Return what did not come through, as ``missing 94, repeated {name}``, or ``kept``."""
+    """Return breaches as ``missing 94, repeated {name}``, or ``kept`` if there are none."""
     return ", ".join(f"{breach.problem} {breach.text}".rstrip() for breach in breaches) or "kept"
 
 
 def format_confidence(confidence: float | None) -> str:
-    """Return a confidence as ``0.87``, or ``-`` where there is none."""
+    """Return a confidence as ``0.87``, or ``-`` if there is none."""
     return "-" if confidence is None else f"{confidence:.2f}"

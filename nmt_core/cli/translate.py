@@ -1,6 +1,7 @@
 """``nmt translate``: lines in, translations out."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -8,94 +9,46 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.cli.options import (
+    BeamSize,
     Device,
     EngineName,
     GlossaryFile,
+    LineArguments,
+    MemoryFile,
     Model,
-    ReviewBelow,
     TagName,
     Threads,
+    open_portions,
     open_translator,
-    use_memory,
 )
-from nmt_core.cli.records import format_records, translate_lines
-from nmt_core.cli.translate_options import (
-    FLAG_BELOW,
-    Beginnings,
-    DocumentOptions,
-    Keep,
-    Search,
-    SearchOptions,
-    choose_flag,
-    keeps_whole,
-    recall_first,
-    refuse_in_conversation,
-    search_texts,
-    wants_documents,
-)
-from nmt_core.documents.formats import FORMATS
-from nmt_core.documents.review import REVIEW_BELOW, write_review
+from nmt_core.cli.records import format_breaches, format_confidence, write_portions
+from nmt_core.documents.formats import list_suffixes
+from nmt_core.translation.texts import recall, translate_texts
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
+
+FLAG_BELOW = 0.1
+"""Lines of a confidence below this are reported."""
+
+NO_LINES = (".pdf", ".doc", ".rtf", ".ppt", ".xls", ".csv", ".tsv", ".tmx")
+"""Endings of files that cannot be translated; a word that ends so is taken for a file's name."""
 
 
 def translate(
     *,
-    lines: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="LINE|FILE", help="Lines or documents to translate. \\[default: from stdin]"
-        ),
-    ] = None,
+    lines: LineArguments = None,
     model: Model,
-    beam_size: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Beam size. \\[default: the model's]"),
-    ] = None,
-    n_best: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Write the N best: line, rank, score, text."),
-    ] = None,
-    diversity: Annotated[
-        float | None,
-        typer.Option(metavar="D", min=0, help="Diversity of the N best: 0 none, 1 much."),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Sample N translations; some may be equal."),
-    ] = None,
-    temperature: Annotated[
-        float | None,
-        typer.Option(metavar="T", min=0, help="Sampling temperature. \\[default: 1]"),
-    ] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Random seed of sampling. \\[default: 1]")
-    ] = None,
-    prefix: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Prefix of every translation.")
-    ] = None,
-    prefix_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Prefixes, one a line, as many as lines.")
-    ] = None,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
+    beam_size: BeamSize = None,
+    whole_lines: Annotated[
+        bool,
+        typer.Option("--whole-lines", help="Translate a line as it is, even of several sentences."),
     ] = False,
     checks: Annotated[
-        bool,
-        typer.Option("--checks", help="Write which numbers, placeholders and the like are lost."),
+        bool, typer.Option("--checks", help="Write which numbers, placeholders etc. are lost.")
     ] = False,
     confidence: Annotated[
-        bool,
-        typer.Option("--confidence", help="Write the probability that a translation is good."),
+        bool, typer.Option("--confidence", help="Write the probability that it is good.")
     ] = False,
     flag_below: Annotated[
         float | None,
@@ -106,207 +59,42 @@ def translate(
             help=f"Name lines of a confidence below P; 0 for none. \\[default: {FLAG_BELOW}]",
         ),
     ] = None,
-    attention: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write attention maps to this folder."),
-    ] = None,
-    interactive: Annotated[
-        bool,
-        typer.Option("--interactive", "-i", help="Ask for lines, and show the model's confidence."),
-    ] = False,
+    glossary: GlossaryFile = None,
+    memory: MemoryFile = None,
+    tag: TagName = None,
     batch_tokens: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
-    alignments: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write word alignments to this file, as 0-0 2-1."),
-    ] = None,
-    aligner: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Aligner of nmt align for --alignments. \\[default: the model's own]",
-        ),
-    ] = None,
-    whole_lines: Annotated[
-        bool,
-        typer.Option(
-            "--whole-lines", help="Translate a line as it is, even if it has several sentences."
-        ),
-    ] = False,
-    paragraphs: Annotated[
-        bool,
-        typer.Option(
-            "--paragraphs", help="Read running text, wrapped or in paragraphs: --format text."
-        ),
-    ] = False,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"Read a document of this format: {', '.join(FORMATS.ours)}. "
-            "\\[default: by a file's name]",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a document's translation there. \\[default: letter.en.docx]",
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Encoding of the documents, as windows-1252. \\[default: UTF-8]"
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a translation that is there.")
-    ] = False,
-    review: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write what is known of each segment to this XLIFF."),
-    ] = None,
-    review_below: ReviewBelow = REVIEW_BELOW,
-    glossary: GlossaryFile = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Take approved translations of nmt memory import."),
-    ] = None,
-    tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Translate lines, given as arguments or by standard input, to standard output.
 
-    One line in gives one line out, in the same order; an empty line stays empty. Lines that come in
-    slowly are translated as they come.
-
-    Each sentence of a line is translated by itself, for a model loses some of several at once; list
-    markers, tabs and spaces around it stay. What needs a search of the whole
-    line leaves it whole: `--whole-lines`, `--interactive`, `--n-best`, `--diversity`,
-    `--sample`, `--prefix`, `--prefix-file`, `--scores`, `--alignments` and `--attention`. The
-    confidence of a line that is cut is the lowest of its sentences.
+    One line in gives one line out, in the same order; lines that come in slowly are translated as
+    they come. Each sentence of a line is translated by itself.
 
     **Examples**
 
-        nmt translate --model models/export 'Ein Haus.'
+        nmt translate 'Ein Haus.'
 
         nmt translate --model models/export < in.txt > out.txt
 
-        nmt translate --model models/export --interactive
+        nmt translate --glossary terms.tsv --checks --confidence < in.txt
 
-        nmt translate --model models/export --n-best 5 --diversity 1 < in.txt
+    With tabs between them follow, if asked for: `kept` or what was lost, such as `missing 94, unit
+    5`; the confidence, such as `0.87`, or `-` if there is none. Lines that need review are named on
+    standard error.
 
-        nmt translate --model models/export --sample 3 --temperature 0.8 --top-p 0.9 < in.txt
+    A line of `--glossary` has a term, its translation and further forms that count, with tabs
+    between them; a term alone, or a regular expression between slashes, stays as it is.
 
-        nmt translate --model models/export --prefix 'This is' 'Ein Haus.'
-
-        nmt translate --model models/export --attention pictures 'Ein Haus.'
-
-        nmt translate --model models/export --paragraphs < letter > translated
-
-        nmt translate --model models/export --format html < page > translated
-
-        nmt translate --model models/export letter.docx page.html README.md film.srt
-
-    **Documents** are an argument that ends like one (.txt, .html, .md, .srt, .docx, .po, .xlf,
-    .json, and more), or standard input with `--paragraphs` or `--format`. They are cut into
-    sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx
-    becomes letter.en.docx, by the target language; `--force` overwrites a file that is there. A
-    line of one word that ends like that is translated by standard input. What somebody has
-    translated in .po and .xlf stays; new units that are below `--review-below` (or without
-    confidence), or lost a number or a placeholder, are marked for a person to look at.
-
-    **What is written**, with tabs between fields:
-
-    - plainly: the translation
-
-    - `--scores`: translation, `[0.898 0.937 ...]`, `Score: -0.128`
-
-    - `--n-best N`: number of the line, rank, score, translation; from 1
-
-    - `--sample N`, N above 1: the same, in the order drawn
-
-    - `--checks`, with any of these: then `kept`, or what of the line is not in the translation,
-    such as `missing 94, unit 5`
-
-    - `--confidence`, with any of these: last the confidence, such as `0.87`, or `-` where there is
-    none
-
-    - `--scores` with either: the same, then `[0.898 0.937 ...]`
-
-    Probabilities are those of the tokens, and last that of the end of the sentence. The score is
-    the mean of their logarithms (for a length penalty other than 1, their sum over the length to
-    that power); higher is better. Both are the model's own, however a translation was found.
-
-    With `--alignments`, the file gets a line for each translation: which word of the line (by
-    number, from 0) goes with which of the translation; spaces separate words. The
-    model's own aligner finds them, or another one: `nmt align --help`.
-
-    `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
-    a column for each token of the line, dark where attention is high.
-
-    Numbers with their units, dates, placeholders, addresses, files and emoji come through,
-    numbers in the form of the target language. Lines, and segments of documents, that need review
-    are named on standard error: what was lost, a low confidence, words read in another case or with
-    accents. `--review` writes all of it as XLIFF; correct that and `nmt corrections import` it.
-
-    A `--glossary` has a term, its translation and further forms that count on each line, with tabs
-    between them. Inflected forms of a term are met, too, and those of its translation count. A term
-    alone stays as it is, and so does what a regular expression between slashes finds. What is not
-    in the translation by itself is put there.
-
-    With `--memory`, a line, or else a sentence, whose translation was approved gets that one; lines
-    with nothing else are named on standard error. `nmt memory search` shows what is like a line.
-
-    A model that was trained on corpora with tags reads with `--tag` as if lines, or documents, were
-    from one of them. Its card names its tags; without one, it is not told where a line is from.
-
-    Confidence is the probability that a translation is good: that its chrF beside a reference
-    reaches a bound, which the model card names beside how far that can be trusted. Lines below
-    `--flag-below` are named on standard error. Empty lines, samples and translations with a prefix
-    have none.
-
-    A sample depends only on the text of its line and the random seed. A prefix is whole words in
-    the target language; an empty one, or an empty line of its file, leaves the translation free.
+    See also: `nmt translate-file` for documents and running text, `nmt explain` for alternatives,
+    scores, attention and alignments, `nmt sample`, `nmt next`.
     """
-    options = SearchOptions(
-        beam_size=beam_size,
-        n_best=n_best,
-        diversity=diversity,
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-    )
-    beginnings = Beginnings(prefix, prefix_file)
-    only_lines = {
-        "--interactive": interactive,
-        "--n-best": n_best,
-        "--diversity": diversity,
-        "--sample": sample,
-        "--prefix": prefix,
-        "--prefix-file": prefix_file,
-        "--scores": scores,
-        "--checks": checks,
-        "--confidence": confidence,
-        "--flag-below": flag_below,
-        "--alignments": alignments,
-        "--aligner": aligner,
-        "--attention": attention,
-        "--whole-lines": whole_lines,
-    }
-    if interactive:
-        refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
-    given = [decode_argument(line, name="LINE") for line in lines or []]
-    reads_text = paragraphs or force or encoding is not None
-    documents = wants_documents(given, only_lines, paragraphs=reads_text, kind=kind, output=output)
+    refuse_files(lines or [])
+    portions = open_portions(lines)
     translator = open_translator(
         model,
         device,
@@ -314,76 +102,63 @@ def translate(
         engine=engine,
         batch_tokens=batch_tokens,
         glossary=glossary,
+        memory=memory,
         tag=tag,
     )
-    translator = use_memory(translator, memory)
-    if review:
-        from nmt_core.cli.documents import refuse_review  # slow to import
-
-        refuse_review(review, translator, force=force)
-    if documents:
-        from nmt_core.cli.documents import translate_documents  # slow to import
-
-        translate_documents(
-            translator,
-            given,
-            options=DocumentOptions(kind, output, encoding, force, review),
-            beam_size=beam_size,
-            review_below=review_below,
+    if translator.confidence_model is None and (confidence or flag_below):
+        raise ConfigError(
+            "this model has no confidence, as its card may explain; leave --confidence and "
+            "--flag-below out"
         )
-        return
-    search = options.search(translator, probabilities=scores or interactive)
-    search([], [])  # refuses what is out of range before any line comes
-    if keeps_whole(only_lines):
-        search = partial(recall_first, search, translator)
-    else:
-        search = partial(search_texts, translator, beam_size)
-    below = choose_flag(translator, flag_below, confidence=confidence)
-    write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
-    write = partial(write, confidence=confidence)
-    with (
-        _keep_links(translator, alignments, aligner) as keep,
-        _draw_attention(translator, attention, search) as search,
-    ):
-        if interactive:
-            from nmt_core.cli.conversation import translate_interactively
-
-            translate_interactively(search, beginnings, below)
-        else:
-            portions = iter([given]) if lines is not None else await_lines()
-            segments = translate_lines(portions, search, beginnings, write, below, keep)
-            if review and translator.languages:
-                write_review(review, {"lines": segments}, translator.languages.codes, below)
+    translator.search([], beam_size=beam_size)  # refuses a wrong beam before any line comes
+    search = partial(search_whole if whole_lines else search_by_sentence, translator, beam_size)
+    write = partial(format_line, checks=checks, confidence=confidence)
+    write_portions(portions, search, write, FLAG_BELOW if flag_below is None else flag_below)
 
 
-def _keep_links(
-    translator: Translator, path: Path | None, aligner: Path | None
-) -> AbstractContextManager[Keep]:
-    """Return a function that writes the links of each line to a file, if one is given.
-
-    Raises:
-        ConfigError: if an aligner has nothing to do, or the model has none.
-        BundleError: if the aligner is not what was learnt.
-    """
-    if path is not None:
-        from nmt_core.cli.alignments import keep_links  # imports torch
-
-        return keep_links(translator, path, aligner)
-    if aligner is not None:
-        raise ConfigError("--aligner finds links of words; add --alignments FILE to keep them")
-    return nullcontext(lambda _line, _found: None)
+def search_by_sentence(
+    translator: Translator, beam_size: int | None, lines: Sequence[str]
+) -> list[list[Translation]]:
+    """Return the translation of each line, sentence by sentence."""
+    return [[each] for each in translate_texts(translator, lines, beam_size=beam_size)]
 
 
-def _draw_attention(
-    translator: Translator, folder: Path | None, search: Search
-) -> AbstractContextManager[Search]:
-    """Return the same search; with a folder, where translations looked is drawn at its end.
+def search_whole(
+    translator: Translator, beam_size: int | None, lines: Sequence[str]
+) -> list[list[Translation]]:
+    """Return the translation of each line as a whole, approved ones from the memory."""
+    approved = [recall(translator, line) for line in lines]
+    rest = [line for line, own in zip(lines, approved, strict=True) if own is None]
+    searched = iter(translator.search(rest, beam_size=beam_size, n_best=1, probabilities=False))
+    return [next(searched) if own is None else [own] for own in approved]
+
+
+def format_line(
+    _number: int, translations: Sequence[Translation], *, checks: bool, confidence: bool
+) -> Iterator[str]:
+    """Yield the record of a line."""
+    [best] = translations
+    fields = [best.text]
+    if checks:
+        fields.append(format_breaches(best.breaches))
+    if confidence:
+        fields.append(format_confidence(best.confidence))
+    yield "\t".join(fields)
+
+
+def refuse_files(lines: Sequence[str]) -> None:
+    """Refuse names of files, which another command translates.
 
     Raises:
-        ConfigError: if the folder is there.
+        ConfigError: if a line is a file, or one word that ends like a document.
     """
-    if folder is None:
-        return nullcontext(search)
-    from nmt_core.cli.attention import draw_attention  # imports Matplotlib
-
-    return draw_attention(translator, folder, search)
+    endings = (*list_suffixes(), *NO_LINES) if lines else ()
+    for line in lines:
+        is_file = False
+        with suppress(OSError, ValueError):  # the name is too long
+            is_file = Path(line).is_file()
+        if is_file or (len(line.split()) == 1 and line.lower().endswith(endings)):
+            raise ConfigError(
+                f"{line} names a file, which nmt translate-file translates; give a line that ends "
+                f"so by standard input"
+            )

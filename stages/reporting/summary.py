@@ -93,7 +93,7 @@ def render_next_steps(corpus: str, example: str) -> Table:
     translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
     steps = [
         ("translate", f"{translate} {shlex.quote(example)}"),
-        ("talk to it", f"{translate} --interactive"),
+        ("alternatives", f".venv/bin/nmt explain --n-best 5 {shlex.quote(example)}"),
         ("compare runs", "make mlflow" if runs.startswith("sqlite:") else redact_url(runs)),
         ("see what it looks at", f"{paths.REPORTS}/attention/"),
     ]

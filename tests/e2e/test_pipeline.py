@@ -64,11 +64,10 @@ def test_the_end_is_a_summary(finished):
     assert "nmt translate --model models/export" in finished.log
 
 
-@pytest.mark.parametrize("options", [[], ["--prefix", "The"]], ids=["engine", "torch"])
-def test_the_export_translates(finished, options):
-    """A line for each; how a translation begins is all that one may ask of so small a model."""
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_the_export_translates(finished, engine):
     done = subprocess.run(
-        [sys.executable, "-m", "nmt_core.cli", "translate", "--model", "models/export", *options],
+        [sys.executable, "-m", "nmt_core.cli", "translate", "--engine", engine],
         cwd=finished.folder,
         env=finished.environment,
         input="Die Kommission antwortet.\n\nWir danken dem Berichterstatter.\n",
@@ -80,7 +79,8 @@ def test_the_export_translates(finished, options):
     lines = done.stdout.split("\n")
     assert len(lines) == 4
     assert lines[1] == ""
-    assert not options or all(line.startswith("The") for line in (lines[0], lines[2]))
+    assert lines[0]
+    assert lines[2]
 
 
 def test_a_second_time_runs_nothing(finished, tmp_path):

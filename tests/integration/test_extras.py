@@ -106,9 +106,13 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
     page = tmp_path / "page.html"
     page.write_text("<p>Hund <b>Haus</b></p>")
 
-    for arguments in (["Hund"], [page], ["--paragraphs"]):
-        asked = ("translate", "--model", transformer, *arguments)
-        done = run_with(["translate"], *asked, stdin="Hund")
+    for command, *arguments in (
+        ["translate", "Hund"],
+        ["translate-file", page],
+        ["translate-file"],
+    ):
+        words = (command, "--model", transformer, *arguments)
+        done = run_with(["translate"], *words, stdin="Hund")
         assert done.returncode == 0
         assert "not installed" not in done.stderr
     assert "<b>" in (tmp_path / "page.en.html").read_text()
@@ -120,8 +124,8 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
         (["translate"], ["serve"], "", "serve"),
         (["translate"], ["evaluate", "--source", "a.txt", "--reference", "a.txt"], "", "torch"),
         (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "torch"),
-        (["translate"], ["translate", "--sample", "2", "Hund"], "torch", "torch"),
-        (["translate"], ["translate", "--attention", "new", "Hund"], "", "torch"),
+        (["translate"], ["sample", "Hund"], "torch", "torch"),
+        (["translate"], ["explain", "--attention", "new", "Hund"], "", "torch"),
         ([], ["translate", "Hund"], "", "translate"),
         ([], ["verify"], "", "translate"),
     ],

@@ -349,10 +349,11 @@ CHECKS = {
     "make rollback": shows("version 1 of nmt-de-en is the champion again"),
     "make run": is_completed,
     "make worker POOL=cpu": finds_both_servers,
-    "nmt translate --model models/export --n-best 3": shows(r"^1\t1\t"),
-    "nmt translate --model models/export --prefix 'On Monday'": shows("On Monday"),
+    "nmt explain --model models/export --n-best 3": shows(r"^1\t1\t"),
     "nmt translate --model models/export <": leaves_files("out.txt"),
-    "nmt translate --model models/export letter.txt": leaves_files("letter.en.txt", "page.en.html"),
+    "nmt translate-file --model models/export letter.txt": leaves_files(
+        "letter.en.txt", "page.en.html"
+    ),
     ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(
         r"\[[-\d, ]*\]", r"\(\d\.\d+, .*\)$"
     ),

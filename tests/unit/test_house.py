@@ -14,7 +14,7 @@ SHARED_NAMES = {"main"}
 
 BUDGETS = {
     "nmt_core/base": 2450,
-    "nmt_core/cli": 2690,
+    "nmt_core/cli": 2390,
     "nmt_core/corpora": 8830,
     "nmt_core/data": 2040,
     "nmt_core/documents": 5240,
@@ -33,7 +33,7 @@ BUDGETS = {
     "benchmarks": 1370,
     "tests/unit/base": 1210,
     "tests/unit/benchmarks": 200,
-    "tests/unit/cli": 1620,
+    "tests/unit/cli": 1410,
     "tests/unit/corpora": 6470,
     "tests/unit/data": 450,
     "tests/unit/documents": 3060,

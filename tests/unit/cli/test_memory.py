@@ -71,22 +71,19 @@ def test_lines_that_a_memory_has_are_taken_from_it_and_named(memory, tmp_path):
     bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
     usual = run("translate", "--model", bundle, "Haus", "Hund").stdout.splitlines()
     done = run("translate", "--model", bundle, "--memory", memory, "Haus", "Hund")
-    ranked = run("translate", "--model", bundle, "--memory", memory, "--n-best", 2, "Hund", "Haus")
-    begun = run("translate", "--model", bundle, "--memory", memory, "--prefix", "the", "Hund")
+    whole = run("translate", "--model", bundle, "--memory", memory, "--whole-lines", "Hund", "Haus")
 
     assert done.exit_code == 0, done.output
     assert [usual[0], "hound!"] == done.stdout.splitlines()
     assert "1 of 2 lines from the memory" in done.stderr
-    assert "1\t1\t0.0000\thound!" == ranked.stdout.splitlines()[0]
-    assert 3 == len(ranked.stdout.splitlines())
-    assert "hound" not in begun.stdout
+    assert ["hound!", usual[0]] == whole.stdout.splitlines()
 
 
 def test_sentences_of_a_document_are_taken_from_it(memory, tmp_path):
     bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
     (page := tmp_path / "a.html").write_text("<p>Hund</p><p><b>Hund</b> a</p>\n<p>Haus</p>")
-    usual = run("translate", "--model", bundle, page, "--output", tmp_path / "usual.html")
-    done = run("translate", "--model", bundle, page, "--memory", memory)
+    usual = run("translate-file", "--model", bundle, page, "--output", tmp_path / "usual.html")
+    done = run("translate-file", "--model", bundle, page, "--memory", memory)
 
     assert (0, 0) == (usual.exit_code, done.exit_code), done.output
     first, *others = (tmp_path / "a.en.html").read_text().split("</p>")

@@ -74,6 +74,13 @@ def test_the_version_is_told():
     assert re.fullmatch(r"nmt(,| \d).*\n", run("--version").stdout)
 
 
+@pytest.mark.parametrize("command", ["translate", "translate-file", "explain", "sample"])
+def test_help_fits_on_sixty_lines(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert len(run(command, "--help").stdout.splitlines()) <= 60
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["translate", "serve", "verify"])
 def test_help_waits_for_no_torch(command):

@@ -417,7 +417,7 @@ for name in ("torch", "pandas", "jaxtyping", "spacy", "mlflow"):
     sys.modules[name] = None
 from nmt_core.cli import app
 app(["translate", "--model", sys.argv[1], "Der Hund."], standalone_mode=False)
-app(["translate", "--model", sys.argv[1], "--scores", "Der Hund."], standalone_mode=False)
+app(["translate", "--model", sys.argv[1], "--whole-lines", "Der Hund."], standalone_mode=False)
 app(["verify", "--model", sys.argv[1]], standalone_mode=False)
 """
 

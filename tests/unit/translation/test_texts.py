@@ -58,7 +58,7 @@ async def test_every_interface_gives_the_same(own):
         folder / "memory.db",
     ]
     piped = run("translate", *given, lines=text)
-    paragraphs = run("translate", *given, "--paragraphs", lines=text)
+    paragraphs = run("translate-file", *given, lines=text)
     asked = {"source": "de", "target": "en", "q": text, "glossary": "Kaffee\tcoffee"}
     app = serve_stand_in(Translator.load(folder), memory=folder / "memory.db")
     answer = (await ask(app=app, json=asked)).json()

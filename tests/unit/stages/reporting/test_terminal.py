@@ -162,7 +162,7 @@ def test_next_commands_are_those_of_this_run(monkeypatch, corpus, runs, told):
     monkeypatch.setattr(summary, "tracking_uri", lambda: runs)
     shown = write(summary.render_next_steps(corpus, "it's [b]"))
     assert f"--model {paths.EXPORT} 'it'\"'\"'s [b]'" in shown
-    assert f"--model {paths.EXPORT} --interactive" in shown
+    assert "nmt explain --n-best 5 " in shown
     assert f"{paths.REPORTS}/attention/" in shown
     assert told in shown
     assert "secret" not in shown
@@ -206,7 +206,7 @@ def test_the_summary_holds_all_of_a_run(results, monkeypatch, capsys):
         "29.5 – 32.5",
         "31,149 target tokens",
         "das ist lang",
-        "--interactive",
+        "--n-best",
         judge().summary,
     )
     places = [shown.index(part) for part in parts]

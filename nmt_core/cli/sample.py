@@ -1,0 +1,82 @@
+"""``nmt sample``: translations drawn at random."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from nmt_core.base import config
+from nmt_core.cli.options import (
+    Device,
+    GlossaryFile,
+    LineArguments,
+    Model,
+    Prefix,
+    PrefixFile,
+    TagName,
+    Threads,
+    open_portions,
+    open_translator,
+)
+from nmt_core.cli.records import Prefixes, format_ranks, write_portions
+from nmt_core.search.settings import SamplingConfig
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
+
+
+def sample_lines(
+    *,
+    lines: LineArguments = None,
+    model: Model,
+    samples: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Translations per line; some may be equal.")
+    ] = 1,
+    temperature: Annotated[
+        float, typer.Option(metavar="T", min=0, help="0 takes the likeliest token.")
+    ] = 1.0,
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
+    ] = None,
+    top_p: Annotated[
+        float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 1,
+    prefix: Prefix = None,
+    prefix_file: PrefixFile = None,
+    glossary: GlossaryFile = None,
+    tag: TagName = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Sample translations of lines from the model's distribution.
+
+    Each line is one sentence. Its samples depend on its text and the random seed alone.
+
+    **Example**
+
+        nmt sample --samples 3 --temperature 0.8 --top-p 0.9 < in.txt
+
+    **Output**, with tabs between the fields: number of the line, number of the sample, score (mean
+    log-probability of its tokens), translation.
+    """
+    portions, prefixes = open_portions(lines), Prefixes(prefix, prefix_file)
+    values = {
+        "samples": samples,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+    }
+    sampling = config.build(SamplingConfig, values, at="sample")
+    translator = open_translator(model, device, threads, glossary=glossary, tag=tag)
+    draw = partial(draw_samples, translator, sampling, prefixes)
+    write_portions(portions, draw, format_ranks, flag_below=0.0)
+    prefixes.end()
+
+
+def draw_samples(
+    translator: Translator, sampling: SamplingConfig, prefixes: Prefixes, lines: list[str]
+) -> list[list[Translation]]:
+    """Return samples of lines that begin with the next prefixes."""
+    return translator.sample(lines, sampling, prefixes=prefixes.take(len(lines)))

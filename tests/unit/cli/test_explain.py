@@ -1,0 +1,185 @@
+"""``nmt explain``, ``sample`` and ``next``: alternatives, attention, alignments and samples."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from nmt_core.models.settings import RnnConfig
+from nmt_core.search.settings import SamplingConfig
+from nmt_core.text.aligner.aligner import read_links
+from nmt_core.text.aligner.bundle import write_aligner
+from nmt_core.text.aligner.learning import learn_aligner
+from nmt_core.translation.translator import Translator
+from tests.support.commands import refuse, run
+from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
+
+PAIRS = [("das haus", "the house"), ("das rote haus", "the house red"), ("er sieht", "he sees")]
+
+
+def ask(command, bundle, *arguments, lines=LINES):
+    """Return the fields of what a command writes of lines."""
+    text = "".join(f"{line}\n" for line in lines)
+    result = run(command, "--model", bundle, *arguments, lines=text.encode())
+    assert result.exit_code == 0, result.output
+    return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+def rank(searched):
+    return [
+        [str(number), str(rank), f"{each.score:.4f}", each.text]
+        for number, own in enumerate(searched, start=1)
+        for rank, each in enumerate(own, start=1)
+    ]
+
+
+# explain
+
+
+@pytest.mark.parametrize(
+    ("arguments", "search"),
+    [
+        ((), {"n_best": 1}),
+        (("--n-best", 2), {"n_best": 2}),
+        (("--n-best", 6), {"n_best": 6, "beam_size": 6}),  # wider than the model's beam
+        (("--beam-size", 1), {"n_best": 1, "beam_size": 1}),
+        (("--n-best", 3, "--diversity", 5), {"n_best": 3, "beam_size": 3, "diversity": 5.0}),
+        (("--prefix", "dog"), {"n_best": 1, "prefixes": ["dog"] * 4}),
+    ],
+    ids=str,
+)
+def test_translations_are_explained_best_first(bundle, arguments, search):
+    searched = Translator.load(bundle).search(LINES, **search)
+    rows = ask("explain", bundle, *arguments)
+
+    assert [row[:4] for row in rows] == rank(searched)
+    for row, each in zip(rows, (each for own in searched for each in own), strict=True):
+        assert row[4:6] == ["kept", "-"]
+        numbers = [float(number) for number in row[6].strip("[]").split()]
+        assert numbers == pytest.approx([*each.token_probabilities], abs=6e-4)
+
+
+def test_confidence_is_a_column(tmp_path):
+    judging = replace(tiny_translator(), confidence_model=judge_by_score(-1e9))
+    [first, *_] = ask("explain", export(tmp_path / "export", translator=judging))
+
+    assert first[5] == "1.00"
+
+
+@pytest.mark.parametrize("command", ["explain", "sample"])
+def test_prefixes_are_lines_of_a_file(bundle, tmp_path, command):
+    (file := tmp_path / "prefixes").write_text("dog\n\n\nbread house\n")
+    rows = ask(command, bundle, "--prefix-file", file)
+
+    assert rows[0][3].startswith("dog")
+    assert rows[3][3].startswith("bread house")
+    for count, problem in ((2, "fewer"), (9, "more")):
+        file.write_text("dog\n" * count)
+        text = "".join(f"{line}\n" for line in LINES).encode()
+        result = run(command, "--model", bundle, "--prefix-file", file, lines=text)
+        assert result.exit_code == 1
+        assert f"{file} has {problem} lines than the input" in result.stderr
+
+
+def test_attention_is_drawn_for_each_line(bundle, tmp_path, monkeypatch):
+    folder = tmp_path / "pictures"
+    words = ("explain", "--model", bundle, "--attention")
+    assert ask("explain", bundle, "--attention", folder) == ask("explain", bundle)
+    assert sorted(path.name for path in folder.iterdir()) == ["1.png", "2.png", "4.png"]
+
+    assert "exists; name a new folder" in refuse(
+        "explain", "--model", bundle, "--attention", folder
+    )
+    monkeypatch.setattr("nmt_core.cli.explain.MOST_PICTURES", 1)
+    few = run(*words, tmp_path / "few", "Hund " * 99, "Hund", "", "Haus")
+    assert [path.name for path in (tmp_path / "few").iterdir()] == ["2.png"]
+    assert f"2 lines are not drawn in {tmp_path / 'few'}: more than 1 lines" in few.stderr
+
+
+def test_model_without_attention_says_so(tmp_path):
+    shape = RnnConfig(
+        width=8, hidden_width=8, attention="none", input_feeding=False, direction="forward"
+    )
+    plain = export(tmp_path / "export", translator=tiny_translator(model=shape), model=shape)
+    words = ("explain", "--model", plain, "--attention", tmp_path / "a", "Hund")
+
+    assert "this model has no attention" in refuse(*words)
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.fixture(scope="module")
+def aligner():
+    return learn_aligner(PAIRS * 5)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_alignments_are_a_line_for_each_translation(bundle, aligner, tmp_path, named):
+    write_aligner(tmp_path / "aligner", aligner)
+    own = export(tmp_path / "own", translator=replace(tiny_translator(), aligner=aligner))
+    model = (bundle, "--aligner", tmp_path / "aligner") if named else (own,)
+    rows = ask("explain", *model, "--alignments", tmp_path / "links", "--n-best", 2)
+    expected = aligner.align([(LINES[int(row[0]) - 1], row[3]) for row in rows])
+
+    links = (tmp_path / "links").read_text().splitlines()
+    assert [read_links(line) for line in links] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--n-best", 3, "--beam-size", 2], "--n-best 3 needs a beam at least as wide"),
+        (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
+        (["--prefix", "a", "--prefix-file", "none"], "--prefix and --prefix-file contradict"),
+        (["--prefix-file", "none"], "none cannot be read (No such file or directory)"),
+        (["--prefix", "a\udcff"], "--prefix is not UTF-8 (character 2)"),
+        (["--aligner", "x"], "add --alignments FILE"),
+        (["--alignments", "links"], "exported without an aligner"),
+    ],
+    ids=str,
+)
+def test_refusals_name_what_is_wrong(bundle, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+
+    assert message in refuse("explain", "--model", bundle, *arguments, lines=b"Hund\n")
+    assert [*tmp_path.iterdir()] == []
+
+
+# sample and next
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sampling"),
+    [
+        ((), {}),
+        (
+            ("--samples", 2, "--temperature", 0.5, "--top-k", 9, "--top-p", 0.8, "--seed", 3),
+            {"samples": 2, "temperature": 0.5, "top_k": 9, "top_p": 0.8, "seed": 3},
+        ),
+    ],
+)
+def test_samples_are_numbered_as_drawn(bundle, arguments, sampling):
+    drawn = Translator.load(bundle).sample(LINES, SamplingConfig(**sampling))
+
+    assert ask("sample", bundle, *arguments) == rank(drawn)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--top-p", 3], "sample.top_p must be less than or equal to 1, got 3.0"),
+        (["--samples", 10**9], "sample.samples must be less than or equal to 1000"),
+    ],
+)
+def test_impossible_samples_are_refused(bundle, arguments, message):
+    assert message in refuse("sample", "--model", bundle, *arguments, lines=b"Hund\n")
+
+
+@pytest.mark.parametrize(("arguments", "lines"), [(("Hund",), b"Haus\n"), ((), b"Hund\n")])
+def test_next_tokens_have_probabilities(bundle, arguments, lines):
+    expected = Translator.load(bundle).next_tokens("Hund", "dog", 3)
+    result = run("next", "--model", bundle, "--prefix", "dog", "-k", 3, *arguments, lines=lines)
+
+    assert result.exit_code == 0
+    assert "dog ..." in result.stdout
+    assert [f"{p:.4f}" for _, p in expected] == re.findall(r"0\.\d{4}", result.stdout)
+    assert all(token in result.stdout for token, _ in expected)

@@ -1,0 +1,112 @@
+"""``nmt verify``, ``check`` and ``align``: models and aligners looked at by themselves."""
+
+import shutil
+
+import pytest
+
+from nmt_core.base.seal import digest_bundle
+from nmt_core.cli import check
+from nmt_core.text.aligner.aligner import read_links
+from nmt_core.text.aligner.bundle import load_aligner
+from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
+from nmt_core.translation.translator import Translator
+from tests.support.commands import refuse, run
+from tests.support.scripted import scripted_translator
+from tests.support.tiny import tiny_translator
+
+SOURCES = ["das haus", "das rote haus", "", "er sieht das haus", "er sieht das rote haus"]
+TARGETS = ["the house", "the house red", "", "he sees the house", "he sees the house red"]
+
+
+def test_verify_lists_files_and_checks_golden_sentences(bundle, monkeypatch):
+    result = run("verify", "--model", bundle)
+
+    assert result.exit_code == 0
+    assert "model.safetensors" in result.stdout
+    assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
+    assert "torch: every golden sentence is translated as when it was exported." in result.stdout
+
+    changed = tiny_translator(seed=5)
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: changed)
+    result = run("verify", "--model", bundle)
+    assert (result.exit_code, "Changed" in result.stdout) == (1, True)
+    assert "translates 3 of its golden sentences otherwise" in result.stderr
+
+
+def test_error_is_one_line(tmp_path):
+    message = refuse("verify", "--model", tmp_path / "[red]none")
+
+    assert message.startswith(f"nmt: {tmp_path}/[red]none is not an exported model")
+    assert message.count("\n") == 1
+
+
+def test_check_has_a_row_for_each_change(bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "open_translator", lambda *_, **__: scripted_translator())
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "lines").write_text("\nDas Haus steht seit 1987 am See.\n\nÄpfel\n")
+    result = run("check", "--model", bundle, "--source", tmp_path / "lines", "--lines", 1)
+
+    rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]
+    named = {name.strip(): cells for name, *cells in rows}
+    assert [AS_THEY_COME, *(probe.name for probe in PROBES[:7])] == [*named][:8]
+    assert named[AS_THEY_COME][-1].strip() == ""  # nothing to compare with
+    assert [cell.strip() for cell in named["an emoji"]] == ["1", *["100.0 % (20.7 to 100.0)"] * 2]
+
+
+def test_check_needs_lines_and_languages(bundle, tmp_path):
+    (lines := tmp_path / "lines").write_text("\n")
+    assert "holds no line" in refuse("check", "--model", bundle, "--source", lines)
+    lines.write_text("Das Haus\n")
+    assert "which languages" in refuse("check", "--model", bundle, "--source", lines)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    for name, lines in (("de", SOURCES), ("en", TARGETS)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return "--source", folder / "de", "--target", folder / "en"
+
+
+@pytest.fixture(scope="module")
+def aligner(texts, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("aligner") / "aligner"
+    result = run("align", *texts, "--learn", folder, "--out", folder.parent / "links")
+    assert (result.exit_code, result.stdout) == (0, "")
+    return folder
+
+
+def test_align_writes_a_line_of_links_a_pair(texts, aligner):
+    links = (aligner.parent / "links").read_text()
+    read = [read_links(line) for line in links.splitlines()]
+    again = aligner.parent / "again"
+    result = run("align", *texts, "--aligner", aligner, "--out", again)
+
+    assert read[0] == {(0, 0), (1, 1)}
+    assert read[2] == set()
+    assert read == load_aligner(aligner).align(list(zip(SOURCES, TARGETS, strict=True)))
+    assert (result.exit_code, result.output, again.read_text()) == (0, "", links)
+
+
+def test_align_refuses_what_cannot_be_meant(texts, aligner, tmp_path):
+    (tmp_path / "short").write_text("the house\n")
+    refused = {
+        "say which aligner": (*texts, "--out", tmp_path / "links"),
+        "add --out": (*texts, "--aligner", aligner),
+        "has 5 lines": (*texts[:3], tmp_path / "short", "--learn", tmp_path / "aligner"),
+        "holds short, which belongs to no aligner": (*texts, "--learn", tmp_path),
+    }
+    for message, arguments in refused.items():
+        assert message in refuse("align", *arguments)
+    assert not (tmp_path / "aligner").exists()
+    assert run("align", *texts, "--learn", aligner).exit_code == 0
+
+
+def test_verify_checks_every_file_of_an_aligner(aligner, tmp_path):
+    result = run("verify", "--model", aligner)
+    assert result.exit_code == 0
+    assert "Every file is as it was written (aligner 1)" in result.stdout
+
+    shutil.copytree(aligner, tmp_path / "altered")
+    (tmp_path / "altered" / "words.json").write_text("{}")
+    assert "words.json was altered" in refuse("verify", "--model", tmp_path / "altered")
