@@ -5,14 +5,14 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.declarations import decode_declared
-from nmt_core.documents.passage import Item, Passage
-from nmt_core.documents.pieces import TextDocument, Untranslated
+from nmt_core.documents.declarations import Encoded, decode_declared
+from nmt_core.documents.pieces import FileDocument, TextDocument
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""
@@ -81,71 +81,41 @@ def _check(archive: zipfile.ZipFile, kind: ArchiveKind) -> None:
         raise zipfile.BadZipFile(f"of its files {damaged!r} is damaged")
 
 
-def write_archive(data: bytes, changed: Mapping[str, bytes]) -> bytes:
-    """Return a document with other files in the place of those of their names."""
+def read_archived(
+    data: bytes, files: Mapping[str, bytes], read: Callable[[str, str], TextDocument]
+) -> FileDocument:
+    """Read a document whose files of text are edited in their own text.
+
+    Args:
+        data: the document.
+        files: those of its files that hold text.
+        read: reads one by its name and its text.
+
+    Raises:
+        DocumentError: naming the one that cannot be read.
+    """
+    texts = {name: decode_declared(file) for name, file in files.items()}
+    documents = {}
+    for name, text in texts.items():
+        try:
+            documents[name] = read(name, text.text)
+        except DocumentError as error:
+            raise DocumentError(f"{name} in this document: {error}") from None
+    return FileDocument(documents, partial(_write_archive, data, texts))
+
+
+def _write_archive(data: bytes, texts: Mapping[str, Encoded], written: Mapping[str, str]) -> bytes:
+    """Return a document with other texts; its other files are copied and never held whole."""
     result = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as before,
         zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for file in before.infolist():
-            if file.filename in changed:
-                archive.writestr(file, changed[file.filename])
+            text = written.get(file.filename)
+            if text is not None and text != texts[file.filename].text:
+                archive.writestr(file, texts[file.filename].encode(text))
             else:
                 with before.open(file) as source, archive.open(copy(file), "w") as target:
                     shutil.copyfileobj(source, target)
     return result.getvalue()
-
-
-class ArchivedDocument:
-    """A document whose files of text are edited in their own text."""
-
-    def __init__(
-        self,
-        data: bytes,
-        files: Mapping[str, bytes],
-        read: Callable[[str, str], TextDocument],
-    ) -> None:
-        """Read the files of a document.
-
-        Args:
-            data: the document.
-            files: those of its files that hold text.
-            read: reads one by its name and its text.
-
-        Raises:
-            DocumentError: naming the one that cannot be read.
-        """
-        self._data = data
-        self._texts = {name: decode_declared(file) for name, file in files.items()}
-        self._documents = {}
-        for name, text in self._texts.items():
-            try:
-                self._documents[name] = read(name, text.text)
-            except DocumentError as error:
-                raise DocumentError(f"{name} in this document: {error}") from None
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [passage for text in self._documents.values() for passage in text.passages]
-
-    @property
-    def untranslated(self) -> Untranslated:
-        """Number of texts that stay untranslated, by reason."""
-        counted = (text.untranslated for text in self._documents.values())
-        return sum(counted, Untranslated())
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> bytes:
-        """Return the document with translations of its passages; it cannot mark doubtful ones."""
-        del doubtful
-        changed, first = {}, 0
-        for name, document in self._documents.items():
-            last = first + len(document.passages)
-            written = document.write(translations[first:last])
-            first = last
-            if written != self._texts[name].text:
-                changed[name] = self._texts[name].encode(written)
-        return write_archive(self._data, changed)

@@ -2,12 +2,13 @@
 
 import codecs
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.pieces import Reason, Untranslated
+from nmt_core.documents.pieces import FileDocument, Reason, TextDocument, Untranslated
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -45,6 +46,10 @@ class Encoded(NamedTuple):
         """Return another text as such a file; characters that the encoding lacks by number."""
         return (self.mark + text).encode(self.encoding, "xmlcharrefreplace")
 
+    def make_file(self, document: TextDocument) -> FileDocument:
+        """Return a document of the text as one that is written to such a file."""
+        return FileDocument({"": document}, lambda texts: self.encode(texts[""]))
+
 
 def decode_text(data: bytes) -> Encoded:
     """Decode a file in UTF-8, or in UTF-16 with a byte order mark.
@@ -59,6 +64,16 @@ def decode_text(data: bytes) -> Encoded:
         text = _decode(data, encoding)
     mark = text[: text.startswith(BYTE_ORDER_MARK)]
     return Encoded(text.removeprefix(mark), encoding, mark)
+
+
+def read_text(data: bytes, read: Callable[[str], TextDocument]) -> FileDocument:
+    """Read a file of text by a function that reads its text.
+
+    Raises:
+        DocumentError: if it is not in UTF-8 or UTF-16, or the function does.
+    """
+    encoded = decode_text(data)
+    return encoded.make_file(read(encoded.text))
 
 
 def decode_declared(data: bytes) -> Encoded:

@@ -12,10 +12,19 @@ from functools import partial
 from unicodedata import bidirectional, east_asian_width
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.declarations import LanguageMarks, decode_declared
 from nmt_core.documents.ooxml import Run, RunStyle, make_run_parts, read_properties
-from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, TextDocument, join_raw
+from nmt_core.documents.pieces import (
+    FileDocument,
+    Group,
+    Output,
+    Part,
+    Piece,
+    Role,
+    TextDocument,
+    join_raw,
+)
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -65,7 +74,7 @@ LINES = frozenset(["br", "cr", "tab", "ptab"])
 BLOCKS = frozenset({"p", "tbl", "sdt"})
 
 
-def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> ArchivedDocument:
+def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> FileDocument:
     """Read a document.
 
     Args:
@@ -78,7 +87,7 @@ def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> Archi
     files = read_archive(data, WORD)
     if _are_mistaken(files.values(), LanguageMarks(codes)):
         codes = None
-    return ArchivedDocument(data, files, partial(_read_file, codes=codes))
+    return read_archived(data, files, partial(_read_file, codes=codes))
 
 
 def _are_mistaken(files: Iterable[bytes], marks: LanguageMarks) -> bool:

@@ -6,10 +6,10 @@ from functools import partial
 from itertools import pairwise
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Part, Role, TextDocument, join_raw
+from nmt_core.documents.pieces import FileDocument, Part, Role, TextDocument, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     read_elements,
@@ -29,7 +29,7 @@ TITLES, LANGUAGE = ("title", "description"), "language"
 """The file that says what is in the book, and its elements."""
 
 
-def read_book(data: bytes, codes: LanguageCodes | None) -> ArchivedDocument:
+def read_book(data: bytes, codes: LanguageCodes | None) -> FileDocument:
     """Read a book; the target takes the place of the source among its languages.
 
     Args:
@@ -43,7 +43,7 @@ def read_book(data: bytes, codes: LanguageCodes | None) -> ArchivedDocument:
     hidden = files.pop(ENCRYPTION, b"")
     if any(name.rpartition("/")[2].encode() in hidden for name in files):
         raise DocumentError("this book is encrypted; give one without digital rights management")
-    return ArchivedDocument(data, files, partial(_read_file, codes=codes))
+    return read_archived(data, files, partial(_read_file, codes=codes))
 
 
 def _read_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:

@@ -3,17 +3,14 @@
 This file imports none of them: names of files are checked before anything is translated.
 """
 
-from collections.abc import Collection, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.documents.declarations import Encoded, decode_text
+from nmt_core.documents.declarations import read_text
 
 if TYPE_CHECKING:
-    from nmt_core.documents.passage import Item, Passage
-    from nmt_core.documents.pieces import TextDocument, Untranslated
     from nmt_core.documents.plan import Document
     from nmt_core.text.language_codes import LanguageCodes
 
@@ -57,35 +54,8 @@ class Format(NamedTuple):
             DocumentError: if it cannot be read, or is in other languages.
         """
         read = resolve_name(self.reader)
-        if not self.is_text:
-            document: Document[bytes] = read(data, codes)
-            return document
-        encoded = decode_text(data)
-        return EncodedDocument(read(encoded.text), encoded)
-
-
-class EncodedDocument(NamedTuple):
-    """A document of text that is written as bytes."""
-
-    document: "TextDocument"
-    encoded: Encoded
-    """The text as it was read."""
-
-    @property
-    def passages(self) -> "Sequence[Passage]":
-        """The passages to translate."""
-        return self.document.passages
-
-    @property
-    def untranslated(self) -> "Untranslated":
-        """Number of texts that stay untranslated, by reason."""
-        return self.document.untranslated
-
-    def write(
-        self, translations: "Sequence[tuple[Item, ...]]", doubtful: Collection[int] = ()
-    ) -> bytes:
-        """Return the document with translations of its passages, at most once."""
-        return self.encoded.encode(self.document.write(translations, doubtful))
+        document: Document[bytes] = read_text(data, read) if self.is_text else read(data, codes)
+        return document
 
 
 def _describe(

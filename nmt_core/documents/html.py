@@ -14,19 +14,19 @@ from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.declarations import LanguageMarks, decode_declared
-from nmt_core.documents.formats import EncodedDocument
 from nmt_core.documents.html_elements import (
     CHANGED,
     COMMENT,
     ELEMENTS,
+    KEPT,
     LANGUAGE,
     VOID,
-    Kept,
     Tag,
     is_symbol,
 )
 from nmt_core.documents.pieces import (
     DEEPEST,
+    FileDocument,
     Part,
     Piece,
     Role,
@@ -64,7 +64,7 @@ ATTRIBUTE = re.compile(
 )
 
 
-def read_html_file(data: bytes, codes: LanguageCodes | None) -> EncodedDocument:
+def read_html_file(data: bytes, codes: LanguageCodes | None) -> FileDocument:
     """Read a file of HTML; see :func:`read_html`.
 
     Raises:
@@ -72,7 +72,7 @@ def read_html_file(data: bytes, codes: LanguageCodes | None) -> EncodedDocument:
             than :data:`MOST_TAGS`.
     """
     page = decode_declared(data)
-    return EncodedDocument(read_html(page.text, codes), page)
+    return page.make_file(read_html(page.text, codes))
 
 
 def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
@@ -95,7 +95,8 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
 
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
-    return make_parts(_merge(_cut(_Scanner(text).tags, text), marks), _escape)
+    pieces = _merge_kept(_cut(_Scanner(text).tags, text), marks)
+    return make_parts(_merge_empty(pieces), _escape)
 
 
 def parse_components(text: str) -> Sequence[Piece]:
@@ -111,7 +112,7 @@ def parse_components(text: str) -> Sequence[Piece]:
     for _, tag in tags:
         is_tag = tag.role in {Role.OPEN, Role.CLOSE, Role.EMPTY}
         tag.is_component = is_tag and tag.name not in ELEMENTS
-    return _merge(_cut(tags, text), LanguageMarks(None))
+    return _merge_empty(_merge_kept(_cut(tags, text), LanguageMarks(None)))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
@@ -203,25 +204,24 @@ def _cut(tags: Sequence[tuple[int, Tag]], text: str) -> list[Tag]:
     return pieces
 
 
-def _merge(tags: Sequence[Tag], marks: LanguageMarks, depth: int = 0) -> list[Tag]:
-    """Return pieces with each untranslated element, and each element without text, as one."""
-    return _merge_empty(_merge_kept(tags, marks, depth))
-
-
-def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks, depth: int) -> Iterator[Tag]:
+def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
     """Yield the pieces, with each untranslated element as one piece."""
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
         is_open = tag.role is Role.OPEN
-        reason = tag.find_reason(marks) if is_open else None
-        if reason or (is_open and _is_kept_whole(tags, number)):
+        is_named = is_open and tag.name in KEPT
+        is_other = is_open and not is_named and tag.is_in_other_language(marks)
+        if is_named or is_other or (is_open and (tag.is_marked or _is_kept_whole(tags, number))):
             end = _find_end(tags, number)
             inside = tags[number:end]
-            if reason is Kept.LANGUAGE and any(any(map(str.isalpha, each.text)) for each in inside):
+            if is_other and any(any(map(str.isalpha, each.text)) for each in inside):
                 marks.count()
+            parts: list[Part] = []
+            if is_named and tag.attributes:  # its language is that of what stays
+                parts = [*_split_tag(tag, None), join_raw(inside[1:])]
             role = Role.EMPTY if tag.is_inline else Role.BLOCK
-            yield Tag(role, join_raw(inside), parts=[*_keep(inside, reason, marks, depth)])
+            yield Tag(role, join_raw(inside), parts=parts)
         else:
             if not tag.is_inline:
                 tag.role = Role.BLOCK
@@ -229,34 +229,6 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks, depth: int) -> Iterat
                 tag.parts = list(_split_tag(tag, marks.codes))
             yield tag
         number = end
-
-
-def _keep(
-    tags: Sequence[Tag], reason: Kept | None, marks: LanguageMarks, depth: int
-) -> Iterator[Part]:
-    """Yield the parts of an untranslated element: what is translated in it, and all else.
-
-    Args:
-        tags: of the element.
-        reason: why it is not translated.
-        marks: languages that the page names.
-        depth: number of such elements around it.
-    """
-    at = 0
-    if reason is Kept.NAME:
-        yield from _split_tag(tags[0], None)  # its language is that of what stays
-        at = 1
-    number = at + 1
-    while reason and depth < DEEPEST and number < len(tags):
-        end = number + 1
-        is_open = tags[number].role is Role.OPEN
-        if is_open and tags[number].is_translated_again(reason, marks):
-            end = _find_end(tags, number)
-            yield join_raw(tags[at:number])
-            yield from make_parts(_merge(tags[number:end], marks, depth + 1), _escape)
-            at = end
-        number = end
-    yield join_raw(tags[at:])
 
 
 def _merge_empty(tags: Iterable[Tag]) -> list[Tag]:

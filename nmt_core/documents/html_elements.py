@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from unicodedata import category
 
 from nmt_core.documents.declarations import LanguageMarks
@@ -65,17 +64,6 @@ SYMBOLS = ("Co", "Sk", "Sm", "So")
 """Categories of Unicode, without currencies; fonts have icons for private use."""
 
 
-class Kept(Enum):
-    """Why an element is not translated."""
-
-    NAME = auto()
-    """It is a program, a formula, or the like."""
-    TRANSLATE = auto()
-    """Its attributes say so."""
-    LANGUAGE = auto()
-    """It is in another language."""
-
-
 @dataclass
 class Tag(Piece):
     """A piece of HTML."""
@@ -103,28 +91,18 @@ class Tag(Piece):
             names.add("content")
         return names
 
-    def find_reason(self, marks: LanguageMarks) -> Kept | None:
-        """Return why the element is not translated; None if it is."""
-        given = dict(self.attributes)
-        if self.name in KEPT:
-            return Kept.NAME
-        if (given.get("translate") or "").lower() == "no":
-            return Kept.TRANSLATE
-        if "notranslate" in (given.get("class") or "").split():
-            return Kept.TRANSLATE
-        is_other = self.name not in PAGE and any(map(marks.is_other, self.languages))
-        return Kept.LANGUAGE if is_other else None
-
-    def is_translated_again(self, reason: Kept, marks: LanguageMarks) -> bool:
-        """Tell whether it is translated within an element that is not, for a reason."""
-        if reason is Kept.TRANSLATE:
-            return (dict(self.attributes).get("translate", "no") or "yes").lower() == "yes"
-        return reason is Kept.LANGUAGE and any(map(marks.is_source, self.languages))
-
     @property
-    def languages(self) -> list[str]:
-        """The languages that its attributes name."""
-        return [value for name, value in self.attributes if name in LANGUAGE and value]
+    def is_marked(self) -> bool:
+        """Tell whether its attributes say that it is not to be translated."""
+        given = dict(self.attributes)
+        is_kept = (given.get("translate") or "").lower() == "no"
+        return is_kept or "notranslate" in (given.get("class") or "").split()
+
+    def is_in_other_language(self, marks: LanguageMarks) -> bool:
+        """Tell whether its attributes name another language than the source's."""
+        return self.name not in PAGE and any(
+            marks.is_other(value) for name, value in self.attributes if name in LANGUAGE and value
+        )
 
 
 def is_symbol(text: str) -> bool:

@@ -82,8 +82,6 @@ class _Block(NamedTuple):
     content: str
     places: Sequence[Span]
     is_html: bool = False
-    is_title: bool = False
-    """True if it is on a line that the parser does not see."""
 
     def raw(self, text: str, start: int, end: int) -> str:
         """Return a part of the content as it is written in a text."""
@@ -105,7 +103,7 @@ class _Document:
             Span(start, end)
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
-        self._shown, self._titles = hide_syntax(self._plain, self.lines)
+        self._shown = hide_syntax(self._plain, self.lines)
         self.parser, self.matches = make_parser()
         self.checker = make_plain_parser().disable("reference")  # which are links' already
         self.links: dict[str, Any] = {}
@@ -118,8 +116,7 @@ class _Document:
             yield self.text[at : setting.start]
             yield from make_parts([Piece(Role.TEXT, raw, read_setting(raw))], escape_setting)
             at = setting.end
-        blocks = [*self._find_titles(), *self._find_blocks()]
-        for block in sorted(blocks, key=lambda block: block.places[0].start):
+        for block in self._find_blocks():
             start, end = block.places[0].start, block.places[-1].end
             yield self.text[at:start]
             raw = self.text[start:end]
@@ -127,19 +124,10 @@ class _Document:
                 parts, holds = list(split_html(raw, LanguageMarks(None))), self._is_html
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
-                holds = partial(self._is_title if block.is_title else self._holds, block.content)
+                holds = partial(self._holds, block.content)
             yield Group(parts, partial(_keep_unsound, raw=raw, holds=holds))
             at = end
         yield self.text[at:]
-
-    def _is_title(self, before: str, after: str) -> bool:
-        """Tell whether a text can take the place of another as a title, which quotes end."""
-        return '"' not in after and self._holds(before, after)
-
-    def _find_titles(self) -> Iterator[_Block]:
-        for title in self._titles:
-            places = [Span(at, at + 1) for at in range(*title)]
-            yield _Block(self.text[slice(*title)], places, is_title=True)
 
     def _is_html(self, text: str) -> bool:
         """Tell whether a text is a block of HTML and nothing else."""

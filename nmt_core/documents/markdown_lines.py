@@ -7,7 +7,6 @@ no more than the box. Lines stay as many as they are.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from nmt_core.documents.pieces import Written
 from nmt_core.text.span import Span
@@ -53,20 +52,9 @@ MODULE = re.compile(
 )
 """The beginning of a block of JavaScript (MDX), up to the next blank line."""
 
-TITLE = re.compile(r"\"(?P<value>[^\"\\\r\n]+)\"$|\s\|\s+(?P<last>\S[^\r\n]*)$")
-"""The title of a box: ``!!! note "Title"``, ``/// note | Title``."""
-
 FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 LIST = re.compile(r"(?:[-+*]|\d{1,9}[.)])\s")
 INDENT = 4
-
-
-class Shown(NamedTuple):
-    """The lines of a document as the parser sees them."""
-
-    lines: list[str]
-    titles: list[Span]
-    """Spans of titles on lines that the parser does not see."""
 
 
 def hide_commands(text: str) -> str:
@@ -74,31 +62,26 @@ def hide_commands(text: str) -> str:
     return TEMPLATE.sub(lambda found: re.sub(r"[^\r\n]", HIDDEN, found[0]), text)
 
 
-def hide_syntax(text: str, lines: Sequence[Span]) -> Shown:
-    """Return the lines of a text as the parser is to see them.
-
-    Args:
-        text: of a document.
-        lines: where they stand.
-    """
-    shown = Shown([], [])
+def hide_syntax(text: str, spans: Sequence[Span]) -> list[str]:
+    """Return the lines of a text, which stand at some places, as the parser is to see them."""
+    shown: list[str] = []
     boxes: list[int] = []  # the indents of texts in open boxes
     fence, in_list, in_module = "", False, False
-    for span in lines:
+    for span in spans:
         line = text[slice(*span)]
-        said = line.lstrip()
-        indent = len(line.removesuffix(said).expandtabs(INDENT))
-        while boxes and said and indent < boxes[-1]:
+        content = line.lstrip()
+        indent = len(line.removesuffix(content).expandtabs(INDENT))
+        while boxes and content and indent < boxes[-1]:
             boxes.pop()
-        if boxes and said:
-            line = " " * (indent - boxes[-1]) + said
-        found = FENCE.match(line)
-        if fence or found:
-            is_end = fence and found and found["fence"].startswith(fence) and not line.strip("`~ ")
-            fence = "" if is_end else fence or (found["fence"] if found else "")
-            shown.lines.append(line)
+        if boxes and content:
+            line = " " * (indent - boxes[-1]) + content
+        mark = FENCE.match(line)
+        if fence or mark:
+            is_end = fence and mark and mark["fence"].startswith(fence) and not line.strip("`~ ")
+            fence = "" if is_end else fence or (mark["fence"] if mark else "")
+            shown.append(line)
             continue
-        is_first = not shown.lines or not shown.lines[-1].strip()
+        is_first = not shown or not shown[-1].strip()
         in_module = bool(line.strip()) and (in_module or bool(is_first and MODULE.match(line)))
         if line[:1].strip():
             in_list = bool(LIST.match(line))
@@ -106,11 +89,7 @@ def hide_syntax(text: str, lines: Sequence[Span]) -> Shown:
         syntax = None if is_code else SYNTAX.match(line)
         if syntax and syntax["box"]:
             boxes.append(indent + INDENT)
-        if syntax and (syntax["box"] or syntax["sign"]) and (title := TITLE.search(said.rstrip())):
-            start, end = title.span(title.lastgroup or 0)
-            first = span.end - len(said)
-            shown.titles.append(Span(first + start, first + end))
-        shown.lines.append("" if syntax or in_module else line)
+        shown.append("" if syntax or in_module else line)
     return shown
 
 

@@ -4,8 +4,16 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
-from nmt_core.documents.pieces import Part, Piece, Role, TextDocument, join_raw, make_parts
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
+from nmt_core.documents.pieces import (
+    FileDocument,
+    Part,
+    Piece,
+    Role,
+    TextDocument,
+    join_raw,
+    make_parts,
+)
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -35,13 +43,13 @@ NAMES = ("text:name", "text:id", "text:change-id")
 PREFIX = "text:"
 
 
-def read_open_document(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
+def read_open_document(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
     """Read a text.
 
     Raises:
         DocumentError: if it is none, is encrypted, or unpacks to too much.
     """
-    return ArchivedDocument(data, read_archive(data, TEXT), _read_content)
+    return read_archived(data, read_archive(data, TEXT), _read_content)
 
 
 def _read_content(_: str, text: str) -> TextDocument:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.passage import BREAK, HARD_BREAK, TagKind
 from nmt_core.documents.pieces import (
+    FileDocument,
     Part,
     Piece,
     Role,
@@ -247,13 +248,13 @@ PRESENTATION = ArchiveKind(
 SLIDE = RunStyle(frozenset({"pPr", "br", "endParaRPr"}))
 
 
-def read_presentation(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
+def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
     """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures.
 
     Raises:
         DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
     """
-    return ArchivedDocument(data, read_archive(data, PRESENTATION), _read_slide)
+    return read_archived(data, read_archive(data, PRESENTATION), _read_slide)
 
 
 def _read_slide(_: str, text: str) -> TextDocument:

@@ -236,6 +236,42 @@ class TextDocument:
         return write_parts(self._parts, by_segment).raw
 
 
+class FileDocument:
+    """A file that holds documents of text."""
+
+    def __init__(
+        self,
+        documents: Mapping[str, TextDocument],
+        encode: Callable[[Mapping[str, str]], bytes],
+    ) -> None:
+        """Take the documents by name, and the function that makes a file of what they become."""
+        self._documents, self._encode = documents, encode
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages to translate."""
+        return [passage for document in self._documents.values() for passage in document.passages]
+
+    @property
+    def untranslated(self) -> Untranslated:
+        """Number of texts that stay untranslated, by reason."""
+        counts = [document.untranslated for document in self._documents.values()]
+        return sum(counts, Untranslated())
+
+    def write(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
+    ) -> bytes:
+        """Return the file with translations of its passages; it cannot mark doubtful ones."""
+        del doubtful
+        following = iter(translations)
+        return self._encode(
+            {
+                name: document.write([next(following) for _ in document.passages])
+                for name, document in self._documents.items()
+            }
+        )
+
+
 def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
     for part in parts:
         if isinstance(part, Segment):
@@ -359,14 +395,7 @@ def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escap
 
 
 def _take_space(pieces: Sequence[Piece], texts: list[str], index: int, *, is_spaced: bool) -> Space:
-    """Take the white space beside an empty tag that would be too much without the tag.
-
-    Args:
-        pieces: of a segment.
-        texts: of the pieces; the white space is removed from them.
-        index: of the tag.
-        is_spaced: whether white space stands before the tag, or nothing does.
-    """
+    """Take the white space beside an empty tag out of the texts, if one of two is enough there."""
     is_first, is_last = index == 0, index == len(pieces) - 1
     has_left = not is_first and pieces[index - 1].role is Role.TEXT
     has_right = not is_last and pieces[index + 1].role is Role.TEXT

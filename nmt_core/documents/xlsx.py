@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 
-from nmt_core.documents.archive import ArchivedDocument, ArchiveKind, read_archive
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.declarations import decode_declared
 from nmt_core.documents.ooxml import RunStyle, read_runs
 from nmt_core.documents.pieces import (
+    FileDocument,
     Part,
     Reason,
     Role,
@@ -62,7 +63,7 @@ SHORTEST_PART = 2
 CELL = RunStyle(frozenset({"rPh", "phoneticPr"}), is_spaced=True, is_cell=True)
 
 
-def read_workbook(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocument:
+def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
     """Read a workbook.
 
     Texts that name columns of tables stay, and so do those that formulas, lists of choices,
@@ -78,7 +79,7 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> ArchivedDocume
     read = {name: content for name, content in files.items() if STRINGS.fullmatch(name)}
     if compared.has_formulas:
         read[BOOK] = files[BOOK]
-    return ArchivedDocument(data, read, partial(_read_file, compared=compared))
+    return read_archived(data, read, partial(_read_file, compared=compared))
 
 
 class _ComparedTexts:
