@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.declarations import Encoded, decode_declared
-from nmt_core.documents.pieces import FileDocument, TextDocument
+from nmt_core.documents.document import FileDocument, TextDocument
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""
@@ -36,7 +36,7 @@ def read_archive(data: bytes, kind: ArchiveKind) -> dict[str, bytes]:
     """Return the files of a document that hold text, by their names.
 
     Raises:
-        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+        DocumentError: if it is of another kind, has macros, is encrypted, or unpacks to too much.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -64,18 +64,17 @@ def _check(archive: zipfile.ZipFile, kind: ArchiveKind) -> None:
         raise DocumentError("this document is encrypted; save it without a password")
     if {file.compress_type for file in files} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         raise DocumentError(
-            f"this document is compressed by a method that no office program uses; save it anew "
-            f"as {kind.suffix}"
+            f"this document is compressed by an unusual method; save it anew as {kind.suffix}"
         )
-    text = sum(file.file_size for file in files if kind.texts.fullmatch(file.filename))
+    sizes = [(file.file_size, kind.texts.fullmatch(file.filename)) for file in files]
     for count, most, what in (
         (len(files), MOST_FILES, "files"),
-        (sum(file.file_size for file in files), MOST_BYTES, "bytes"),
-        (text, MOST_TEXT_BYTES, "bytes of text"),
+        (sum(size for size, _ in sizes), MOST_BYTES, "bytes"),
+        (sum(size for size, is_text in sizes if is_text), MOST_TEXT_BYTES, "bytes of text"),
     ):
         if count > most:
             raise DocumentError(
-                f"this document unpacks to {count:,} {what}, more than {most:,}; cut it in parts"
+                f"this document unpacks to {count:,} {what}, more than {most:,}; cut it into parts"
             )
     if damaged := archive.testzip():
         raise zipfile.BadZipFile(f"of its files {damaged!r} is damaged")

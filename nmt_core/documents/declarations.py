@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.pieces import FileDocument, Reason, TextDocument, Untranslated
+from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -66,7 +66,7 @@ def decode_text(data: bytes) -> Encoded:
     return Encoded(text.removeprefix(mark), encoding, mark)
 
 
-def read_text(data: bytes, read: Callable[[str], TextDocument]) -> FileDocument:
+def read_text_file(data: bytes, read: Callable[[str], TextDocument]) -> FileDocument:
     """Read a file of text by a function that reads its text.
 
     Raises:

@@ -14,17 +14,9 @@ from unicodedata import bidirectional, east_asian_width
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.declarations import LanguageMarks, decode_declared
+from nmt_core.documents.document import FileDocument, TextDocument
 from nmt_core.documents.ooxml import Run, RunStyle, make_run_parts, read_properties
-from nmt_core.documents.pieces import (
-    FileDocument,
-    Group,
-    Output,
-    Part,
-    Piece,
-    Role,
-    TextDocument,
-    join_raw,
-)
+from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -77,12 +69,8 @@ BLOCKS = frozenset({"p", "tbl", "sdt"})
 def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> FileDocument:
     """Read a document.
 
-    Args:
-        data: the document.
-        codes: of source and target, if they are known.
-
     Raises:
-        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+        DocumentError: see :func:`read_archive`.
     """
     files = read_archive(data, WORD)
     if _are_mistaken(files.values(), LanguageMarks(codes)):
@@ -365,11 +353,5 @@ def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:
 
 
 def _keep_unchanged(output: Output, raw: str, cut: str) -> str:
-    """Return a paragraph as it was written, unless something in it has changed.
-
-    Args:
-        output: the paragraph, cut into runs.
-        raw: as it was written.
-        cut: the paragraph, cut into runs, before it was translated.
-    """
+    """Return a paragraph as it was written, unless it differs from its source cut into runs."""
     return raw if output.raw == cut else output.raw

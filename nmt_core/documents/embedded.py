@@ -65,14 +65,7 @@ def _cut_codes(pieces: Sequence[Piece], elements: Sequence[Piece]) -> Iterator[P
 
 
 def _encode(output: Output, raw: str, text: str, codes: Sequence[str]) -> str:
-    """Write a message into XML.
-
-    Args:
-        output: the message.
-        raw: its source in XML, which stays if nothing changes.
-        text: its source, decoded.
-        codes: the inline elements.
-    """
+    """Write a message with its inline elements into XML; unchanged, it stays as it was."""
     if output.raw == text:
         return raw
     encode = _write_cdata if CDATA in raw else write_xml

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
+from nmt_core.documents.document import FileDocument, TextDocument
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import FileDocument, Part, Role, TextDocument, join_raw
+from nmt_core.documents.pieces import Part, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     read_elements,
@@ -32,12 +33,8 @@ TITLES, LANGUAGE = ("title", "description"), "language"
 def read_book(data: bytes, codes: LanguageCodes | None) -> FileDocument:
     """Read a book; the target takes the place of the source among its languages.
 
-    Args:
-        data: the book.
-        codes: of source and target, if they are known.
-
     Raises:
-        DocumentError: if it is none, is encrypted, or unpacks to too much.
+        DocumentError: see :func:`read_archive`.
     """
     files = read_archive(data, BOOK)
     hidden = files.pop(ENCRYPTION, b"")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.documents.declarations import read_text
+from nmt_core.documents.declarations import read_text_file
 
 if TYPE_CHECKING:
-    from nmt_core.documents.plan import Document
+    from nmt_core.documents.document import Document
     from nmt_core.text.language_codes import LanguageCodes
 
 
@@ -54,7 +54,9 @@ class Format(NamedTuple):
             DocumentError: if it cannot be read, or is in other languages.
         """
         read = resolve_name(self.reader)
-        document: Document[bytes] = read_text(data, read) if self.is_text else read(data, codes)
+        document: Document[bytes] = (
+            read_text_file(data, read) if self.is_text else read(data, codes)
+        )
         return document
 
 

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.declarations import LanguageMarks, decode_declared
+from nmt_core.documents.document import FileDocument, TextDocument
 from nmt_core.documents.html_elements import (
     CHANGED,
     COMMENT,
@@ -24,17 +25,7 @@ from nmt_core.documents.html_elements import (
     Tag,
     is_symbol,
 )
-from nmt_core.documents.pieces import (
-    DEEPEST,
-    FileDocument,
-    Part,
-    Piece,
-    Role,
-    TextDocument,
-    Written,
-    join_raw,
-    make_parts,
-)
+from nmt_core.documents.pieces import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
@@ -100,9 +91,7 @@ def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
 
 
 def parse_components(text: str) -> Sequence[Piece]:
-    """Return the pieces of a message of a program.
-
-    It is HTML in which tags may be numbers, and end as in XML.
+    """Return the pieces of a message of a program, whose tags may be numbers, and end as in XML.
 
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
@@ -324,11 +313,7 @@ def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
 
 
 def _find_attributes(tag: Tag) -> Sequence[tuple[re.Match[str], tuple[str, str | None]]]:
-    """Return where each attribute is written, and what the parser read there.
-
-    Returns:
-        Nothing if no attribute changes, or the two differ.
-    """
+    """Return each attribute as written and as parsed; nothing if none changes, or they differ."""
     name = TAG_NAME.match(tag.raw)
     if not name or CHANGED.isdisjoint([name for name, value in tag.attributes if value]):
         return []

@@ -23,30 +23,22 @@ METADATA = "@"
 LOCALE = "@@locale"
 
 
-def read_json_strings(data: bytes, codes: LanguageCodes | None) -> UnitFile:
-    """Read a file of strings.
-
-    Args:
-        data: the file.
-        codes: of source and target, if they are known.
+def read_json_strings(data: bytes, _: LanguageCodes | None) -> UnitFile:
+    """Read a file of strings, which does not name its language.
 
     Raises:
-        DocumentError: if it is no JSON, or has too long a string.
+        DocumentError: if it is not JSON, or has too long a string.
     """
-    del codes  # which such a file does not name
     return _read(data, _read_value)
 
 
 def read_arb(data: bytes, codes: LanguageCodes | None) -> UnitFile:
-    """Read a file of Flutter's strings; what its keys with an ``@`` hold stays as it is.
+    """Read a file of Flutter's strings; values of keys with an ``@`` stay as they are.
 
-    Args:
-        data: the file.
-        codes: of source and target, if they are known; the target takes the place of the source in
-            ``@@locale``.
+    The target takes the place of the source in ``@@locale``.
 
     Raises:
-        DocumentError: if it is no such file, is in another language, or has too long a string.
+        DocumentError: if it is not JSON, is in another language, or has too long a string.
     """
     return _read(data, partial(_read_resource, codes=codes))
 
@@ -57,10 +49,10 @@ def _read(data: bytes, read: Callable[[list[str], str], str | Unit]) -> UnitFile
     try:
         json.loads(text.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
-        told = getattr(error, "msg", "nested too deeply or a number too long")
+        reason = getattr(error, "msg", "nested too deeply or a number too long")
         line = getattr(error, "lineno", 1)
         raise DocumentError(
-            f"line {line} of this document is no JSON ({told}); repair it there"
+            f"line {line} of this document is not JSON ({reason}); repair it there"
         ) from None
     parts: list[str | Unit] = []
     last = 0

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from markdown_it.token import Token
 
 from nmt_core.documents.declarations import LanguageMarks
+from nmt_core.documents.document import TextDocument
 from nmt_core.documents.html import split_html
 from nmt_core.documents.html_elements import COMMENT, INLINE, VOID
 from nmt_core.documents.markdown_lines import (
@@ -25,26 +26,16 @@ from nmt_core.documents.markdown_lines import (
     read_setting,
 )
 from nmt_core.documents.markdown_markup import (
-    TOP,
-    RuleMatch,
     count_markup,
     escape_plainly,
     escape_text,
+    find_token_end,
     loosen,
     make_parser,
     make_plain_parser,
 )
 from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import (
-    Group,
-    Output,
-    Part,
-    Piece,
-    Role,
-    TextDocument,
-    Written,
-    make_parts,
-)
+from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, Written, make_parts
 from nmt_core.documents.plain_text import drop_blank_lines
 from nmt_core.text.span import Span
 
@@ -67,6 +58,9 @@ COMMANDS = re.compile(f"{HIDDEN}+")
 
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
+
+ROLES = {"softbreak": Role.LINE_END, "hardbreak": Role.BLOCK, "text_special": Role.TEXT}
+"""Roles of tokens without content of their own."""
 
 TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
 
@@ -104,7 +98,7 @@ class _Document:
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
         self._shown = hide_syntax(self._plain, self.lines)
-        self.parser, self.matches = make_parser()
+        self.parser, self.ends = make_parser()
         self.checker = make_plain_parser().disable("reference")  # which are links' already
         self.links: dict[str, Any] = {}
 
@@ -210,18 +204,9 @@ class _Document:
 
     def _find_pieces(self, block: _Block) -> Iterator[Piece]:
         """Yield the pieces of a block's text."""
-        self.matches.clear()
-        top: list[Token] = []
-        self.links[TOP] = top
-        self.parser.inline.parse(block.content, self.parser, self.links, top)
-        marks: list[tuple[int, int, Piece]] = []
-        for match in self.matches:
-            marks += self._read(block, match)
-        for role, pattern in (
-            *((Role.BLOCK, BESIDE), (Role.EMPTY, FORMULA)),
-            (Role.EMPTY, COMMANDS),
-        ):
-            spans = (found.span() for found in pattern.finditer(block.content))
+        marks = [*self._find_markup(block)]
+        for role, pattern in ((Role.BLOCK, BESIDE), (Role.EMPTY, FORMULA), (Role.EMPTY, COMMANDS)):
+            spans = [match.span() for match in pattern.finditer(block.content)]
             marks += [(*span, self._piece(role, block, *span)) for span in spans]
         at = 0
         for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
@@ -233,8 +218,7 @@ class _Document:
         yield from self._read_text(block, at, len(block.content))
 
     def _read_text(self, block: _Block, start: int, end: int) -> Iterator[Piece]:
-        text = block.content[:end]
-        for note in FOOTNOTE.finditer(text, start):
+        for note in FOOTNOTE.finditer(block.content[:end], start):
             if start < note.start():
                 yield self._piece(Role.TEXT, block, start, note.start())
             yield self._piece(Role.EMPTY, block, *note.span())
@@ -248,92 +232,58 @@ class _Document:
             return Piece(role, raw, plain)
         return Piece(role, raw, name=name, plain=plain)
 
-    def _read(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
-        """Yield the markup of a match, with its start and end."""
-        rule, start, end = match.rule, match.start, match.end
-        kinds = {token.type for token, _ in match.tokens}
-        if rule in {"emphasis", "strikethrough"}:
-            yield from self._read_emphasis(block, match)
-        elif rule == "link":
-            yield from self._read_link(block, match)
-        elif rule == "newline" or "hardbreak" in kinds:
-            start = len(block.content[:start].rstrip(" "))
-            role = Role.LINE_END if "softbreak" in kinds else Role.BLOCK
-            piece = self._piece(role, block, start, end)
-            piece.text = BREAK
-            yield start, end, piece
-        elif rule in {"escape", "entity"}:
-            [*_, (token, _)] = match.tokens
-            if token.content != token.markup:  # else it is a backslash that escapes nothing
-                piece = self._piece(Role.TEXT, block, start, end)
-                piece.text = token.content
-                yield start, end, piece
-        elif rule == "html_inline":
-            yield start, end, self._read_tag(block, start, end)
-        elif rule in {"autolink", "image"} or "code_inline" in kinds:
-            piece = self._piece(Role.EMPTY, block, start, end)
-            if described := SIMPLE.match(piece.raw):
-                alt = Piece(Role.TEXT, described[1], described[1])
-                rest = described.end(1)
-                after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
-                piece.parts = ["![", *make_parts([alt], escape_plainly), after]
-            yield start, end, piece
+    def _find_markup(self, block: _Block) -> Iterator[tuple[int, int, Piece]]:
+        """Yield inline markup with its start and end; all else is text."""
+        tokens: list[Token] = []
+        self.parser.inline.parse(block.content, self.parser, self.links, tokens)
+        at = 0
+        links: list[tuple[int, int]] = []  # where the label begins and the link ends
+        for before, token in pairwise([Token("", "", 0), *tokens]):
+            is_auto, was_auto = token.info == "auto", before.info == "auto"
+            if (was_auto and before.nesting > 0) or (is_auto and token.nesting < 0):
+                continue  # the address is a part of the markup before it
+            start = at
+            if token.type == "link_close":
+                label, at = links.pop()
+            else:
+                at = find_token_end(token, block.content, at, self.ends)
+            if token.type == "link_open" and not is_auto:
+                links.append((at, self.ends[block.content, start]))
+            is_escape = token.type == "text_special" and token.content != token.markup
+            if token.type in {"text", "text_special"} and not is_escape:
+                continue
+            piece = self._read_token(token, block, start, at)
+            if piece.role is Role.CLOSE and piece.raw in {"]", "][]"}:  # the text is the address
+                piece.rewritten = f"][{block.raw(self.text, label, start)}]"
+            yield start, at, piece
 
-    def _read_tag(self, block: _Block, start: int, end: int) -> Piece:
-        tag = TAG.match(block.content, start)
-        name = tag["name"].lower() if tag else COMMENT
-        role = Role.CLOSE if block.content[start + 1] == "/" else Role.OPEN
-        if name not in INLINE:
-            role = Role.BLOCK
-        elif name in VOID or name == COMMENT or block.content[end - 2] == "/":
+    def _read_token(self, token: Token, block: _Block, start: int, end: int) -> Piece:
+        usual = (Role.CLOSE, Role.EMPTY, Role.OPEN)[token.nesting + 1]
+        role, name = ROLES.get(token.type, usual), token.tag
+        if token.type == "html_inline":
+            role, name = _read_tag(token.content)
+        elif token.info == "auto":
             role = Role.EMPTY
-        return self._piece(role, block, start, end, name)
+        piece = self._piece(role, block, start, end, name)
+        if piece.is_text:
+            piece.text = BREAK if role is Role.LINE_END else token.content
+        elif described := SIMPLE.match(piece.raw):
+            alt = Piece(Role.TEXT, described[1], described[1])
+            rest = described.end(1)
+            after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
+            piece.parts = ["![", *make_parts([alt], escape_plainly), after]
+        return piece
 
-    def _read_link(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
-        inside = Span(match.start + 1, match.label_end)
-        yield (
-            match.start,
-            inside.start,
-            self._piece(Role.OPEN, block, match.start, inside.start, "["),
-        )
-        close = self._piece(Role.CLOSE, block, inside.end, match.end, "[")
-        if close.raw in {"]", "][]"}:  # the text is what the address is found by
-            close.rewritten = f"][{block.raw(self.text, *inside)}]"
-        yield inside.end, match.end, close
 
-    def _read_emphasis(self, block: _Block, match: RuleMatch) -> Iterator[tuple[int, int, Piece]]:
-        """Yield markers; one that was joined to its neighbour is empty."""
-        markers: list[tuple[int, int, Piece]] = []
-        end = match.end
-        for token, width in reversed(match.tokens):
-            start = end - width
-            if start < match.start:
-                break
-            if token.nesting:
-                role = Role.OPEN if token.nesting > 0 else Role.CLOSE
-                markers.append((start, end, self._piece(role, block, start, end, token.tag)))
-            elif not token.content:
-                markers.append((start, end, self._piece(Role.EMPTY, block, start, end)))
-            end = start
-        yield from self._join(block, markers[::-1])
-
-    def _join(
-        self, block: _Block, markers: Sequence[tuple[int, int, Piece]]
-    ) -> Iterator[tuple[int, int, Piece]]:
-        """Yield markers with the text joined to them: before an opening, after a closing one."""
-        number = 0
-        while number < len(markers):
-            start, end, piece = markers[number]
-            number += 1
-            if number < len(markers):
-                _, next_end, next_piece = markers[number]
-                if piece.role is Role.EMPTY:
-                    piece, end = next_piece, next_end
-                    number += 1
-                elif piece.name == "strong" and next_piece.role is Role.EMPTY:
-                    end = next_end
-                    number += 1
-            yield start, end, self._piece(piece.role, block, start, end, piece.name)
+def _read_tag(tag: str) -> tuple[Role, str]:
+    """Return the role and the name of a tag of HTML."""
+    match = TAG.match(tag)
+    name = match["name"].lower() if match else COMMENT
+    if name not in INLINE:
+        return Role.BLOCK, name
+    if name in VOID or name == COMMENT or tag.endswith("/>"):
+        return Role.EMPTY, name
+    return (Role.CLOSE if tag.startswith("</") else Role.OPEN), name
 
 
 def _keep_unsound(output: Output, raw: str, holds: Callable[[str], bool]) -> str:

@@ -5,18 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 
 from nmt_core.documents.passage import BREAK, TagKind
 from nmt_core.documents.pieces import Written
 
-TOP = "top"
-"""Key of the parser's environment for the tokens of the block, without those of its images."""
-
+LINE_END = re.compile(r"(?: *|\\)\n[ \t]*")
+"""A line end within a paragraph, with the white space that the parser leaves out."""
 
 SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 SPECIAL_END = re.compile(r"(?<!#)#+$")
@@ -29,51 +28,55 @@ SPACE = re.compile(r"(\s+)")
 EMPHASIS = frozenset("*_~")
 
 
-class RuleMatch(NamedTuple):
-    """A match of a parser's rule in a block."""
-
-    rule: str
-    start: int
-    end: int
-    tokens: Sequence[tuple[Token, int]]
-    """With the length of each as it was found."""
-    label_end: int
-
-
 def make_plain_parser() -> MarkdownIt:
     """Return a parser of CommonMark with tables and strikethrough."""
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def make_parser() -> tuple[MarkdownIt, list[RuleMatch]]:
-    """Return a parser, and the list to which it adds its matches in a block."""
+Ends = dict[tuple[str, int], int]
+"""Where each link and image ends, by the text around it and its beginning."""
+
+
+def make_parser() -> tuple[MarkdownIt, Ends]:
+    """Return a parser, and what it fills as it finds links and images."""
     parser = make_plain_parser()
     parser.core.ruler.disable(["inline", "text_join"])
-    parser.inline.ruler2.disable("fragments_join")
-    matches: list[RuleMatch] = []
-    ruler = parser.inline.ruler
-    for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
-        ruler.at(name, partial(_apply, name, rule, matches))
-    return parser, matches
+    ends: Ends = {}
+    parser.inline.ruler.at("link", partial(_note_end, link, ends))
+    parser.inline.ruler.at("image", partial(_note_end, image, ends))
+    return parser, ends
 
 
-def _apply(
-    name: str,
+def _note_end(
     rule: Callable[[StateInline, bool], bool],
-    matches: list[RuleMatch],
+    ends: Ends,
     state: StateInline,
     silent: bool,  # noqa: FBT001 - as the parser calls rules
 ) -> bool:
-    """Apply a rule of the parser, and record its match."""
-    start, before = state.pos, len(state.tokens)
-    label_end = -1
-    if name == "link" and not silent and state.src[start] == "[":
-        label_end = state.md.helpers.parseLinkLabel(state, start, True)
+    start = state.pos
     applies = rule(state, silent)
-    if applies and not silent and state.env.get(TOP) is state.tokens:
-        tokens = [(token, len(token.content)) for token in state.tokens[before:]]
-        matches.append(RuleMatch(name, start, state.pos, tokens, label_end))
+    if applies and not silent:
+        ends[state.src, start] = state.pos
     return applies
+
+
+def find_token_end(token: Token, text: str, at: int, ends: Ends) -> int:
+    """Return where a token ends that the parser found in a text; links end later."""
+    if token.type in {"text", "html_inline"}:
+        return at + len(token.content)
+    if token.type == "image":
+        return ends[text, at]
+    if token.type == "link_open":
+        return text.index(">", at) + 1 if token.info == "auto" else at + 1
+    if token.type in {"softbreak", "hardbreak"}:
+        pattern = LINE_END
+    elif token.type == "code_inline":
+        pattern = re.compile(rf"{token.markup}.*?[^`]{token.markup}(?!`)", re.DOTALL)
+    else:
+        return at + len(token.markup)
+    match = pattern.match(text, at)
+    assert match, "the parser found it here"
+    return match.end()
 
 
 def count_markup(

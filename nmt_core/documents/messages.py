@@ -8,19 +8,10 @@ from typing import NamedTuple
 import regex
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.document import Reason, TextDocument, Untranslated
 from nmt_core.documents.html import parse_components
 from nmt_core.documents.passage import Item
-from nmt_core.documents.pieces import (
-    Escape,
-    Piece,
-    Reason,
-    Role,
-    TextDocument,
-    Untranslated,
-    Written,
-    make_parts,
-    write_plainly,
-)
+from nmt_core.documents.pieces import Escape, Piece, Role, Written, make_parts, write_plainly
 from nmt_core.documents.plain_text import parse_plain_text
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.literal import LiteralKind

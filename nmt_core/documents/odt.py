@@ -5,15 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.pieces import (
-    FileDocument,
-    Part,
-    Piece,
-    Role,
-    TextDocument,
-    join_raw,
-    make_parts,
-)
+from nmt_core.documents.document import FileDocument, TextDocument
+from nmt_core.documents.pieces import Part, Piece, Role, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -47,7 +40,7 @@ def read_open_document(data: bytes, _: LanguageCodes | None = None) -> FileDocum
     """Read a text.
 
     Raises:
-        DocumentError: if it is none, is encrypted, or unpacks to too much.
+        DocumentError: see :func:`read_archive`.
     """
     return read_archived(data, read_archive(data, TEXT), _read_content)
 

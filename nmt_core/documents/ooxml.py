@@ -12,17 +12,9 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
+from nmt_core.documents.document import FileDocument, TextDocument
 from nmt_core.documents.passage import BREAK, HARD_BREAK, TagKind
-from nmt_core.documents.pieces import (
-    FileDocument,
-    Part,
-    Piece,
-    Role,
-    TextDocument,
-    Written,
-    join_raw,
-    make_parts,
-)
+from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
@@ -66,12 +58,7 @@ class Run(Piece):
 
 
 def read_runs(pieces: Sequence[XmlPiece], style: RunStyle) -> Iterator[Part]:
-    """Yield the parts of a paragraph of PowerPoint or Excel.
-
-    Args:
-        pieces: of its element, without its own tags.
-        style: how its format writes runs.
-    """
+    """Yield the parts of the content of a paragraph of PowerPoint or Excel."""
     runs: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -131,13 +118,9 @@ def read_properties(pieces: Sequence[XmlPiece]) -> str:
 def make_run_parts(
     runs: Sequence[Piece], style: RunStyle, prefix: str, *, is_bare: bool = False
 ) -> Iterator[Part]:
-    """Yield the parts of a paragraph.
+    """Yield the parts of a paragraph of runs and what stands between them.
 
-    Args:
-        runs: its runs, and what stands between them.
-        style: how its format writes runs.
-        prefix: of names of elements.
-        is_bare: whether its text stands outside of runs.
+    If it is bare, its text stands outside of runs.
     """
     lengths: Counter[str] = Counter()
     for run in runs:
@@ -217,11 +200,7 @@ def _write_runs(
 ) -> list[str]:
     """Write a translation as runs, each text with the properties of the pair that it stands in.
 
-    Args:
-        written: the parts of the translation.
-        usual: the properties outside of pairs.
-        before: markup before a text, with a place for its properties.
-        after: markup after it.
+    Markup stands before and after each text, with ``{}`` in the place of its properties.
     """
     current, parts = [usual], []
     for text, tag in written:
@@ -252,7 +231,7 @@ def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocume
     """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures.
 
     Raises:
-        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+        DocumentError: see :func:`read_archive`.
     """
     return read_archived(data, read_archive(data, PRESENTATION), _read_slide)
 

@@ -211,15 +211,7 @@ def _list_edges(node: _Node) -> Iterator[int]:
 def _link(
     words: _Words, text: str, target: str, sentences: Sequence[Sentence], cuts: Sequence[int]
 ) -> None:
-    """Find the words of all sentences, and link them.
-
-    Args:
-        words: they are added to it.
-        text: of the passage.
-        target: its translation.
-        sentences: of the passage.
-        cuts: offsets of tags, where words are cut.
-    """
+    """Add the words of all sentences, cut at tags, with their links."""
     for sentence, (src, tgt) in zip(sentences, words.sentences, strict=True):
         before, after = text[slice(*src)], target[slice(*tgt)]
         inner = [
@@ -238,13 +230,7 @@ def _link(
 
 
 def _place(parent: _Node, words: _Words, within: Span) -> None:
-    """Give every node below a parent its span within the parent's words.
-
-    Args:
-        parent: a node that has its span.
-        words: of the passage.
-        within: numbers of the first of its words, and of the first after them.
-    """
+    """Give every node below a parent its span within the parent's words, by their numbers."""
     taken: list[Span] = []
     for node in sorted(parent.children, key=lambda node: (node.start - node.end, node.start)):
         held = Span(0, 0) if node.is_empty else words.find_held(node)

@@ -15,8 +15,7 @@ segment writes each tag as it stood in the document, its :data:`Escape` writes t
 requires, and the document becomes ``<p>Siehe &lt;<b>es</b>.</p>``.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby
@@ -29,21 +28,6 @@ DEEPEST = 50
 
 SPACES = " \t\n\f\r"
 """White space of HTML and XML, which a tag between words does not need on both sides."""
-
-
-class Reason(Enum):
-    """A reason why a text stays untranslated; the value follows the number of such texts."""
-
-    CHOICE = (
-        "with a plural or select amid their text or beside quoted syntax; translate them by hand"
-    )
-    PLACEHOLDER = "whose translation lost a placeholder; translate them by hand"
-    LANGUAGE = "marked as another language than the source"
-    COMPARED = "that a formula, a list of choices or a condition compares with"
-
-
-Untranslated = Counter[Reason]
-"""Number of texts that stay untranslated, by reason."""
 
 
 class Role(Enum):
@@ -213,72 +197,14 @@ Part = str | Piece | Segment | Group
 Translations = Mapping[Segment, Sequence[Item]]
 
 
-class TextDocument:
-    """A document that is written as text."""
-
-    def __init__(self, parts: Iterable[Part], untranslated: Untranslated | None = None) -> None:
-        """Take the parts of a document, and how many of its texts stay as they are."""
-        self._parts = list(parts)
-        self.untranslated = Untranslated() if untranslated is None else untranslated
-        self._segments = list(_find_segments(self._parts))
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [segment.passage for segment in self._segments]
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> str:
-        """Return the document with translations of its passages; it cannot mark doubtful ones."""
-        del doubtful
-        by_segment = dict(zip(self._segments, translations, strict=True))
-        return write_parts(self._parts, by_segment).raw
-
-
-class FileDocument:
-    """A file that holds documents of text."""
-
-    def __init__(
-        self,
-        documents: Mapping[str, TextDocument],
-        encode: Callable[[Mapping[str, str]], bytes],
-    ) -> None:
-        """Take the documents by name, and the function that makes a file of what they become."""
-        self._documents, self._encode = documents, encode
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [passage for document in self._documents.values() for passage in document.passages]
-
-    @property
-    def untranslated(self) -> Untranslated:
-        """Number of texts that stay untranslated, by reason."""
-        counts = [document.untranslated for document in self._documents.values()]
-        return sum(counts, Untranslated())
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> bytes:
-        """Return the file with translations of its passages; it cannot mark doubtful ones."""
-        del doubtful
-        following = iter(translations)
-        return self._encode(
-            {
-                name: document.write([next(following) for _ in document.passages])
-                for name, document in self._documents.items()
-            }
-        )
-
-
-def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
+def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
+    """Yield the segments of parts, and those within them."""
     for part in parts:
         if isinstance(part, Segment):
             yield part
-            yield from _find_segments(part.pieces)
+            yield from find_segments(part.pieces)
         elif not isinstance(part, str):
-            yield from _find_segments(part.parts)
+            yield from find_segments(part.parts)
 
 
 def write_parts(parts: Iterable[Part], translations: Translations) -> Output:

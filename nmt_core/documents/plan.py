@@ -5,8 +5,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from nmt_core.documents.document import Document, Result_co
 from nmt_core.documents.passage import (
     HARD_BREAK,
     InlineTag,
@@ -16,7 +17,6 @@ from nmt_core.documents.passage import (
     flatten,
     place_tags,
 )
-from nmt_core.documents.pieces import Untranslated
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
 from nmt_core.text.alignment import Translated
 from nmt_core.text.language_codes import LanguageCodes
@@ -31,30 +31,6 @@ FEWEST_CHARACTERS = 3
 
 END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
 """The end of a number or a label before a sentence, as in ``: A title``."""
-
-Result_co = TypeVar("Result_co", str, bytes, covariant=True)
-
-
-class Document(Protocol[Result_co]):
-    """A document of any format."""
-
-    @property
-    def passages(self) -> Sequence[Passage]:
-        """The passages to translate."""
-
-    @property
-    def untranslated(self) -> Untranslated:
-        """Number of texts that stay untranslated, by reason."""
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> Result_co:
-        """Return the document with translations of its passages, at most once.
-
-        Args:
-            translations: of each passage.
-            doubtful: numbers of the passages whose translation a person must review.
-        """
 
 
 @dataclass(frozen=True)

@@ -36,17 +36,10 @@ class _Plurals:
 
 
 def read_po_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
-    """Read a file of messages.
-
-    Messages that are translated and not fuzzy, and obsolete ones, stay as they are.
-
-    Args:
-        data: the file.
-        codes: of the languages of messages and translations, if they are known.
+    """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay.
 
     Raises:
-        DocumentError: if it is damaged, translates into another language, or has too long a
-            message.
+        DocumentError: if it is damaged, in another language, or has too long a message.
     """
     file = parse_po(data, "this document", DocumentError)
     plurals = _Plurals()

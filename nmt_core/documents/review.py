@@ -30,12 +30,7 @@ class TranslatedSegment(NamedTuple):
 
 
 def list_doubts(translated: Translated, review_below: float) -> list[str]:
-    """Return in words what a person should look at in a translation; nothing if it looks good.
-
-    Args:
-        translated: the translation.
-        review_below: the confidence below which it is to be looked at.
-    """
+    """Return the doubts about a translation in words; one is a confidence below a bound."""
     breaches = (f"{breach.problem} {breach.text}".rstrip() for breach in translated.breaches)
     doubts = [*dict.fromkeys(breaches)]
     if translated.restored_words:
@@ -51,17 +46,17 @@ def list_doubts(translated: Translated, review_below: float) -> list[str]:
 def summarize_doubts(
     translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
 ) -> str:
-    """Return a line that names the translations to look at; an empty one if there are none.
+    """Return a line that names the translations to review, or an empty one.
 
     Args:
         translations: by number, from 1.
-        review_below: the confidence below which one is to be looked at.
+        review_below: the confidence below which a translation needs review.
         noun: what has these numbers.
     """
     doubts = [
-        f"{noun} {number}: {', '.join(found)}"
+        f"{noun} {number}: {', '.join(own)}"
         for number, translated in translations.items()
-        if (found := list_doubts(translated, review_below))
+        if (own := list_doubts(translated, review_below))
     ]
     if not doubts:
         return ""
@@ -76,7 +71,7 @@ def report_doubts(
     """Yield a line on doubts, if there are any, and one on translations from the memory."""
     if summary := summarize_doubts(translations, review_below, noun):
         yield summary
-    if remembered := sum(one.origin == "memory" for one in translations.values()):
+    if remembered := sum(each.origin == "memory" for each in translations.values()):
         yield f"{remembered:,} of {_count(len(translations), noun)} from the memory"
 
 
@@ -96,15 +91,9 @@ def write_review(
     codes: tuple[str, str],
     review_below: float,
 ) -> None:
-    """Write translations with what is known of each as XLIFF 1.2, whole or not at all.
+    """Write the segments of documents, by their names, as XLIFF 1.2, whole or not at all.
 
     A person corrects it, and ``nmt corrections import`` takes what was corrected.
-
-    Args:
-        path: the file.
-        segments: of each document, by its name.
-        codes: of source and target.
-        review_below: the confidence below which one is to be looked at.
     """
     source, target = map(html.escape, codes)
     with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:

@@ -8,14 +8,9 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
+from nmt_core.documents.document import TextDocument
 from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import (
-    Piece,
-    Role,
-    TextDocument,
-    Written,
-    make_parts,
-)
+from nmt_core.documents.pieces import Piece, Role, Written, make_parts
 from nmt_core.documents.plain_text import drop_blank_lines
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")

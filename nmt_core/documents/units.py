@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from nmt_core.documents.document import Reason, TextDocument, Untranslated
 from nmt_core.documents.messages import BRACES, TAG, has_same_placeholders
 from nmt_core.documents.passage import Item, Passage
-from nmt_core.documents.pieces import Reason, TextDocument, Untranslated
 
 
 class UnitTranslation(NamedTuple):

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.declarations import LanguageMarks, check_language, decode_declared
+from nmt_core.documents.document import TextDocument
 from nmt_core.documents.embedded import read_embedded
 from nmt_core.documents.messages import check_length, leave_message
-from nmt_core.documents.pieces import Piece, Role, TextDocument, join_raw
+from nmt_core.documents.pieces import Piece, Role, join_raw
 from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
 from nmt_core.documents.xml_pieces import (
     COMMENT,
@@ -73,13 +74,7 @@ ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 
 
 def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
-    """Read a file of segments.
-
-    Segments that are translated, approved, or not to be translated stay as they are.
-
-    Args:
-        data: the file.
-        codes: of source and target, if they are known.
+    """Read a file; segments that are translated, approved, or not to be translated stay.
 
     Raises:
         DocumentError: if it is not XLIFF, is in other languages, or has too long a unit.
@@ -168,11 +163,7 @@ class _Segment:
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
     def make_unit(self) -> Unit:
-        """Return the unit.
-
-        Raises:
-            DocumentError: if it is too long.
-        """
+        """Return the unit; one that is too long is refused."""
         first, last = self.source
         raw, inner = join_raw(self.pieces), self.pieces[first + 1 : last - 1]
         check_length(raw)

@@ -8,16 +8,9 @@ from functools import partial
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.declarations import decode_declared
+from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
 from nmt_core.documents.ooxml import RunStyle, read_runs
-from nmt_core.documents.pieces import (
-    FileDocument,
-    Part,
-    Reason,
-    Role,
-    TextDocument,
-    Untranslated,
-    join_raw,
-)
+from nmt_core.documents.pieces import Part, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
@@ -70,7 +63,7 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
     conditions or filters compare with. Formulas are calculated anew when it is opened.
 
     Raises:
-        DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+        DocumentError: see :func:`read_archive`.
     """
     files = read_archive(data, WORKBOOK)
     compared = _ComparedTexts(

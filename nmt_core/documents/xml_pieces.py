@@ -59,9 +59,8 @@ class _Scanner:
 
     def __init__(self, data: bytes) -> None:
         self.pieces: list[tuple[int, XmlPiece]] = []
-        self._in_cdata = False
         self._parser = parser = expat.ParserCreate("utf-8")
-        parser.StartElementHandler = self._open
+        parser.StartElementHandler = lambda name, given: self._note(Role.OPEN, name, given)
         parser.EndElementHandler = lambda name: self._note(Role.CLOSE, name)
         parser.CharacterDataHandler = lambda text: self._note(Role.TEXT, text=text)
         parser.StartCdataSectionHandler = lambda: self._note(Role.TEXT)
@@ -74,14 +73,11 @@ class _Scanner:
         try:
             parser.Parse(data, True)
         except expat.ExpatError as error:
-            told = expat.errors.messages.get(error.code, "damaged")
+            reason = expat.errors.messages.get(error.code, "damaged")
             raise DocumentError(
-                f"line {error.lineno} of this document is not well-formed XML ({told}); "
+                f"line {error.lineno} of this document is not well-formed XML ({reason}); "
                 f"write the file anew, or repair it there"
             ) from None
-
-    def _open(self, name: str, attributes: dict[str, str]) -> None:
-        self._note(Role.OPEN, name, attributes=attributes)
 
     def _refuse(self, *_: object) -> None:
         raise DocumentError(
@@ -89,12 +85,7 @@ class _Scanner:
         )
 
     def _note(
-        self,
-        role: Role,
-        name: str = "",
-        *,
-        text: str = "",
-        attributes: dict[str, str] | None = None,
+        self, role: Role, name: str = "", given: Mapping[str, str] | None = None, text: str = ""
     ) -> None:
         if len(self.pieces) == MOST_TAGS:
             raise DocumentError(
@@ -105,15 +96,14 @@ class _Scanner:
         if role is Role.TEXT and last is not None and last.role is Role.TEXT:
             last.text += text
             return
-        piece = XmlPiece(role, "", text, local, attributes=attributes or {}, prefix=prefix + colon)
+        piece = XmlPiece(role, "", text, local, attributes=given or {}, prefix=prefix + colon)
         self.pieces.append((self._parser.CurrentByteIndex, piece))
 
 
 def scan_xml(text: str) -> list[XmlPiece]:
     """Return the pieces of a file; together they are the file.
 
-    An empty element is a point, and so is a comment. A text is one piece with its references and
-    character data sections.
+    A comment is as an empty element. A text is one piece with its references and CDATA sections.
 
     Raises:
         DocumentError: if it is not well-formed, has a document type, or more pieces than
@@ -185,8 +175,8 @@ def read_elements(
 
 def _read_descriptions(tag: XmlPiece) -> Iterator[Part]:
     start = 0
-    for found in DESCRIPTION.finditer(tag.raw):
-        yield tag.raw[start : found.start("value")]
-        yield from make_parts([read_value(found["value"])], escape_value)
-        start = found.end("value")
+    for match in DESCRIPTION.finditer(tag.raw):
+        yield tag.raw[start : match.start("value")]
+        yield from make_parts([read_value(match["value"])], escape_value)
+        start = match.end("value")
     yield tag.raw[start:]

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.document import Document
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
-from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
+from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
 from nmt_core.text.alignment import Translated
 from nmt_core.text.side import Side
 

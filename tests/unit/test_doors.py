@@ -92,14 +92,14 @@ from nmt_core.corpora.parallel_text import Text
 def test_a_format(offer):
     imports = """
 from nmt_core.documents.formats import Format
-from nmt_core.documents.pieces import Piece, TextDocument, Role, make_parts, write_plainly
+from nmt_core.documents.document import TextDocument
+from nmt_core.documents.pieces import (Piece, Role, make_parts, write_plainly)
 """
     offer(imports, Format, name="captions", formats={"captions": "CAPTIONS"})
     read = b"00:01 Good morning.\n00:05 Rain.\n"
-
     assert find_format("Film.CAP") == "captions"
-    translated = translate_data(read, "captions", Echo(str.upper).translator)
-    assert translated.data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
+    data = translate_data(read, "captions", Echo(str.upper).translator).data
+    assert data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
 
 
 def test_a_format_of_parallel_text(offer, tmp_path):

@@ -109,10 +109,10 @@ def test_metadata_stay_and_the_locale_is_that_of_the_translation():
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", "line 1 of this document is no JSON"),
-        (b'{"a": "b",}', "no JSON"),
-        (b'{\n"a": b}', "line 2 of this document is no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"", "line 1 of this document is not JSON"),
+        (b'{"a": "b",}', "not JSON"),
+        (b'{\n"a": b}', "line 2 of this document is not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b"\xff", "not UTF-8"),
         (b'["%s"]' % (b"a" * 10**6), "unit of .* 100,000"),
         (b'{"@@locale": "fr"}', "is in 'fr', and not 'en'"),
