@@ -159,7 +159,7 @@ def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
 
 def main(
     teacher: Annotated[
-        str, typer.Argument(help="Folder of an exported model, address of a server, or a file.")
+        str, typer.Argument(help="Folder of an exported model, or address of a server.")
     ] = str(paths.EXPORT),
     settings: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")

@@ -16,9 +16,8 @@ class SynthesisConfig(Config):
     """What a teacher translates, and which of its translations are kept."""
 
     teacher: str = str(paths.EXPORT)
-    """Who translates: the folder of an exported model, the address of a server that speaks
-    LibreTranslate's API (its key in ``NMT_TEACHER_KEY``), or a file with the translation of each
-    line of ``text``."""
+    """Who translates: the folder of an exported model, or the address of a server that speaks
+    LibreTranslate's API (its key in ``NMT_TEACHER_KEY``)."""
 
     backward: bool = False
     """Translate text of the target language into the source language, so that what a model learns

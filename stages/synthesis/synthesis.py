@@ -92,7 +92,7 @@ def synthesize(
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
     if config.text and look:
         look_at_texts(texts, total, config, languages, look)
-    teacher = open_teacher(config.model_copy(update={"text": tuple(texts)}), languages)
+    teacher = open_teacher(config, languages)
     chunks = translate_part(teacher, config, texts, lambda done: say(done, total))
     if not all(path.exists() for path in chunks):
         return None
@@ -174,23 +174,22 @@ def translate_part(
         The files of all chunks, also of those that other machines have not translated yet.
     """
     number, parts = map(int, config.part.split("/"))
-    lines, first, chunks = read_texts(texts), 0, list[Path]()
+    lines, done, chunks = read_texts(texts), 0, list[Path]()
     while chunk := [*islice(lines, config.chunk_lines)]:
-        path = config.folder / "chunks" / f"{name_chunk(teacher, chunk, first)}.jsonl"
+        path = config.folder / "chunks" / f"{name_chunk(teacher, chunk)}.jsonl"
         if len(chunks) % parts == number - 1 and not path.exists():
-            taught = teacher.teach(chunk, first)
+            taught = teacher.teach(chunk)
             path.parent.mkdir(parents=True, exist_ok=True)
             files.write_lines(path, map(json.dumps, taught))
         chunks.append(path)
-        first += len(chunk)
-        say(first)
+        done += len(chunk)
+        say(done)
     return chunks
 
 
-def name_chunk(teacher: Teacher, lines: Sequence[str], first: int) -> str:
+def name_chunk(teacher: Teacher, lines: Sequence[str]) -> str:
     """Return a name for the translations of lines, which holds all that decides them."""
-    place = first if teacher.is_placed else 0
-    decided = json.dumps([teacher.identity, place, *lines])
+    decided = json.dumps([teacher.identity, 0, *lines])  # 0: names of earlier chunks stay
     return hashlib.sha256(decided.encode()).hexdigest()[:32]
 
 

@@ -1,18 +1,16 @@
-"""Teachers: an exported model, a server, or a file of translations."""
+"""Teachers: an exported model or a server."""
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import compress, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 import httpx2
 import tenacity
 
-from nmt_core.base import files
-from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.errors import ConfigError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.fetch.access import parse
@@ -23,7 +21,6 @@ from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.synthesis.settings import SynthesisConfig
-from stages.synthesis.texts import read_every_line
 
 REQUEST_LINES = 50
 """Lines of a request to a server: many allow no more."""
@@ -52,18 +49,14 @@ class TaughtLine(NamedTuple):
 
 
 class Teacher(Protocol):
-    """Translates chunks of lines, in order; some may be left out."""
+    """Translates chunks of lines."""
 
     @property
     def identity(self) -> str:
         """What decides its translations: equal ones need not be made again."""
 
-    @property
-    def is_placed(self) -> bool:
-        """Whether the number of a line decides its translation, too."""
-
-    def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
-        """Return the translation of every line, the first of which has a number, from 0 on."""
+    def teach(self, lines: Sequence[str]) -> list[TaughtLine]:
+        """Return the translation of every line."""
 
 
 class ModelTeacher:
@@ -79,8 +72,6 @@ class ModelTeacher:
         ConfigError: if it is of other languages.
     """
 
-    is_placed = False
-
     def __init__(self, folder: Path, config: SynthesisConfig, languages: Languages) -> None:
         self._translator = Translator.load(folder)
         known = self._translator.languages
@@ -93,9 +84,8 @@ class ModelTeacher:
         how = f"sampled {config.seed}" if config.sampling else f"beam {config.beam_size}"
         self.identity = f"model {digest_bundle(folder)} {how}"
 
-    def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
+    def teach(self, lines: Sequence[str]) -> list[TaughtLine]:
         """Return the translation of every line."""
-        del first
         if self._config.sampling:
             found = self._translator.sample(lines, SamplingConfig(seed=self._config.seed))
         else:
@@ -112,54 +102,6 @@ class ModelTeacher:
         return judge(line, best.text, self._languages) if self._config.sampling else ""
 
 
-class FileTeacher:
-    """A file with the translation of every line.
-
-    Args:
-        path: of the file.
-        texts: files of the lines; beside an empty one stands what translates nothing.
-        languages: of lines and translations.
-
-    Raises:
-        CorpusError: if it has fewer lines, or more, is damaged, or a line is not UTF-8.
-    """
-
-    is_placed = True
-
-    def __init__(self, path: Path, texts: Sequence[Path], languages: Languages) -> None:
-        self._path, self._languages = path, languages
-        self._lines, self._read = read_every_line([path]), 0
-        if texts:
-            self._refuse_more(sum(1 for _ in read_every_line(texts)))
-            told = map(str.strip, read_every_line(texts))
-            self._lines = compress(self._lines, told)
-        self.identity = " ".join(["file", *map(files.sha256, (path, *texts))])
-
-    def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
-        """Return the translation of every line."""
-        chosen = [*islice(self._lines, first - self._read, first - self._read + len(lines))]
-        self._read = first + len(lines)
-        if len(chosen) < len(lines):
-            raise CorpusError(
-                f"{self._path} ends after the translation of {first + len(chosen)} lines, and the "
-                f"text has more; it must hold the translation of each line"
-            )
-        return judge_all(lines, chosen, self._languages)
-
-    def _refuse_more(self, count: int) -> None:
-        """Refuse lines beyond those of the texts: then none may stand beside its own.
-
-        Raises:
-            CorpusError: if there are any that hold something.
-        """
-        beyond = islice(read_every_line([self._path]), count, None)
-        if any(line.strip() for line in beyond):
-            raise CorpusError(
-                f"{self._path} goes on after the {count:,} lines of the text, so that others than "
-                f"its own may stand beside each; it must hold the translation of each line"
-            )
-
-
 class ServerTeacher:
     """A server that speaks LibreTranslate's API.
 
@@ -167,24 +109,24 @@ class ServerTeacher:
         DownloadError: if the address is none, or the server does not translate.
     """
 
-    is_placed = False
-
     def __init__(self, address: str, languages: Languages) -> None:
         self._url = parse(address.rstrip("/") + "/translate", "teacher")
         self._languages = languages
         self.identity = f"server {redact_url(address)} {languages.source} {languages.target}"
         self._key = {"api_key": os.environ[KEY]} if os.environ.get(KEY) else {}
 
-    def teach(self, lines: Sequence[str], first: int) -> list[TaughtLine]:
+    def teach(self, lines: Sequence[str]) -> list[TaughtLine]:
         """Return the translation of every line."""
-        del first
         with httpx2.Client(timeout=SECONDS) as client:
             chosen = [
                 text
                 for start in range(0, len(lines), REQUEST_LINES)
                 for text in self._ask(client, lines[start : start + REQUEST_LINES])
             ]
-        return judge_all(lines, chosen, self._languages)
+        return [
+            TaughtLine(text, None, judge(line, text, self._languages))
+            for line, text in zip(lines, chosen, strict=True)
+        ]
 
     def _ask(self, client: httpx2.Client, lines: Sequence[str]) -> list[str]:
         asked = {"q": list(lines), "format": "text", **self._key}
@@ -231,16 +173,6 @@ def _return_last(state: tenacity.RetryCallState) -> Any:
     return cast("tenacity.Future", state.outcome).result()
 
 
-def judge_all(
-    lines: Sequence[str], translations: Sequence[str], languages: Languages
-) -> list[TaughtLine]:
-    """Return translations with their flaws."""
-    return [
-        TaughtLine(text, None, judge(line, text, languages))
-        for line, text in zip(lines, translations, strict=True)
-    ]
-
-
 def judge(line: str, translation: str, languages: Languages) -> str:
     """Return what is wrong with a translation; nothing where nothing is."""
     for flaw in find_flaws(line, translation, tokens=0, limit=1):
@@ -265,9 +197,7 @@ def find_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:
     path = Path(config.teacher)
     if path.is_dir():
         return ModelTeacher(path, config, languages)
-    if path.is_file():
-        return FileTeacher(path, config.text, languages)
     raise ConfigError(
-        f"the teacher {config.teacher} is not there; name the folder of an exported model, the "
-        f"address of a server, or a file with a translation of each line"
+        f"the teacher {config.teacher} is not there; name the folder of an exported model or the "
+        f"address of a server"
     )

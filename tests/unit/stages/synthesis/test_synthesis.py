@@ -19,12 +19,10 @@ LINES = [f"zeile {number}" for number in range(95)]
 class Counting:
     """A teacher that writes capitals; scores fall with the number, but each tenth line loops."""
 
-    is_placed = False
-
     def __init__(self, identity="one", dies_at=None):
         self.identity, self.dies_at, self.asked = identity, dies_at, []
 
-    def teach(self, lines, first):
+    def teach(self, lines):
         if self.dies_at is not None and len(self.asked) >= self.dies_at:
             raise KeyboardInterrupt
         self.asked += [*lines]
@@ -155,24 +153,6 @@ def test_another_teacher_is_asked_anew_but_not_for_other_settings_of_what_is_kep
     other = Counting("two")
     make("same", other)
     assert other.asked == LINES
-
-
-def test_a_file_of_translations_is_read_by_place(make):
-    files.write_lines(make.text, ["zeile 1"] * 40)
-    free, placed = Counting(), Counting()
-    make("free", free)
-    placed.is_placed = True
-    make("placed", placed)
-    assert (len(free.asked), len(placed.asked)) == (10, 40)
-
-
-def test_a_file_of_translations_is_held_to_the_text_of_the_project_too(make, tmp_path, monkeypatch):
-    files.write_lines(tmp_path / "corpus/train.source", ["eins", "zwei"])
-    files.write_lines(tmp_path / "given.en", ["a heading", "one", "two"])
-    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "held")
-    config = SynthesisConfig(teacher=str(tmp_path / "given.en"))
-    with pytest.raises(CorpusError, match="goes on after the 2 lines"):
-        synthesize(config, DE_EN, corpus=tmp_path / "corpus", monolingual=tmp_path / "none")
 
 
 def test_empty_lines_are_left_out(make):

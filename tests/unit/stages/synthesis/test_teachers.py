@@ -1,4 +1,4 @@
-"""Teachers: a model, a server and a file, asked in one way; what is wrong is told in a sentence."""
+"""Teachers: a model and a server, asked in one way; what is wrong is told in a sentence."""
 
 import gzip
 import json
@@ -9,7 +9,6 @@ import httpx2
 import pytest
 import tenacity
 
-from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.translation import Translation
@@ -50,7 +49,7 @@ def server(monkeypatch):
 
 def test_a_model_translates_as_it_does_for_others(model):
     lines = [line for line in LINES if line]
-    taught = teacher_of(model, beam_size=3).teach(lines, 0)
+    taught = teacher_of(model, beam_size=3).teach(lines)
     direct = teachers.Translator.load(model).search(lines, beam_size=3, n_best=1)
     assert [(best.text, best.score) for [best] in direct] == [one[:2] for one in taught]
 
@@ -70,8 +69,8 @@ def test_what_decides_a_models_translations_is_its_identity(model, tmp_path):
 
 def test_drawn_translations_depend_on_the_seed_alone_and_are_judged(model):
     lines = ["Der Hund sieht 17 Brot."] * 2 + LINES[:1]
-    first, again = (teacher_of(model, sampling=True).teach(lines, n) for n in (0, 9))
-    other = teacher_of(model, sampling=True, seed=2).teach(lines, 0)
+    first, again = (teacher_of(model, sampling=True).teach(lines) for _ in range(2))
+    other = teacher_of(model, sampling=True, seed=2).teach(lines)
     assert first == again != other
     assert first[0].flaw  # 17 is lost
 
@@ -86,7 +85,7 @@ def test_the_first_thing_that_is_wrong_is_named(model, monkeypatch, kind):
     found = Translation("x", -1.0, (), (), (), breaches=(*breach[0],))
     teacher = teacher_of(model)
     monkeypatch.setattr(teachers.Translator, "search", lambda *_, **__: [[found]])
-    assert teacher.teach(["17"], 0) == [TaughtLine("x", -1.0, breach[1])]
+    assert teacher.teach(["17"]) == [TaughtLine("x", -1.0, breach[1])]
 
 
 def test_a_model_of_other_languages_is_refused(tmp_path):
@@ -97,50 +96,10 @@ def test_a_model_of_other_languages_is_refused(tmp_path):
         teacher_of(folder, EN_DE)
 
 
-def test_a_file_gives_the_translation_of_each_line(tmp_path):
-    path = tmp_path / "given.en"
-    files.write_lines(path, ["One 1.", "Two.", "Three 4."])
-    teacher = teacher_of(path)
-    assert teacher.teach(["Drei 3."], 2) == [TaughtLine("Three 4.", None, "literals")]
-    teacher = teacher_of(path)
-    assert [one.text for one in teacher.teach(["Eins 1.", "Zwei."], 0)] == ["One 1.", "Two."]
-    with pytest.raises(CorpusError, match="the translation of 3 lines, and"):
-        teacher.teach(["Drei 4.", "Vier."], 2)
-    before = teacher.identity
-    files.write_lines(path, map(str, range(20)))
-    parts = teacher_of(path)
-    assert [parts.teach(["x"] * 2, n)[0].text for n in (2, 8, 14)] == ["2", "8", "14"]
-    files.write_lines(path, ["One."])
-    assert teacher_of(path).identity != before
-
-
-def test_a_file_of_more_lines_than_the_text_has_is_refused(tmp_path):
-    """One too many, such as a heading, and each translation stands beside another line."""
-    text, path = tmp_path / "text.de", tmp_path / "given.en"
-    files.write_lines(text, ["Eins.", "", "Drei."])
-    files.write_lines(path, ["translation", "One.", "", "Three."])
-    with pytest.raises(CorpusError, match=r"goes on after the 3 lines of the text"):
-        teacher_of(path, text=(text,))
-    files.write_lines(path, ["One.", "", "Three.", " ", ""])
-    assert [one.text for one in teacher_of(path, text=(text,)).teach(["Eins.", "Drei."], 0)] == [
-        "One.",
-        "Three.",
-    ]
-
-
-def test_a_file_stays_beside_a_text_with_empty_lines(tmp_path):
-    """Empty lines are not translated, so the translations of the others must not move up."""
-    text, path = tmp_path / "text.de.gz", tmp_path / "given.en"
+def test_lines_that_hold_something_are_read(tmp_path):
+    text = tmp_path / "text.de.gz"
     text.write_bytes(gzip.compress(b"\xef\xbb\xbfEins.\r\n\r\nZwei.\r\n \r\nDrei.\r\n"))
-    path.write_bytes(b"\xef\xbb\xbfOne.\r\n\r\nTwo.\r\nnothing\r\nThree.\r\n")
-    lines = [*read_texts([text])]
-    assert lines == ["Eins.", "Zwei.", "Drei."]
-    teacher = teacher_of(path, text=(text,))
-    assert [one.text for one in teacher.teach(lines[:2], 0)] == ["One.", "Two."]
-    assert teacher.teach(lines[2:], 2) == [TaughtLine("Three.", None, "")]
-    before = teacher.identity
-    text.write_bytes(gzip.compress(b"Eins.\nZwei.\n\n\nDrei.\n"))
-    assert teacher_of(path, text=(text,)).identity != before
+    assert [*read_texts([text])] == ["Eins.", "Zwei.", "Drei."]
 
 
 def test_what_is_no_text_is_told_in_a_sentence(tmp_path):
@@ -148,8 +107,6 @@ def test_what_is_no_text_is_told_in_a_sentence(tmp_path):
     text.write_bytes(b"Eins.\n\xfcber\n")
     with pytest.raises(CorpusError, match=r"line 2 of .*text\.de is not UTF-8"):
         [*read_texts([text])]
-    with pytest.raises(CorpusError, match=r"line 2 of .*text\.de is not UTF-8"):
-        teacher_of(text).teach(["x", "y"], 0)
     memory = tmp_path / "memory.tmx"
     memory.touch()
     with pytest.raises(CorpusError, match=r"memory\.tmx is of a format of pairs"):
@@ -159,12 +116,12 @@ def test_what_is_no_text_is_told_in_a_sentence(tmp_path):
 def test_a_server_is_asked_for_few_lines_at_a_time(server, monkeypatch):
     got, _, teacher = server
     lines = [f"zeile {number}" for number in range(120)]
-    assert teacher.teach(lines, 0) == [TaughtLine(line.upper(), None, "") for line in lines]
+    assert teacher.teach(lines) == [TaughtLine(line.upper(), None, "") for line in lines]
     assert [len(one["q"]) for one in got] == [50, 50, 20]
     assert {"source": "de", "target": "en", "format": "text"}.items() <= got[0].items()
     assert "api_key" not in got[0]
     monkeypatch.setenv("NMT_TEACHER_KEY", "secret")
-    teacher_of(ADDRESS).teach(lines[:1], 0)
+    teacher_of(ADDRESS).teach(lines[:1])
     assert got[-1]["api_key"] == "secret"
     assert "secret" not in teacher.identity
     assert "secret" not in teacher_of("https://me:secret@mt.example.org").identity
@@ -179,11 +136,11 @@ def test_identity_of_a_server_names_both_languages():
 def test_a_server_that_is_busy_is_asked_again_but_not_for_ever(server):
     got, answers, teacher = server
     answers += [httpx2.Response(code) for code in (503, 429)]
-    assert teacher.teach(["a"], 0) == [TaughtLine("A", None, "")]
+    assert teacher.teach(["a"]) == [TaughtLine("A", None, "")]
     assert len(got) == 3
     answers += [httpx2.Response(503, text="not now")] * 9
     with pytest.raises(DownloadError, match=r"teacher\.example.*503: not now"):
-        teacher.teach(["a"], 0)
+        teacher.teach(["a"])
     assert len(got) == 3 + teachers.ATTEMPTS
 
 
@@ -202,7 +159,7 @@ def test_a_server_that_does_not_translate_is_told_in_a_sentence(server, answer):
     got, answers, teacher = server
     answers.append(answer)
     with pytest.raises(DownloadError, match="does not translate as") as raised:
-        teacher.teach(["a"], 0)
+        teacher.teach(["a"])
     assert str(answer.status_code) in str(raised.value)
     assert len(str(raised.value)) < 400
     assert len(got) == 1
@@ -211,7 +168,7 @@ def test_a_server_that_does_not_translate_is_told_in_a_sentence(server, answer):
 def test_line_ends_in_an_answer_do_not_become_lines(server):
     _, answers, teacher = server
     answers.append(httpx2.Response(200, json={"translatedText": ["A\nB\u2028C"]}))
-    assert teacher.teach(["a"], 0)[0].text == "A B C"
+    assert teacher.teach(["a"])[0].text == "A B C"
 
 
 @pytest.mark.parametrize("given", ["nothing/here", "ftp://x.example", "https://"])
