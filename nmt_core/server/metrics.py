@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from prometheus_client import (
@@ -29,79 +30,51 @@ class Metrics:
     """All counts of one server, in a registry of their own."""
 
     def __init__(self) -> None:
-        self.registry = own = CollectorRegistry()
-        ProcessCollector(registry=own)
-        self._requests = Counter(
-            "nmt_requests", "Requests answered.", ["route", "status"], registry=own
-        )
-        self._seconds = Histogram(
-            "nmt_request_seconds",
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        counter = partial(Counter, namespace="nmt", registry=self.registry)
+        gauge = partial(Gauge, namespace="nmt", registry=self.registry)
+        histogram = partial(Histogram, namespace="nmt", registry=self.registry)
+        self._requests = counter("requests", "Requests answered.", ["route", "status"])
+        self._seconds = histogram(
+            "request_seconds",
             "Seconds from a request's head to the end of its answer.",
             ["route"],
             buckets=SECONDS,
-            registry=own,
         )
-        self.gone = Counter("nmt_gone", "Clients that hung up before the answer.", registry=own)
-        self.failures = Counter("nmt_failures", "Requests the engine failed for.", registry=own)
-        self._batch_sentences = Histogram(
-            "nmt_batch_sentences", "Sentences of a batch.", buckets=SIZES, registry=own
+        self.gone = counter("gone", "Clients that hung up before the answer.")
+        self.failures = counter("failures", "Requests the engine failed for.")
+        self._batch_sentences = histogram("batch_sentences", "Sentences of a batch.", buckets=SIZES)
+        self._batch_tokens = histogram("batch_tokens", "Source tokens of a batch.", buckets=SIZES)
+        self._batch_seconds = histogram("batch_seconds", "Seconds of a batch.", buckets=SECONDS)
+        self._tokens = counter("tokens", "Tokens read and written.", ["pair", "side"])
+        self._breaches = counter("breaches", "Literals that were lost.", ["pair", "kind"])
+        self._unknown = counter(
+            "sentences_unknown", "Sentences with words that training never had.", ["pair"]
         )
-        self._batch_tokens = Histogram(
-            "nmt_batch_tokens", "Source tokens of a batch.", buckets=SIZES, registry=own
+        self._confidence = histogram(
+            "confidence", "Confidence of translations.", ["pair"], buckets=BOUNDS
         )
-        self._batch_seconds = Histogram(
-            "nmt_batch_seconds", "Seconds of a batch.", buckets=SECONDS, registry=own
-        )
-        self._tokens = Counter(
-            "nmt_tokens", "Tokens read and written.", ["pair", "side"], registry=own
-        )
-        self._breaches = Counter(
-            "nmt_breaches",
-            "Numbers, placeholders and other literals that did not come through.",
-            ["pair", "kind"],
-            registry=own,
-        )
-        self._unknown = Counter(
-            "nmt_sentences_unknown",
-            "Sentences with words that training never had.",
-            ["pair"],
-            registry=own,
-        )
-        self._confidence = Histogram(
-            "nmt_confidence",
-            "The probabilities that translations are good.",
-            ["pair"],
-            buckets=BOUNDS,
-            registry=own,
-        )
-        self._validation = Gauge(
-            "nmt_confidence_validation",
+        self._validation = gauge(
+            "confidence_validation",
             "The share of validation text whose confidence is at most le.",
             ["pair", "le"],
-            registry=own,
         )
-        self._drift = Gauge(
-            "nmt_confidence_drift",
-            "How far the latest confidences are from those of validation text; above 0.25 the text "
+        self._drift = gauge(
+            "confidence_drift",
+            "Distance of the latest confidences from those of validation text; above 0.25 the text "
             "is of another kind.",
             ["pair"],
-            registry=own,
         )
         self._latest: dict[str, tuple[str, deque[float]]] = {}
-        self._queue_tokens = Gauge("nmt_queue_tokens", "Source tokens that wait.", registry=own)
-        self._queue = Gauge("nmt_queue_requests", "Requests that wait.", registry=own)
-        self.swaps = Counter("nmt_swaps", "Models that took the place of another.", registry=own)
-        self._models = Gauge(
-            "nmt_model",
-            "The models that translate.",
-            ["pair", "version", "digest", "engine"],
-            registry=own,
+        self._queue_tokens = gauge("queue_tokens", "Source tokens that wait.")
+        self._queue = gauge("queue_requests", "Requests that wait.")
+        self.swaps = counter("swaps", "Models that replaced another.")
+        self._models = gauge(
+            "model", "The models that translate.", ["pair", "version", "digest", "engine"]
         )
-        self._current = Gauge(
-            "nmt_model_current",
-            "Whether a model is the one that should be served, as far as is known.",
-            ["pair"],
-            registry=own,
+        self._current = gauge(
+            "model_current", "Whether a model is the one to serve, as far as is known.", ["pair"]
         )
 
     def watch_queue(self, tokens: Callable[[], float], requests: Callable[[], float]) -> None:
@@ -134,17 +107,17 @@ class Metrics:
             for breach in best.breaches:
                 self._breaches.labels(pair, breach.kind).inc()
         self._unknown.labels(pair).inc(sum(bool(best.unknown_words) for best, *_ in translations))
-        told = [best.confidence for best, *_ in translations if best.confidence is not None]
-        for confidence in told:
+        confidences = [best.confidence for best, *_ in translations if best.confidence is not None]
+        for confidence in confidences:
             self._confidence.labels(pair).observe(confidence)
         digest, latest = self._latest.get(pair, ("", deque[float]()))
         if digest != model.bundle.digest:
             latest = deque(maxlen=LATEST)
-        latest.extend(told)
-        self._latest[pair] = (model.bundle.digest, latest)
+            self._latest[pair] = (model.bundle.digest, latest)
+        latest.extend(confidences)
 
     def _compare_confidence(self, model: ServedModel) -> None:
-        """Show the confidences of validation text, and how far from them the latest ones are."""
+        """Show the confidences of validation text, and how far the latest ones are from them."""
         judging, pair = model.translator.confidence_model, str(model.pair)
         if judging is None:
             return
@@ -157,10 +130,8 @@ class Metrics:
 
     def render(self, models: Models) -> bytes:
         """Return all counts as Prometheus reads them."""
-        self._models.clear()
-        self._current.clear()
-        self._validation.clear()
-        self._drift.clear()
+        for gauge in (self._models, self._current, self._validation, self._drift):
+            gauge.clear()
         for watched in models.watched:
             if model := watched.model:
                 labels = (str(model.pair), model.bundle.version, model.bundle.digest)

@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.errors import RequestError
 from nmt_core.server.languages import name_language
 from nmt_core.server.logs import describe_failure
-from nmt_core.server.schemas import Language
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -243,16 +242,14 @@ class Models:
         origin, into = (f"{name_language(code)} ({code})" for code in (source, target))
         raise RequestError(400, f"{into} is not available as a target language from {origin}")
 
-    def list_languages(self) -> list[Language]:
+    def list_languages(self) -> list[dict[str, Any]]:
         """Return every language with those it is translated into, as LibreTranslate does."""
-        pairs = {model.pair for model in self.served}
+        targets = {code: {code} for code in self.codes}
+        for model in self.served:
+            targets[model.pair.source].add(model.pair.target)
         return [
-            Language(
-                code=code,
-                name=name_language(code),
-                targets=sorted({code, *(target for source, target in pairs if source == code)}),
-            )
-            for code in self.codes
+            {"code": code, "name": name_language(code), "targets": sorted(targets[code])}
+            for code in targets
         ]
 
 

@@ -24,12 +24,7 @@ from nmt_core.server.schemas import (
     DetectRequest,
     FileAnswer,
     FileRequest,
-    FrontendSettings,
-    Language,
-    ModelStatus,
-    OfferedModel,
     Refused,
-    Status,
     SuggestRequest,
     TranslateAnswer,
     TranslateRequest,
@@ -185,53 +180,53 @@ async def post_detection(request: Request) -> list[Detected]:
 async def post_suggestion(request: Request) -> dict[str, bool]:
     """Suggest a better translation, if the operator allows it."""
     service = find_service(request)
-    service.suggestions.open()
+    service.open_journal()
     fields = build_request(SuggestRequest, await read_admitted(request))
     await service.suggest(admit(request, fields.api_key), fields)
     return {"success": True}
 
 
 @router.get("/languages")
-async def languages(request: Request) -> list[Language]:
+async def languages(request: Request) -> list[dict[str, Any]]:
     """List the languages, and the target languages of each."""
     return find_service(request).models.list_languages()
 
 
 @router.get("/frontend/settings")
-async def frontend_settings(request: Request) -> FrontendSettings:
-    """Return the page's settings, and load the language detector that it may need next."""
+async def frontend_settings(request: Request) -> dict[str, Any]:
+    """Return the settings of a page, and load the language detector that it may need next."""
     Thread(target=load_detector, daemon=True).start()
     service = find_service(request)
     config, target = service.config, service.models.served[0].pair.target
-    return FrontendSettings(
-        charLimit=config.max_characters,
-        frontendTimeout=500,
-        apiKeys=service.keys is not None,
-        keyRequired=service.keys is not None,
-        suggestions=service.suggestions.journal is not None,
-        filesTranslation=True,
-        supportedFilesFormat=list_suffixes(),
-        language={
+    return {
+        "charLimit": config.max_characters,
+        "frontendTimeout": 500,  # milliseconds after a key was pressed
+        "apiKeys": service.keys is not None,
+        "keyRequired": service.keys is not None,
+        "suggestions": service.journal is not None,
+        "filesTranslation": True,
+        "supportedFilesFormat": list_suffixes(),
+        "language": {
             "source": {"code": AUTO, "name": "Auto Detect"},
             "target": {"code": target, "name": name_language(target)},
         },
-        alternativesLimit=config.max_alternatives,
-        fileLimit=config.max_file_bytes,
-        models=[describe_model(model) for model in service.models.served],
-    )
+        "alternativesLimit": config.max_alternatives,
+        "fileLimit": config.max_file_bytes,
+        "models": [describe_model(model) for model in service.models.served],
+    }
 
 
-def describe_model(model: ServedModel) -> OfferedModel:
+def describe_model(model: ServedModel) -> dict[str, Any]:
     """Return the public description of a model."""
     corpus, score = summarize_card(model.card)
-    return OfferedModel(
+    return {
         **model.pair._asdict(),
-        version=model.bundle.version,
-        corpus=corpus,
-        score=score,
-        card=f"model_card/{model.pair.source}/{model.pair.target}",
-        tags=[*model.translator.tags],
-    )
+        "version": model.bundle.version,
+        "corpus": corpus,
+        "score": score,
+        "card": f"model_card/{model.pair.source}/{model.pair.target}",
+        "tags": [*model.translator.tags],
+    }
 
 
 @router.get("/model_card/{source}/{target}", response_class=PlainTextResponse)
@@ -247,27 +242,27 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/status")
-async def status(request: Request) -> Status:
-    """List the served models and the length of the queue; requires a key if keys are in use."""
+async def status(request: Request) -> dict[str, Any]:
+    """List the served models with problems of newer ones, the queue and problems of the memory.
+
+    It requires a key if keys are in use.
+    """
     admit(request)
     service = find_service(request)
     models = [
-        ModelStatus(
+        {
             **model.pair._asdict(),
-            version=model.bundle.version,
-            digest=model.bundle.digest,
-            engine=model.translator.engine.name,
-            since=model.since,
-            problem=watched.problem,
-        )
+            "version": model.bundle.version,
+            "digest": model.bundle.digest,
+            "engine": model.translator.engine.name,
+            "since": model.since,
+            "problem": watched.problem,
+        }
         for watched in service.models.watched
         if (model := watched.model)
     ]
-    queue = {
-        "requests": service.scheduler.count_waiting(),
-        "tokens": service.scheduler.tokens,
-    }
-    return Status(models=models, queue=queue, memory=service.memory.problem or None)
+    queue = {"requests": service.scheduler.count_waiting(), "tokens": service.scheduler.tokens}
+    return {"models": models, "queue": queue, "memory": service.memory.problem or None}
 
 
 @router.get("/metrics", include_in_schema=False)

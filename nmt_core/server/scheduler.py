@@ -126,7 +126,8 @@ class Scheduler:
         self._config = config
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
-        self._tokens = 0
+        self.tokens = 0
+        """Source tokens that wait."""
         self._arrived: asyncio.Event
         self._threads: ThreadPoolExecutor
         self._workers: list[asyncio.Task[None]] = []
@@ -134,7 +135,7 @@ class Scheduler:
         self._since = 0.0  # when the first of those that wait has come
         self._running = 0
         self._last_tokens, self._last_jobs = 0, 0
-        metrics.watch_queue(lambda: self._tokens, self.count_waiting)
+        metrics.watch_queue(lambda: self.tokens, self.count_waiting)
 
     def start(self) -> None:
         """Start the workers in the running event loop."""
@@ -152,11 +153,6 @@ class Scheduler:
     def count_waiting(self) -> int:
         """Return how many requests have lines that wait."""
         return sum(map(len, self._waiting.values()))
-
-    @property
-    def tokens(self) -> int:
-        """Source tokens that wait."""
-        return self._tokens
 
     async def search(
         self, user: str, search: SearchRequest, lines: Sequence[str], tokens: Sequence[int]
@@ -179,7 +175,7 @@ class Scheduler:
         if not self._waiting:
             self._since = time.monotonic()
         self._waiting.setdefault(user, deque()).append(job)
-        self._tokens += job.waiting_tokens
+        self.tokens += job.waiting_tokens
         self._arrived.set()
         try:
             return await job.answer
@@ -195,20 +191,20 @@ class Scheduler:
         Raises:
             RequestError: saying when to try again.
         """
-        if not self._tokens or self._tokens + tokens <= self._config.queue_tokens:
+        if not self.tokens or self.tokens + tokens <= self._config.queue_tokens:
             return
         own = sum(job.waiting_tokens for job in self._waiting.get(user, ()))
         users = len(self._waiting.keys() | {user})
         if own + tokens > self._config.queue_tokens / users:
             raise too_many(
-                "the server has more to translate than it can", self._tokens / self._speed
+                "the server has more to translate than it can", self.tokens / self._speed
             )
 
     def _remove(self, job: _Job) -> None:
         """Remove the waiting lines of a job."""
         if job.begun == len(job.lines):
             return
-        self._tokens -= job.waiting_tokens
+        self.tokens -= job.waiting_tokens
         job.begun = len(job.lines)
         jobs = self._waiting.get(job.user, deque())
         if job in jobs:
@@ -234,7 +230,7 @@ class Scheduler:
             return
         enough = min(self._last_tokens, self._config.batch_tokens)
         end = self._since + self._config.wait_seconds
-        while self._tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
+        while self.tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
             await asyncio.sleep(0.001)
 
     def _take(self) -> list[_Portion]:
@@ -259,7 +255,7 @@ class Scheduler:
                 progress = True
                 batch.append(portion)
                 room -= portion.tokens
-                self._tokens -= portion.tokens
+                self.tokens -= portion.tokens
                 self._move_back(user, jobs, job)
         if not self._waiting:
             self._arrived.clear()

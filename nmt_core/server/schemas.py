@@ -23,6 +23,8 @@ def _not_below_zero(number: int) -> int:
 
 Count = Annotated[int, BeforeValidator(_as_default), AfterValidator(_not_below_zero)]
 Switch = Annotated[bool, BeforeValidator(_as_default)]
+WholeText = Annotated[str, Field(max_length=2**31)]
+"""Text of whole characters: pydantic refuses half ones where it counts them."""
 
 
 class Body(BaseModel):
@@ -34,14 +36,14 @@ class Body(BaseModel):
 class KeyedRequest(Body):
     """A request that may need an API key."""
 
-    api_key: str | Absent = None
+    api_key: WholeText | Absent = None
     """The key that the operator gave you; only if `/frontend/settings` says `keyRequired`."""
 
 
 class DetectRequest(KeyedRequest):
     """A request to detect a language."""
 
-    q: str | list[str]
+    q: WholeText | list[WholeText]
     """One text, or several of one language."""
 
 
@@ -57,14 +59,14 @@ class PairRequest(KeyedRequest):
 class FileRequest(PairRequest):
     """A request to translate a file."""
 
-    tag: str | Absent = None
+    tag: WholeText | Absent = None
     """Origin of the text: one of the model's tags, as `/frontend/settings` lists them."""
 
 
 class TranslateRequest(FileRequest):
     """A request to translate texts."""
 
-    q: str | list[str]
+    q: WholeText | list[WholeText]
     """One text, or several."""
     format: Literal["text", "html"] | Absent = "text"
     """Format of the text."""
@@ -74,7 +76,7 @@ class TranslateRequest(FileRequest):
     """Return tokens, probabilities and linked words of every sentence."""
     checks: Switch = False
     """Return the numbers, placeholders and the like that did not come through."""
-    glossary: str | Absent = None
+    glossary: WholeText | Absent = None
     """Terms of your own: on each line a term, its translation and further forms that count, with
     tabs between them; a term alone stays as it is."""
     confidence: Switch = False
@@ -88,11 +90,11 @@ class TranslateRequest(FileRequest):
 class SuggestRequest(PairRequest):
     """A better translation, as a user suggests it."""
 
-    q: str
+    q: WholeText
     """The text that was translated."""
-    s: str
+    s: WholeText
     """Its better translation."""
-    before: str = ""
+    before: WholeText = ""
     """The translation that it corrects."""
 
 
@@ -227,73 +229,6 @@ class FileAnswer(Body):
     beside quoted syntax; absent if none does."""
     review: str | Absent = None
     """The segments that need review, in the words of `nmt translate`; absent if none does."""
-
-
-class Language(Body):
-    """A served language."""
-
-    code: str
-    name: str
-    targets: list[str]
-    """Codes of the languages that it is translated into."""
-
-
-class OfferedModel(Body):
-    """A model, as it is described to users."""
-
-    source: str
-    target: str
-    version: str
-    corpus: str
-    """Its training corpus, as its card says."""
-    score: str
-    """Its score on the test set, as its card says."""
-    card: str
-    """Address of its card, on this server."""
-    tags: list[str]
-    """Origins of text, one of which may be chosen."""
-
-
-class FrontendSettings(Body):
-    """Settings of the page, as LibreTranslate names them."""
-
-    charLimit: int
-    frontendTimeout: int
-    """Milliseconds to wait after a key was pressed."""
-    apiKeys: bool
-    keyRequired: bool
-    suggestions: bool
-    filesTranslation: bool
-    supportedFilesFormat: list[str]
-    language: dict[str, dict[str, str]]
-    """`code` and `name` of the `source` and `target` that a page selects first."""
-    alternativesLimit: int
-    fileLimit: int
-    """Bytes of a file."""
-    models: list[OfferedModel]
-
-
-class ModelStatus(Body):
-    """A served model."""
-
-    source: str
-    target: str
-    version: str
-    digest: str
-    engine: str
-    since: str
-    problem: str
-    """Why a newer one could not be served, or is not known; empty if all is well."""
-
-
-class Status(Body):
-    """The served models and the queue."""
-
-    models: list[ModelStatus]
-    queue: dict[str, int]
-    """`requests` that wait, and their source `tokens`."""
-    memory: str | Absent = None
-    """Why the translation memory is not used; absent without a problem."""
 
 
 class Refused(Body):

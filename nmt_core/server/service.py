@@ -17,10 +17,9 @@ from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.languages import AUTO, detect_languages
 from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Models
+from nmt_core.server.models import Models, ServedModel
 from nmt_core.server.request_fields import (
     SentFile,
-    check_characters,
     check_request_tag,
     read_glossary,
 )
@@ -31,6 +30,7 @@ from nmt_core.server.schemas import (
     FileAnswer,
     FileRequest,
     Match,
+    PairRequest,
     SuggestRequest,
     TranslateRequest,
 )
@@ -44,10 +44,11 @@ from nmt_core.server.segmentation import (
     write_texts,
 )
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.suggestions import SuggestionBox
+from nmt_core.server.suggestions import SuggestionLimits, keep_suggestion, open_journal
 from nmt_core.server.users import ApiKeys, RateLimit, User
 from nmt_core.server.worker_pool import FairSlots, WorkerLimits, WorkerPool
 from nmt_core.translation.loading import count_cores
+from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.translation import Translation
 
 TORCH = "torch"
@@ -81,7 +82,8 @@ class Service:
         self.keys = keys
         self.metrics = Metrics()
         self.rates = RateLimit()
-        self.suggestions = SuggestionBox(config, has_keys=keys is not None)
+        self.journal = open_journal(config, has_keys=keys is not None)
+        self.suggestion_limits = SuggestionLimits(config)
         self.memory = ServedMemory(config.memory, config.memory_threshold)
         self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
@@ -135,7 +137,6 @@ class Service:
                 400,
                 f"Invalid request: alternatives parameter must be <= {config.max_alternatives}",
             )
-        check_characters(texts)
 
     async def translate(self, user: User, request: TranslateRequest) -> bytes:
         """Translate the texts of a request; return the JSON of a ``TranslateAnswer``.
@@ -146,48 +147,25 @@ class Service:
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check(texts, request.alternatives)
         self.rates.spend(user, len(texts))
-        guess = None
-        async with self._deadline():
+        format_, guess = request.format or "text", None
+        async with limit_time(self.config.work_seconds):
             if request.source == AUTO and len(texts) > 1:
-                beginning = "\n".join(texts)[:SHORT_CHARACTERS]
-                source = SourceText(request.format or "text", beginning)
-                guess = await self._detect(user, source, request.target)
+                beginning = SourceText(format_, "\n".join(texts)[:SHORT_CHARACTERS])
+                guess = await self._detect(user, beginning, request.target)
+            sources = [SourceText(format_, text) for text in texts]
             translated = await all_or_none(
-                [self._translate_text(user, request, text, guess) for text in texts]
+                [self._translate_text(user, request, source, guess) for source in sources]
             )
             answer = partial(write_answer, request, translated, has_memory=self.memory.exists)
             return await asyncio.to_thread(answer) if request.details else answer()
 
-    @asynccontextmanager
-    async def _deadline(self) -> AsyncIterator[None]:
-        """Cancel the work within when its time is over.
-
-        Raises:
-            RequestError: if the time is over.
-        """
-        seconds = self.config.work_seconds
-        try:
-            async with asyncio.timeout(seconds) as deadline:
-                yield
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            raise RequestError(
-                503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
-            ) from None
-
     async def _translate_text(
-        self, user: User, request: TranslateRequest, text: str, of_list: Detected | None
+        self, user: User, request: TranslateRequest, source: SourceText, of_list: Detected | None
     ) -> TranslatedText:
-        source = SourceText(request.format or "text", text)
-        language, guess = request.source, None
-        if language == AUTO:
-            guess = await self._detect(user, source, request.target)
-            guess = of_list if of_list and guess.confidence < SURE else guess
-            language = guess.language
-        if self._is_translated(language, request.target):
+        text = str(source.content)
+        model, guess = await self._choose_model(user, source, request, of_list)
+        if model is None:
             return TranslatedText(text, [text], guess)
-        model = self.models.find(language, request.target)
         search = SearchRequest(
             model,
             n_best=1 + request.alternatives,
@@ -196,18 +174,13 @@ class Service:
             tag=check_request_tag(request.tag, model),
             glossary=read_glossary(request.glossary, model.pair) if request.glossary else None,
         )
-        cut, translations, texts = await self._translate_source(
-            user, search, source, request.project
-        )
+        cut, translations, texts = await self._translate(user, search, source, request.project)
+        lines = [segment.line for segment in cut.segments]
         matches: Mapping[str, list[Match]] = {}
         if request.details or request.matches:
-            new = [
-                segment.line
-                for segment, (best, *_) in zip(cut.segments, translations, strict=True)
-                if best.origin != "memory"
-            ]
+            best = zip(lines, translations, strict=True)
+            new = [line for line, (first, *_) in best if first.origin != "memory"]
             matches = await self.memory.match(user, model.pair, request.project, new)
-        lines = [segment.line for segment in cut.segments]
         return TranslatedText(text, texts, guess, lines, translations, matches)
 
     async def translate_file(
@@ -224,32 +197,24 @@ class Service:
         except DocumentError:
             raise RequestError(400, "Invalid request: file format not supported") from None
         self.rates.spend(user, max(1, len(file.content) // self.config.max_characters))
-        async with self._deadline():
-            return await self._translate_file(user, request, file.name, source)
-
-    async def _translate_file(
-        self, user: User, request: FileRequest, name: str, source: SourceText
-    ) -> tuple[str, FileAnswer]:
-        mime_type = FORMATS.load(source.format).mime_type
-        language = request.source
-        if language == AUTO:
-            language = (await self._detect(user, source, request.target)).language
-        if self._is_translated(language, request.target):
-            assert isinstance(source.content, bytes)
-            key = self.downloads.add(name, mime_type, source.content)
-            return key, FileAnswer(translatedFileUrl="", memory=0 if self.memory.exists else None)
-        model = self.models.find(language, request.target)
-        search = SearchRequest(model, tag=check_request_tag(request.tag, model))
-        cut, translations, [content] = await self._translate_source(user, search, source)
-        translation_name = name_translation(Path(Path(name).name), request.target).name
-        best = dict(enumerate((best for best, *_ in translations), start=1))
+        name, content, untranslated = file.name, file.content, 0
+        best: dict[int, Translation] = {}
+        async with limit_time(self.config.work_seconds):
+            model, _ = await self._choose_model(user, source, request)
+            if model:
+                search = SearchRequest(model, tag=check_request_tag(request.tag, model))
+                cut, translations, [content] = await self._translate(user, search, source)
+                name = name_translation(Path(Path(name).name), request.target).name
+                best = dict(enumerate((first for first, *_ in translations), start=1))
+                untranslated = cut.untranslated
         remembered = sum(translation.origin == "memory" for translation in best.values())
-        return self.downloads.add(translation_name, mime_type, content), FileAnswer(
+        answer = FileAnswer(
             translatedFileUrl="",
             memory=remembered if self.memory.exists else None,
-            left=cut.untranslated or None,
+            left=untranslated or None,
             review=summarize_doubts(best, self.config.review_below) or None,
         )
+        return self.downloads.add(name, FORMATS.load(source.format).mime_type, content), answer
 
     async def suggest(self, user: User, request: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns.
@@ -257,12 +222,21 @@ class Service:
         Raises:
             RequestError: if it is refused, or there is no room for it.
         """
-        self.suggestions.check(user, request)
-        language = request.source
-        if language == AUTO:
-            source = SourceText("text", request.q)
-            language = (await self._detect(user, source, request.target)).language
-        await self.suggestions.keep(user, request, self.models.find(language, request.target))
+        journal = self.open_journal()
+        self.suggestion_limits.check(user, request)
+        model, _ = await self._choose_model(user, SourceText("text", request.q), request)
+        model = model or self.models.find(request.target, request.target)
+        await keep_suggestion(journal, user, request, model)
+
+    def open_journal(self) -> CorrectionJournal:
+        """Return the journal of suggestions.
+
+        Raises:
+            RequestError: if no suggestions are taken, in LibreTranslate's words.
+        """
+        if self.journal is None:
+            raise RequestError(403, "Suggestions are disabled on this server.")
+        return self.journal
 
     async def detect(self, user: User, request: DetectRequest) -> list[Detected]:
         """Return the likeliest languages of a text, the likeliest first.
@@ -276,6 +250,26 @@ class Service:
         ranked = await asyncio.to_thread(detect_languages, "\n".join(texts), self.models.codes)
         return ranked[:MAX_DETECTED]
 
+    async def _choose_model(
+        self,
+        user: User,
+        source: SourceText,
+        request: PairRequest,
+        of_list: Detected | None = None,
+    ) -> tuple[ServedModel | None, Detected | None]:
+        """Return the model of a text, and its language if it was detected.
+
+        There is no model for a text in the target language.
+        """
+        language, guess = request.source, None
+        if language == AUTO:
+            guess = await self._detect(user, source, request.target)
+            guess = of_list if of_list and guess.confidence < SURE else guess
+            language = guess.language
+        if language == request.target and language in self.models.codes:
+            return None, guess
+        return self.models.find(language, request.target), guess
+
     async def _detect(self, user: User, source: SourceText, target: str) -> Detected:
         if target not in self.models.codes:
             self.models.find(target, target)  # which says so
@@ -283,11 +277,7 @@ class Service:
         sample = await self._run(user, source, take_sample, source)
         return (await asyncio.to_thread(detect_languages, sample, {*among, target}))[0]
 
-    def _is_translated(self, language: str, target: str) -> bool:
-        """Tell whether a text is in the target language already."""
-        return language == target and language in self.models.codes
-
-    async def _translate_source(
+    async def _translate(
         self, user: User, search: SearchRequest, source: SourceText, project: str = ""
     ) -> tuple[CutText, list[list[Translation]], list[Any]]:
         """Return the segments of a text or file, their translations, and the whole ones."""
@@ -301,10 +291,8 @@ class Service:
             settings = settings._replace(whole=frozenset(whole))
             cut = await self._run(user, source, cut_text, source, settings)
         translations = await self._search(user, search, cut.segments, known)
-        review_below, count = self.config.review_below, search.n_best
-        texts = await self._run(
-            user, source, write_texts, source, settings, translations, review_below, count
-        )
+        write = partial(write_texts, review_below=self.config.review_below, count=search.n_best)
+        texts = await self._run(user, source, write, source, settings, translations)
         return cut, translations, texts
 
     async def _search(
@@ -348,3 +336,21 @@ async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[Res
     finally:
         for task in tasks:
             task.cancel()
+
+
+@asynccontextmanager
+async def limit_time(seconds: float) -> AsyncIterator[None]:
+    """Cancel the work within when its time is over.
+
+    Raises:
+        RequestError: if the time is over.
+    """
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            yield
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise RequestError(
+            503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
+        ) from None

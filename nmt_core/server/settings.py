@@ -14,13 +14,13 @@ SITE = re.compile(r"\*|null|[\w.+-]+://[^\s/?#@]+")
 
 
 def read_name(name: str) -> str:
-    """Return a name of the server as browsers send it.
+    """Return a host name as browsers send it.
 
     Raises:
         ValueError: if it is more than a name, or none.
     """
     if not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name alone; write it as in mt.example.org")
+        raise ValueError(f"{name!r} is not a host name; write it as in mt.example.org")
     return name.lower()
 
 
@@ -28,126 +28,101 @@ def read_site(site: str) -> str:
     """Return a site as browsers name it in ``Origin``.
 
     Raises:
-        ValueError: if it is no scheme and name alone.
+        ValueError: unless it is a scheme and a name.
     """
-    if not SITE.fullmatch(site.removesuffix("/")):
-        raise ValueError(f"{site!r} is no site; write it as in https://example.org")
-    return site.removesuffix("/").lower()
+    site = site.removesuffix("/").lower()
+    if not SITE.fullmatch(site):
+        raise ValueError(f"{site!r} is not a site; write it as in https://example.org")
+    return site
 
 
 class ServerConfig(Config):
     """Address, batching and limits of the server."""
 
     host: str = "127.0.0.1"
-    """The address to listen at; the default is reached from this machine alone."""
-
+    """Address to listen at; the default is reached from this machine alone."""
     port: int = Field(5001, ge=0, le=65535)
-    """The TCP port; 0 takes a free one."""
-
+    """TCP port; 0 takes a free one."""
     hosts: tuple[Annotated[str, AfterValidator(read_name)], ...] = ()
     """Names by which browsers may call the server, beside its address and localhost. Requests for
     other names are refused, since a page of another site could ask by a name of its own (DNS
     rebinding); ``*`` allows all of them, behind a proxy that checks."""
-
     origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
-
-    max_characters: int = Field(100_000, ge=1, le=10_000_000)
-    """Characters of all texts of a request."""
-
-    max_texts: int = Field(1000, ge=1, le=100_000)
-    """Texts of a request."""
-
-    max_alternatives: int = Field(10, ge=0, le=32)
-    """Further translations that a request may ask for."""
-
-    max_file_bytes: int = Field(10_000_000, ge=1, le=1_000_000_000)
-    """Size of a file to translate."""
-
-    max_connections: int = Field(1000, ge=1, le=100_000)
-    """Open connections, beyond which new ones are answered 503."""
-
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""
+    """Addresses of proxies whose ``X-Forwarded-For`` and ``-Proto`` are believed."""
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""
+    max_characters: int = Field(100_000, ge=1, le=10_000_000)
+    """Characters of all texts of a request."""
+    max_texts: int = Field(1000, ge=1, le=100_000)
+    """Texts of a request."""
+    max_alternatives: int = Field(10, ge=0, le=32)
+    """Further translations that a request may ask for."""
+    max_file_bytes: int = Field(10_000_000, ge=1, le=1_000_000_000)
+    """Size of a file to translate."""
+    max_tokens: int = Field(200_000, ge=1)
+    """Source tokens of a request; a longer file is refused."""
+    max_connections: int = Field(1000, ge=1, le=100_000)
+    """Open connections; further ones are answered 503."""
+    max_held_bytes: int = Field(200_000_000, ge=1_000_000)
+    """Bytes of all requests and answers in memory, beyond which others are answered 503; half of
+    them for one address."""
 
     suggestions: Literal["off", "keys", "all"] = "off"
     """Who may suggest better translations: nobody, users with API keys, or everybody."""
-
     corrections: Path | None = None
-    """The journal that keeps what is suggested."""
-
+    """The journal of suggestions."""
     suggestion_characters: int = Field(5000, ge=1, le=100_000)
     """Characters of a suggestion, and of its source."""
-
     suggestion_rate: int = Field(30, ge=1)
     """Suggestions that a user may send in a minute."""
-
     memory: Path | None = None
     """The translation memory; None for none."""
-
     memory_threshold: float = Field(0.75, gt=0, le=1)
-    """Similarity from which what a memory holds is offered beside a translation."""
+    """Similarity from which a unit of the memory is offered beside a translation."""
+    review_below: float = Field(REVIEW_BELOW, ge=0, le=1)
+    """Confidence below which a unit of an XLIFF or PO file is marked for review; one without
+    confidence counts as 0."""
+
+    document_bytes: int = Field(2**29, ge=2**27)
+    """Memory of a worker that reads and writes documents (on Linux)."""
+    document_seconds: int = Field(30, ge=1)
+    """Processor time of each step with a document: reading, writing or a sample."""
+    document_processes: int = Field(2, ge=1, le=64)
+    """Documents that are read or written at the same time, each in a worker."""
 
     queue_tokens: int = Field(200_000, ge=1)
     """Source tokens that may wait; a request that would make them more is answered 429, unless its
     user has less waiting than an equal share."""
-
-    max_tokens: int = Field(200_000, ge=1)
-    """Source tokens of a request; a longer file is refused."""
-
-    work_seconds: float = Field(300, gt=0)
-    """How long the server works on a request, its time in the queue included; then it gives up."""
-
-    max_held_bytes: int = Field(200_000_000, ge=1_000_000)
-    """Bytes of all requests that are being sent or worked on, beyond which others are answered 503;
-    half of them for one address."""
-
-    document_bytes: int = Field(2**29, ge=2**27)
-    """Memory that a process which reads and writes documents may take (on Linux)."""
-
-    document_seconds: int = Field(30, ge=1)
-    """Processor time that each step with a document may take: reading, writing or a sample."""
-
-    document_processes: int = Field(2, ge=1, le=64)
-    """Documents that are read or written at the same time, each in a process of its own."""
-
-    review_below: float = Field(REVIEW_BELOW, ge=0, le=1)
-    """Confidence below which a unit of an XLIFF or PO file is marked for a person to look at; one
-    without confidence counts as 0."""
-
     batch_tokens: int = Field(1024, ge=1, le=1_000_000)
     """Source tokens that are translated at once: more are translated faster, but let a short
     sentence wait longer for the batch before its own."""
-
     portion_tokens: int = Field(256, ge=1, le=1_000_000)
     """Source tokens of one request that enter a batch before others have their turn."""
+    workers: int | None = Field(None, ge=1, le=256)
+    """Batches that are translated at the same time, each on one core; None for one a core. PyTorch
+    always takes all cores for one batch."""
 
     wait_seconds: float = Field(0.005, ge=0, le=1)
     """How long a batch waits for company among several users; a single one never waits."""
-
-    workers: int | None = Field(None, ge=1, le=256)
-    """Batches that are translated at the same time, each on one core; None for one a core. PyTorch
-    takes all cores for one batch, whatever stands here."""
-
+    work_seconds: float = Field(300, gt=0)
+    """How long the server works on a request, its time in the queue included."""
     read_seconds: float = Field(20, gt=0)
-    """How long a client may take to send a request, or to take a part of an answer; for all of it
+    """How long a client may take to send a request, or to read a part of an answer; for all of it
     there are ``work_seconds``."""
-
     stop_seconds: float = Field(30, gt=0)
-    """How long the server finishes what was begun once it is told to stop."""
-
+    """How long the server finishes open requests when it is stopped."""
     watch_seconds: float = Field(5, gt=0)
     """How often it looks whether another model is to be served."""
 
     @property
     def most_held_bytes(self) -> int:
-        """Bytes of all requests; at least of two of the largest files from two addresses each."""
+        """Bytes of all requests; at least two of the largest files from two addresses each."""
         return max(self.max_held_bytes, 4 * self.max_file_bytes)
 
     @property
     def max_body_bytes(self) -> int:
-        """Size of a request that is no file: JSON may write a character in 12 bytes."""
+        """Size of a request without a file: JSON may write a character in 12 bytes."""
         return 12 * self.max_characters + 100 * self.max_texts + 10_000

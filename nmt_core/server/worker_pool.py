@@ -64,16 +64,6 @@ class WorkerLimits(NamedTuple):
     """Processor time of a task."""
 
 
-class _Outcome(NamedTuple):
-    """The result of a task, or the reason why it has none."""
-
-    result: Any = None
-    refusal: str = ""
-    """A sentence for the sender of the document."""
-    failure: str = ""
-    """The place of a fault in our code."""
-
-
 class _Worker:
     """A process that does tasks one by one."""
 
@@ -91,13 +81,14 @@ class _Worker:
             )
         self._connection = Connection(ours.detach())
 
-    def do(self, task: Callable[..., Any], arguments: Sequence[Any]) -> _Outcome | None:
-        """Do a task; return None if the process ends before it has an outcome."""
-        with suppress(EOFError, OSError):
-            self._connection.send((task, arguments))
-            outcome: _Outcome = self._connection.recv()
-            return outcome
-        return None
+    def do(self, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Return the result of a task, or the exception that ended it.
+
+        Raises:
+            OSError: if the process has ended, or EOFError.
+        """
+        self._connection.send((task, arguments))
+        return self._connection.recv()
 
 
 class WorkerPool:
@@ -137,36 +128,37 @@ class WorkerPool:
             RequestError: if it fails otherwise.
         """
         async with self._slots.take(user):
-            outcome = await self._run(task, arguments)
-        if outcome is None:
-            raise DocumentError(
+            result = await self._run(task, arguments)
+        if isinstance(result, DocumentError):
+            raise result
+        if isinstance(result, Exception):
+            _log.error("a document failed", extra={"failure": str(result)})
+            raise RequestError(500, "the text could not be translated; the server's log says why")
+        return result
+
+    async def _run(self, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Return the result of a task or an exception; a worker that failed ends."""
+        worker = self._idle.pop() if self._idle else None
+        if worker is None or worker.process.poll() is not None:  # the system may have ended it
+            worker = await asyncio.to_thread(_Worker, self._limits)
+        result: Any = None
+        is_done = False
+        try:
+            result = await asyncio.to_thread(worker.do, task, arguments)
+            is_done = not isinstance(result, Exception)
+        except (EOFError, OSError):
+            result = DocumentError(
                 f"this document takes more than the {self._limits.memory // 2**20} MiB of memory "
                 f"or the {self._limits.seconds} seconds of processor time that one may; cut it in "
                 f"parts"
             )
-        if outcome.refusal:
-            raise DocumentError(outcome.refusal)
-        if outcome.failure:
-            _log.error("a document failed", extra={"failure": outcome.failure})
-            raise RequestError(500, "the text could not be translated; the server's log says why")
-        result: ResultT = outcome.result
-        return result
-
-    async def _run(self, task: Callable[..., Any], arguments: Sequence[Any]) -> _Outcome | None:
-        worker = self._idle.pop() if self._idle else None
-        if worker is None or worker.process.poll() is not None:  # the system may have ended it
-            worker = await asyncio.to_thread(_Worker, self._limits)
-        lasts = False
-        try:
-            outcome = await asyncio.to_thread(worker.do, task, arguments)
-            lasts = outcome is not None and not (outcome.refusal or outcome.failure)
-            return outcome
         finally:
-            if lasts:
+            if is_done:
                 self._idle.append(worker)
-            else:  # much memory may be left in pieces; it takes a while until it is free
+            else:  # a failure may leave much memory in pieces; it takes a while until it is free
                 worker.process.kill()
                 asyncio.get_running_loop().run_in_executor(None, worker.process.wait)
+        return result
 
 
 def run_worker() -> None:
@@ -187,20 +179,20 @@ def run_worker() -> None:
             server.send(attempt(task, arguments))
 
 
-def attempt(task: Callable[..., Any], arguments: Sequence[Any]) -> _Outcome:
-    """Do a task and return its outcome.
+def attempt(task: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Return the result of a task, or an exception without text of the document but a refusal.
 
     Raises:
         MemoryError: if the task does; it ends the worker.
     """
     try:
-        return _Outcome(task(*arguments))
-    except DocumentError as error:
-        return _Outcome(refusal=str(error))
+        return task(*arguments)
     except MemoryError:
         raise
+    except DocumentError as error:
+        return error
     except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
-        return _Outcome(failure=describe_failure(error))
+        return RuntimeError(describe_failure(error))
 
 
 def limit_processor_time(seconds: int) -> None:

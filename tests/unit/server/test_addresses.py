@@ -5,8 +5,8 @@ from starlette.datastructures import Headers
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.server.addresses import check_framing, check_host, check_origin, name_client
 from nmt_core.server.errors import RequestError
+from nmt_core.server.middleware import check_framing, check_host, check_origin, name_client
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
 

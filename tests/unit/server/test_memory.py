@@ -1,6 +1,4 @@
-"""What was approved is served and marked, and what is like it offered."""
-
-import json
+"""Approved translations are served and marked, and similar ones offered."""
 
 import pytest
 
@@ -13,7 +11,7 @@ from tests.support import stand_in
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 ALL = MemoryScope(Languages(source="de", target="en"))
-ASKED = {"q": "Ein Haus.", "source": "de", "target": "en"}
+FIELDS = {"q": "Ein Haus.", "source": "de", "target": "en"}
 
 
 @pytest.fixture
@@ -24,73 +22,95 @@ def memory(tmp_path):
 
 
 async def ask(app, **fields):
-    return (await stand_in.ask(app=app, json=ASKED | fields)).json()
+    return (await stand_in.ask(app=app, json=FIELDS | fields)).json()
+
+
+@pytest.mark.parametrize(
+    ("fields", "translation", "is_remembered"),
+    [
+        ({}, "One house <b>!", True),
+        (
+            {"q": ["Ein Haus.", "Ein Hund.", "Ein  Haus. Ein Hund.\n"]},
+            ["One house <b>!", "EIN HUND.", "One house <b>! EIN HUND.\n"],
+            [True, False, True],
+        ),
+        (
+            {"q": "<p>Ein <b>Haus</b>.</p><p>Ein Haus.</p>", "format": "html"},
+            "<p>EIN <b>HAUS</b>.</p><p>One house &lt;b&gt;!</p>",
+            True,
+        ),
+        ({"q": "Ein Hans."}, "EIN HANS.", False),
+    ],
+)
+@in_a_loop
+async def test_approved_translation_is_served(memory, fields, translation, is_remembered):
+    answer = await ask(serve_stand_in(memory=memory.path), **fields)
+
+    assert answer == {"translatedText": translation, "memory": is_remembered}
 
 
 @in_a_loop
-async def test_an_approved_translation_is_served_and_marked(memory):
-    app = serve_stand_in(memory=memory.path)
-    plain = await ask(app)
-    several = await ask(app, q=["Ein Haus.", "Ein Hund.", "Ein  Haus. Ein Hund.\n"])
-    detailed = await ask(app, q="Ein Hund. Ein Haus.", details=True, checks=True, alternatives=1)
+async def test_whole_passage_goes_before_its_sentences(memory):
+    memory.put(ALL, [MemoryUnit("Ein Haus. Ein Hund.", "A house with a dog.")])
+    answer = await ask(serve_stand_in(memory=memory.path), q="Ein Haus. Ein Hund.\nEin Haus.")
 
-    assert {"translatedText": "One house <b>!", "memory": True} == plain
-    assert ["One house <b>!", "EIN HUND.", "One house <b>!  EIN HUND.\n"] != several
-    assert [True, False, True] == several["memory"]
-    assert several["translatedText"][2].startswith("One house <b>! EIN HUND.")
-    model, remembered = detailed["details"]["sentences"]
+    assert answer["translatedText"] == "A house with a dog.\nOne house <b>!"
+
+
+@in_a_loop
+async def test_details_name_the_origin(memory):
+    wanted = {"details": True, "checks": True, "alternatives": 1}
+    answer = await ask(serve_stand_in(memory=memory.path), q="Ein Hund. Ein Haus.", **wanted)
+    model, remembered = answer["details"]["sentences"]
+
     assert ("model", "memory") == (model["origin"], remembered["origin"])
-    assert ("One house <b>!", [], []) == (
-        remembered["text"], remembered["tokens"], remembered["matches"]
-    )  # fmt: skip
-    assert ["EIN HUND.! One house <b>!"] == detailed["alternatives"]
+    assert remembered["text"] == "One house <b>!"
+    assert remembered["tokens"] == remembered["matches"] == []
+    assert answer["alternatives"] == ["EIN HUND.! One house <b>!"]
 
 
 @in_a_loop
-async def test_what_is_like_it_is_offered_with_its_difference(memory):
+async def test_similar_translation_is_offered_with_its_difference(memory):
     app = serve_stand_in(memory=memory.path)
-    found = await ask(app, q="Ein Hans. Wo ist sie jetzt?", matches=True)
-    unasked = await ask(app, q="Ein Hans.")
-    nothing = await ask(app, q=["Etwas ganz anderes", "Ein Hans."], matches=True)
-    careful = serve_stand_in(memory=memory.path, memory_threshold=0.95)
-    strict = await ask(careful, q="Ein Hans.", matches=True)
+    answer = await ask(app, q="Ein Hans. Wo ist sie jetzt?", matches=True)
+    house, where = answer["matches"]
 
-    [house, where] = found["matches"]
-    assert ("Ein Haus.", "One house <b>!", 0.8889) == (
-        house["source"], house["target"], house["score"]
-    )  # fmt: skip
-    assert [("same", "Ein "), ("old", "Haus"), ("new", "Hans"), ("same", ".")] == [
-        (part["kind"], part["text"]) for part in house["difference"]
-    ]
-    assert "Wo ist er jetzt?" == where["source"]
-    assert {"translatedText": "EIN HANS.", "memory": False} == unasked
-    assert [0, 1] == [len(each) for each in nothing["matches"]]
-    assert [] == strict["matches"]
+    assert house == {
+        "source": "Ein Haus.",
+        "target": "One house <b>!",
+        "score": 0.8889,
+        "difference": [
+            {"kind": kind, "text": text}
+            for kind, text in [("same", "Ein "), ("old", "Haus"), ("new", "Hans"), ("same", ".")]
+        ],
+    }
+    assert where["source"] == "Wo ist er jetzt?"
+    several = await ask(app, q=["Etwas ganz anderes", "Ein Hans."], matches=True)
+    assert [0, 1] == [len(matches) for matches in several["matches"]]
 
 
+@pytest.mark.parametrize(("threshold", "count"), [(0.75, 1), (0.95, 0)])
 @in_a_loop
-async def test_text_amid_markup_is_translated_by_the_model(memory):
-    app = serve_stand_in(memory=memory.path)
-    inner = await ask(app, q="<p>Ein <b>Haus</b>.</p><p>Ein Haus.</p>", format="html")
+async def test_threshold_bounds_similarity(memory, threshold, count):
+    app = serve_stand_in(memory=memory.path, memory_threshold=threshold)
 
-    assert "<p>EIN <b>HAUS</b>.</p><p>One house &lt;b&gt;!</p>" == inner["translatedText"]
-    assert inner["memory"] is True
+    assert len((await ask(app, q="Ein Hans.", matches=True))["matches"]) == count
 
 
-@pytest.mark.parametrize("how", ["damaged", "removed"])
+@pytest.mark.parametrize("is_damaged", [True, False])
 @in_a_loop
-async def test_broken_memory_does_not_stop_translation(memory, how):
+async def test_broken_memory_does_not_stop_translation(memory, is_damaged):
     whole = memory.path.read_bytes()
     async with client_of(serve_stand_in(memory=memory.path)) as client:
 
         async def translate():
-            answer = await client.post("/translate", json=ASKED | {"matches": True})
+            answer = await client.post("/translate", json=FIELDS | {"matches": True})
             status = await client.get("/status")
             return answer.json()["translatedText"], status.json()["memory"] or ""
 
         memory._empty_log()
         memory.path.unlink()
-        if how == "damaged":
+        if is_damaged:
             memory.path.write_bytes(whole[:8192])
         text, problem = await translate()
         assert text == "EIN HAUS."
@@ -101,61 +121,58 @@ async def test_broken_memory_does_not_stop_translation(memory, how):
 
 
 @in_a_loop
-async def test_a_project_is_a_name(memory):
-    app = serve_stand_in(memory=memory.path)
-    body = json.dumps(ASKED | {"project": "half \ud800"})
-    kind = {"Content-Type": "application/json"}
-    given = await stand_in.ask(app=app, content=body, headers=kind)
-    assert 400 == given.status_code
-    assert "project must be string" in given.json()["error"]
-    assert "at most 200 characters" in (await ask(app, project="a" * 201))["error"]
+async def test_answers_without_a_memory_name_none():
+    assert await ask(serve_stand_in()) == {"translatedText": "EIN HAUS."}
+    assert (await ask(serve_stand_in(), matches=True))["matches"] == []
 
 
-@in_a_loop
-async def test_without_a_memory_nothing_is_said_of_one():
-    app = serve_stand_in()
-    assert {"translatedText": "EIN HAUS."} == await ask(app)
-    assert [] == (await ask(app, matches=True))["matches"]
-
-
-def test_a_memory_that_was_not_there_is_told(memory, tmp_path, caplog):
+def test_new_memory_is_warned_of(memory, tmp_path, caplog):
     ServedMemory(memory.path, 0.75)
     assert caplog.records == []
     ServedMemory(tmp_path / "typo.db", 0.75)
-    [record] = caplog.records
-    assert "typo.db is new" in record.getMessage()
+    assert "typo.db is new" in caplog.records[0].getMessage()
 
 
 @in_a_loop
 async def test_each_user_is_served_their_own(memory, tmp_path):
     (path := tmp_path / "keys").write_text("first-secret-key\nsecond-secret-key\n")
-    keys = read_keys(path)
-    first = keys.find("first-secret-key", None).key
-    memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "planted")])
+    first = read_keys(path).find("first-secret-key", None).key
+    memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "own")])
     memory.put(ALL._replace(key=first, project="p"), [MemoryUnit("Ein Haus.", "of p")])
     app = serve_stand_in(keys=path, memory=memory.path)
-    own = await ask(app, api_key="first-secret-key")
-    project = await ask(app, api_key="first-secret-key", project="p")
-    other = await ask(app, api_key="second-secret-key")
 
-    assert ["planted", "of p", "One house <b>!"] == [
-        each["translatedText"] for each in (own, project, other)
-    ]
+    for key, project, translation in (
+        ("first-secret-key", "", "own"),
+        ("first-secret-key", "p", "of p"),
+        ("second-secret-key", "", "One house <b>!"),
+        ("second-secret-key", "p", "One house <b>!"),
+    ):
+        answer = await ask(app, api_key=key, project=project)
+        assert answer["translatedText"] == translation
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "content", "fields", "translation", "count"),
+    [
+        (
+            "a.txt",
+            b"Ein Haus. Ein Hund. Ein Haus.\n",
+            {},
+            "One house <b>! EIN HUND. One house <b>!\n",
+            2,
+        ),
+        ("a.txt", b"This is it.", {"source": "en"}, "This is it.", 0),
+        ("a.json", b'["Haus %1"]', {}, '["House %1"]', 1),
+    ],
+)
 @in_a_loop
-async def test_files_are_translated_by_the_memory_too(memory):
+async def test_files_are_translated_by_the_memory(
+    memory, name, content, fields, translation, count
+):
+    memory.put(ALL, [MemoryUnit("Haus %1", "House %1")])
     async with client_of(serve_stand_in(memory=memory.path)) as client:
-        files = {"file": ("a.txt", b"Ein Haus. Ein Hund. Ein Haus.\n")}
-        sent = await client.post("/translate_file", files=files, data=ASKED)
-        text = (await client.get(sent.json()["translatedFileUrl"])).text
-        files = {"file": ("a.txt", b"This is a sentence about the houses.")}
-        same = await client.post("/translate_file", files=files, data=ASKED | {"source": "en"})
-        memory.put(ALL, [MemoryUnit("Haus %1", "House %1")])
-        files = {"file": ("a.json", b'["Haus %1"]')}
-        named = await client.post("/translate_file", files=files, data=ASKED)
+        sent = {"file": (name, content)}
+        answer = await client.post("/translate_file", files=sent, data=FIELDS | fields)
+        file = await client.get(answer.json()["translatedFileUrl"])
 
-    assert 1 == named.json()["memory"]
-    assert "One house <b>! EIN HUND. One house <b>!\n" == text
-    assert (2, 0) == (sent.json()["memory"], same.json()["memory"])
+    assert (file.text, answer.json()["memory"]) == (translation, count)

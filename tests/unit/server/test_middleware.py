@@ -12,9 +12,8 @@ from nmt_core.server import middleware
 from nmt_core.server.errors import RequestError, render_error
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.middleware import PART_BYTES, HeldBytes, RequestMiddleware, cut_body
-from nmt_core.server.segmentation import LEAST_TOKENS
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import Connection, Slow, in_a_loop, serve_stand_in
+from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
 
 HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
 
@@ -74,16 +73,6 @@ async def test_endless_body_is_given_up():
     connection = await send(app, *[b" " * limit] * 20, ends=False, length=b"999999999")
 
     assert (connection.status, connection.parts.qsize()) == (413, 20 - middleware.DISCARDED)
-
-
-@in_a_loop
-async def test_two_lengths_close_the_connection():
-    connection = Connection(serve_stand_in())
-    connection.scope["headers"] += [(b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
-    await connection.run()
-
-    assert connection.status == 400
-    assert (b"connection", b"close") in connection.answer[0]["headers"]
 
 
 @in_a_loop
@@ -183,31 +172,6 @@ async def test_answer_goes_out_as_fast_as_it_is_read(size, seconds, parts):
 @in_a_loop
 async def test_client_that_does_not_read_is_given_up():
     assert (await send(serve_stand_in(read_seconds=0.1), HALLO, reads=False)).answer == []
-
-
-@in_a_loop
-async def test_client_that_hangs_up_frees_its_place():
-    translator = Slow()
-    app = serve_stand_in(translator, workers=1)
-    scheduler = app.state.service.scheduler
-    async with running(app):
-        first, gone = Connection(app), Connection(app)
-        tasks = []
-        for connection in (first, gone):
-            connection.put(HALLO)
-            tasks.append(asyncio.ensure_future(connection.run()))
-            await asyncio.to_thread(translator.begun.wait, 10)
-            await asyncio.sleep(0.02)
-        assert scheduler.tokens == LEAST_TOKENS
-        gone.hang_up()
-        await tasks[1]
-        assert scheduler.tokens == 0
-        translator.go.set()
-        await tasks[0]
-
-    assert [["hallo"]] == translator.calls
-    assert app.state.service.metrics.registry.get_sample_value("nmt_gone_total") == 1
-    assert first.status == 200
 
 
 @in_a_loop

@@ -62,7 +62,8 @@ def test_count_is_at_least_zero(value, count):
         ({"details": "perhaps"}, "details must be boolean.*got 'perhaps'"),
         ({"project": "x" * 201}, "project .* at most 200 characters"),
         ({"project": "\ud800"}, "project must be string"),
-        ({"q": ["a", None]}, "q must be text or a list of texts"),
+        ({"q": ["a", None]}, r"q must be string, got \['a', None\]"),
+        ({"q": "half \ud83d"}, "q must be string"),
         ({"target": ["en"]}, r"target must be string, got \['en'\]"),
     ],
 )

@@ -1,0 +1,109 @@
+"""Glossaries and tags of requests, and glossaries of the operator."""
+
+from dataclasses import replace
+
+import pytest
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import Languages
+from nmt_core.cli.serve import load_with_glossary
+from nmt_core.literals.glossary import Glossary
+from nmt_core.server.models import LanguagePair
+from nmt_core.translation.translator import Translator
+from tests.support.scripted import scripted_translator
+from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
+from tests.support.tagged import NAMES, tagged_translator
+
+PAIR = {"source": "de", "target": "en"}
+DE_EN = LanguagePair("de", "en")
+OWN = Glossary({"Haus": ("hut",), "das": ("that",)}, DE_EN)
+
+
+def scripted():
+    return scripted_translator(lambda text: text.replace("Haus", "house"))
+
+
+@pytest.mark.parametrize("form", ["json", "data"])
+@pytest.mark.parametrize(
+    ("sealed", "glossary", "translation"),
+    [
+        ((), "", "das house"),
+        ((), "Haus\tmanor", "das manor"),
+        ((), "Haus", "das Haus"),
+        ((OWN,), "", "that hut"),
+        ((OWN,), "Haus\tmanor", "that manor"),
+    ],
+)
+@in_a_loop
+async def test_request_adds_terms_to_those_of_the_model(form, sealed, glossary, translation):
+    app = serve_stand_in(replace(scripted(), glossaries=sealed))
+    fields = PAIR | {"q": "das Haus", "checks": True, "glossary": glossary}
+    answer = (await ask(app=app, **{form: fields})).json()
+
+    assert answer == {"translatedText": translation, "checks": []}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "translation"),
+    [
+        ([("de", "en")], "das manor"),
+        ([("de", "en"), None], "das manor"),
+        ([None], "das manor"),
+        ([("de", "fr")], "das house"),
+        ([], "das house"),
+    ],
+)
+def test_operators_glossary_is_that_of_its_pair(tmp_path, pairs, translation):
+    files = [tmp_path / str(number) for number in range(len(pairs))]
+    for path, term in zip(files, ("manor", "hut"), strict=False):
+        path.write_text(f"Haus\t{term}\n")
+    glossaries = dict(zip(pairs, files, strict=True))
+    loaded = load_with_glossary(tmp_path, glossaries=glossaries, load=lambda _: scripted())
+
+    assert loaded.translate(["das Haus"]) == [translation]
+
+
+def test_operators_glossary_needs_known_languages(tmp_path):
+    own = scripted()
+    unknown = Translator(engine=own.engine, source=own.source, target=own.target)
+
+    assert load_with_glossary(tmp_path, glossaries={}, load=lambda _: unknown) is unknown
+    with pytest.raises(ConfigError, match="which languages"):
+        load_with_glossary(tmp_path, glossaries={None: tmp_path}, load=lambda _: unknown)
+
+
+@in_a_loop
+async def test_texts_and_files_have_the_requested_tag():
+    translator = replace(tagged_translator(), languages=Languages(**PAIR))
+    texts, files = [], []
+    async with client_of(serve_stand_in(translator)) as client:
+        offered = (await client.get("/frontend/settings")).json()["models"][0]["tags"]
+        for tag in ({}, {"tag": "own"}, {"tag": ""}, {"tag": "news"}):
+            fields = PAIR | tag
+            answer = await client.post("/translate", json=fields | {"q": "Das Haus"})
+            texts.append(answer.json()["translatedText"])
+            sent = {"file": ("a.txt", b"Das Haus")}
+            answer = await client.post("/translate_file", files=sent, data=fields)
+            files.append((await client.get(answer.json()["translatedFileUrl"])).text)
+
+    assert offered == [*NAMES]
+    assert texts == files
+    assert texts[0] == texts[2]
+    assert len({*texts}) == 3
+
+
+@pytest.mark.parametrize("tag", ["Own", "<tag own>", "7"])
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/translate", {"data": PAIR | {"q": "Das Haus"}}),
+        ("/translate_file", {"data": PAIR, "files": {"file": ("a.txt", b"x")}}),
+    ],
+)
+@in_a_loop
+async def test_unknown_tag_is_refused_with_the_known_ones(tag, path, sent):
+    app = serve_stand_in(replace(tagged_translator(), languages=Languages(**PAIR)))
+    answer = await ask(path, app=app, **sent | {"data": sent["data"] | {"tag": tag}})
+
+    assert answer.status_code == 400
+    assert "choose one of news, own, or none" in answer.json()["error"]
