@@ -21,7 +21,7 @@ from flows.leftovers import clear_leftovers, clear_temporary_files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import name_program
 from stages import paths
-from stages.code import write_digests
+from stages.code import write_code
 from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
@@ -191,7 +191,7 @@ def count_done(stages: Sequence[str]) -> int:
 
 def list_outdated(*stages: str) -> list[str]:
     """Return the stages that DVC would run for a change, of those given or of all."""
-    write_digests()
+    write_code()
     answer = _ask("status", "--json", *stages)
     answer.check_returncode()
     status = json.loads(answer.stdout)

@@ -30,7 +30,7 @@ from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.made_corpus import count_weighted_pairs, read_temperature
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.learning.contest import (
     Learned,
     explain_shortage,
@@ -53,7 +53,6 @@ from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
-from stages.runtime.params_file import read
 from stages.runtime.settings_aside import put_aside, put_back
 
 
@@ -161,7 +160,7 @@ def compose_params(
         ConfigError: if it cannot be read together with the other corpora.
         RegistryError: if there is no champion, or the registry does not answer.
     """
-    present = read(paths.PARAMS)
+    present = read_settings()
     values = compose_learning(
         present,
         lesson,

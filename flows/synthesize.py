@@ -35,9 +35,8 @@ from nmt_core.corpora.screening.settings import LookConfig
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.made_corpus import count_weighted_pairs, read_temperature
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.params import DownloadParams, TrainParams, load
-from stages.runtime.params_file import read
 from stages.runtime.settings_aside import put_aside, put_back
 from stages.synthesis.composition import (
     check_phases_read,
@@ -89,7 +88,7 @@ def synthesize_and_train(
     with clone.hold_clone(say):
         introduce()
         config = keep_teacher(synthesis)
-        present = read(paths.PARAMS)
+        present = read_settings()
         values = leave_out(present, config)
 
         def compose(kept: int, pairs: float) -> dict[str, Config]:

@@ -351,9 +351,6 @@ SECTIONS: dict[str, type[Config]] = {
 """The type of every section: of each stage, in order; then those that change no result, and that no
 stage lists in dvc.yaml."""
 
-OPTIONAL = ("promotion",)
-"""Sections that a params.yaml of an earlier version lacks; their defaults hold then."""
-
 Section = TypeVar("Section", bound=Config)
 
 
@@ -361,7 +358,7 @@ def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Sec
     """Read one section of params.yaml.
 
     Raises:
-        ConfigError: if the section is missing or holds anything that ``kind`` does not allow.
+        ConfigError: if the section holds anything that ``kind`` does not allow.
     """
     return build_section(kind, read(path), section, source=str(path))
 
@@ -369,17 +366,15 @@ def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Sec
 def build_section(
     kind: type[Section], document: dict[str, Any], name: str, *, source: str
 ) -> Section:
-    """Build one section of a document.
+    """Build one section of a document; one that is missing has its defaults.
 
     Raises:
         ConfigError: naming ``source`` and every wrong key.
     """
-    values = document.get(name, {} if name in OPTIONAL else None)
+    values = document.get(name, {})
     if not isinstance(values, dict):
-        section = (
-            f"must be a mapping, got {config.shorten(values)}" if name in document else "is missing"
-        )
-        raise ConfigError(f"{source}: section {name!r} {section}")
+        wrong = config.shorten(values)
+        raise ConfigError(f"{source}: section {name!r} must be a mapping, got {wrong}")
     try:
         return config.build(kind, values, at=name)
     except ConfigError as error:

@@ -15,6 +15,8 @@ PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
 CODE = Path("code")
 """The digests of the code that each stage runs."""
+SETTINGS = Path("code/settings.json")
+"""All settings, as DVC compares them."""
 CONF = Path("conf")
 
 DOWNLOADS = HOME / "downloads"

@@ -75,9 +75,16 @@ class OpenUnion:
 
         return core_schema.with_info_plain_validator_function(read)
 
-    def __get_pydantic_json_schema__(self, *_: object) -> dict[str, Any]:
-        """Return the JSON schema of the setting."""
-        return {"type": "object"}
+    def __get_pydantic_json_schema__(
+        self, _: object, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the JSON schema of the setting: one of its kinds, or a short form of one."""
+        kinds = [self.registry.load(name) for name in self.registry.ours]
+        union = handler(core_schema.union_schema([k.__pydantic_core_schema__ for k in kinds]))
+        if self.expand is not OpenUnion.expand:
+            union["anyOf"].append({"type": "string"})
+            union["anyOf"].append({"type": "object", "not": {"required": [self.tag]}})
+        return union
 
     def find(self, values: Any) -> type[Config]:
         """Return the kind that settings name.

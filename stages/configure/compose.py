@@ -1,36 +1,29 @@
-"""Compose params.yaml from the groups in conf/, check it, and write it with its comments."""
+"""Compose params.yaml from the groups in conf/, check it, and write what is not default."""
 
-import io
 import re
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config, read_docstrings
+from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, NmtError, suggest
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.configure import auto
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, check_all
 from stages.configure.small_text import fit_settings
 from stages.params import SECTIONS, DownloadParams, ExportParams, TrainParams
 from stages.registry.settings import PromotionParams
-from stages.runtime.params_file import read
+from stages.runtime.params_file import dump_yaml, read
 
 HEADING = """\
-Every setting of the project, a section per stage. Groups in conf/ compose this file:
-  make repro DATA=files MODEL=transformer
-Edit values by hand as you like; a wrong one is named before any work begins.
+# yaml-language-server: $schema=docs/settings.schema.json
+# What differs from the defaults, which docs/settings.md lists with all settings.
 """
-
-WIDTH = 100
 
 
 def compose_settings(
@@ -252,85 +245,58 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 
-def add_comments(settings: Config) -> CommentedMap:
-    """Return settings as YAML, each with its documentation above it."""
-    document = CommentedMap()
-    for name in type(settings).model_fields:
-        document[name] = convert_value(getattr(settings, name))
-    return document
+def find_changes(settings: Config, *, reference: Config | None = None) -> dict[str, Any]:
+    """Return what differs from other settings of the class, for YAML; tags are always there.
+
+    Args:
+        settings: such as a section.
+        reference: the other ones; the defaults if there are none.
+    """
+    changes = {}
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        default = field.get_default(call_default_factory=True)
+        is_tag = get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+        if reference:
+            required, default = False, getattr(reference, name)
+        else:
+            required = field.is_required() or is_tag
+        if required or value != default:
+            changes[name] = convert_value(value)
+    return changes
 
 
 def convert_value(value: Any) -> Any:
     """Return a value as YAML holds it."""
-    if isinstance(value, Config):
-        return add_comments(value)
-    if isinstance(value, dict):
-        return CommentedMap({name: convert_value(item) for name, item in value.items()})
-    if isinstance(value, tuple):
-        return [convert_value(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
+    match value:
+        case Config():
+            return find_changes(value)
+        case dict():
+            return {name: convert_value(item) for name, item in value.items()}
+        case list() | tuple():
+            return [convert_value(item) for item in value]
+        case Path():
+            return str(value)
+    return value
 
 
 def render_params(sections: Mapping[str, Config]) -> str:
     """Return the text of params.yaml."""
-    whole = CommentedMap({name: add_comments(section) for name, section in sections.items()})
-    whole.yaml_set_start_comment(HEADING)
-    for name, section in sections.items():
-        whole.yaml_set_comment_before_after_key(name, before=first_line(section))
-        annotate(whole[name], section, indent=2)
-    text = io.StringIO()
-    writer = YAML()
-    writer.width = 4096
-    writer.representer.add_representer(type(None), _scalar("null"))
-    writer.representer.add_representer(float, _scalar("float"))
-    writer.dump(whole, text)
-    return text.getvalue()
+    changes = {name: find_changes(section) for name, section in sections.items()}
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    for name, corpus in download.corpora.items():
+        if corpus.filter:  # which takes what it leaves out from those of all
+            own = find_changes(corpus.filter, reference=download.filter)
+            changes["download"]["corpora"][name]["filter"] = own
+    return HEADING + dump_yaml({name: values for name, values in changes.items() if values})
 
 
 def write_params(sections: Mapping[str, Config]) -> None:
     """Write params.yaml whole, unless its values are the same already."""
-    dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
     try:
-        same = dumped == read(paths.PARAMS)
-    except ConfigError:  # there is none, or it cannot be read
+        same = check_all() == sections
+    except ConfigError:  # there is none, or it is wrong
         same = False
     if not same:
         files.write_text(paths.PARAMS, render_params(sections))
-
-
-def _scalar(tag: str) -> Callable[[Any, Any], Any]:
-    """Write a value as PyYAML, its reader, does: null, and 1.0e-09 with its dot."""
-
-    def represent(representer: Any, value: Any) -> Any:
-        words = yaml.safe_dump(value).split("\n")[0]
-        return representer.represent_scalar(f"tag:yaml.org,2002:{tag}", words)
-
-    return represent
-
-
-def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
-    """Put each setting's documentation on the lines above it."""
-    docstrings = read_docstrings(type(settings))
-    for name in type(settings).model_fields:
-        words = " ".join(docstrings.get(name, "").split())
-        lines = textwrap.wrap(words, WIDTH - indent - 2)
-        mapping.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=indent)
-        value = getattr(settings, name)
-        if isinstance(value, Config):
-            annotate(mapping[name], value, indent=indent + 2)
-        elif isinstance(value, dict):
-            annotate_named(mapping[name], value, indent=indent + 2)
-
-
-def annotate_named(mapping: CommentedMap, named: Mapping[str, Any], *, indent: int) -> None:
-    """Annotate the first settings of each kind."""
-    seen = set()
-    for name, settings in named.items():
-        if isinstance(settings, Config) and type(settings) not in seen:
-            seen.add(type(settings))
-            annotate(mapping[name], settings, indent=indent + 2)
-
-
-def first_line(settings: Config) -> str:
-    """Return the first line of a section's own documentation."""
-    return (type(settings).__doc__ or "").strip().split("\n")[0]

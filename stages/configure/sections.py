@@ -33,6 +33,16 @@ def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
     return build_all(read(path), source=str(path))
 
 
+def read_settings(*, path: Path = paths.PARAMS) -> dict[str, Any]:
+    """Return all settings, those at their defaults, too, as JSON holds them.
+
+    Raises:
+        ConfigError: naming every wrong key of the whole file.
+    """
+    sections = check_all(path=path)
+    return {name: section.model_dump(mode="json") for name, section in sections.items()}
+
+
 def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
     """Build every section of a document.
 

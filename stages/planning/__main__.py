@@ -20,14 +20,13 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import format_duration
 from stages import paths
 from stages.configure.compose import is_chosen, write_params
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.params import TrainParams
 from stages.planning.calibration import SECONDS, calibrate
 from stages.planning.pinning import PinnedBudget, pin_budget
 from stages.planning.prediction import describe_plan, find_shortages, predict
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_json
-from stages.runtime.params_file import read
 from stages.tracking.run_metadata import UP_TO_TRAINING
 
 CALIBRATION_SHARE = 0.1
@@ -38,7 +37,7 @@ def main() -> None:
     """Print a plan, or pin a budget."""
     if sys.argv[1:] not in ([], ["pin"]):
         raise ConfigError(f"stages.planning takes no argument or 'pin', got {sys.argv[1]!r}")
-    settings = read(paths.PARAMS)
+    settings = read_settings()
     sections = build_all(settings, source=str(paths.PARAMS))
     train = sections["train"]
     assert isinstance(train, TrainParams)

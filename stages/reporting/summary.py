@@ -116,7 +116,7 @@ def main() -> None:
         examples = files.read_json(paths.REPORTS / "examples.json")
     except FileNotFoundError as error:
         raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
-    download = made["download"]["params"][str(paths.PARAMS)]["download"]
+    download = made["download"]["params"][str(paths.SETTINGS)]["download"]
     languages = " → ".join(download["languages"][side] for side in paths.SIDES)
     corpus = ", ".join(download["corpora"])
     example = min((shown["source"] for shown in examples), key=len, default="...")

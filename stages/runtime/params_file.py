@@ -98,3 +98,27 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
     return document
+
+
+class ParamsDumper(yaml.SafeDumper):
+    """Writes what :class:`ParamsLoader` reads."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        """Repeat equal values instead of referring to the first of them."""
+        return True
+
+
+ParamsDumper.yaml_implicit_resolvers = ParamsLoader.yaml_implicit_resolvers
+
+
+def dump_yaml(values: dict[str, Any]) -> str:
+    """Return the text of a parameter file; the innermost mappings and lists take a line each."""
+    text: str = yaml.dump(
+        values,
+        Dumper=ParamsDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )
+    return text

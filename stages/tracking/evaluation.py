@@ -8,10 +8,10 @@ from typing import Any
 from nmt_core.base import files
 from nmt_core.training.progress import CurvePoint, Point
 from stages import paths
+from stages.configure.sections import read_settings
 from stages.params import TrainParams, load
 from stages.reporting.confidence import read_confidence
 from stages.runtime.fingerprint import hash_json
-from stages.runtime.params_file import read
 from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import (
     DVC_EXPERIMENT,
@@ -45,7 +45,7 @@ def is_experiment() -> bool:
 @contextmanager
 def open_evaluation(training: str) -> Iterator[MlflowTracker]:
     """Open the run of the current evaluation, or continue it; ``training`` is the fingerprint."""
-    fingerprint = name_evaluation(training, read(paths.PARAMS))
+    fingerprint = name_evaluation(training, read_settings())
     name = os.environ.get(DVC_EXPERIMENT, f"evaluation {fingerprint[-8:]}")
     tags = {"mlflow.runName": name, PARENT: training}
     with open_tracker(fingerprint, experiment=paths.EXPERIMENT, tags=tags) as tracker:

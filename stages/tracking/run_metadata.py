@@ -13,8 +13,8 @@ from nmt_core.base import files
 from nmt_core.corpora.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths
+from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
-from stages.runtime.params_file import read
 from stages.tracking import provenance
 from stages.tracking.journal import PARENT
 
@@ -90,13 +90,13 @@ def _note(made_from: Mapping[str, str]) -> str:
 
 def read_public_settings(*sections: str) -> dict[str, object]:
     """Return sections of params.yaml under dotted names, without secrets in addresses."""
-    document = _public(read(paths.PARAMS))
+    document = _public(read_settings())
     return dict(_flat({section: document[section] for section in sections}))
 
 
 def read_public_params() -> str:
     """Return params.yaml without comments and without secrets in addresses."""
-    document = _public(read(paths.PARAMS))
+    document = _public(read_settings())
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 

@@ -306,7 +306,9 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
     """It is in the section of the sixth stage, and the first does not run."""
     copy = fresh.copy(tmp_path / "project")
     params = copy.folder / "params.yaml"
-    params.write_text(params.read_text().replace("label_smoothing:", "label_smoothin:"))
+    params.write_text(
+        params.read_text().replace("validate_every:", "label_smoothin: 0.2, validate_every:")
+    )
     began = time.monotonic()
 
     assert copy.fails(command) != 0

@@ -1,4 +1,4 @@
-"""Changes of the project's own code, and the stages that a real DVC runs for them."""
+"""Changes of code and settings, and the stages that a real DVC runs for them."""
 
 import os
 import sys
@@ -19,14 +19,16 @@ ALL = [FIRST, *LATER]
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    """The real code, of which each stage copies its digests and what the stage before has made."""
+    """The real code and settings; each stage copies its digests and what the stage before made."""
     folder = tmp_path_factory.mktemp("pipeline")
-    copy_project(folder, parts=("nmt_core", "stages"), names=[])
+    copy_project(folder, parts=("nmt_core", "stages"), names=["params.yaml"])
     stages = {"code": CODE}
     for before, stage in zip(["", *ALL], ALL, strict=False):
         deps = [f"code/{stage}.json", *([f"{before}.txt"] if before else [])]
         outs = [f"{stage}.txt"]
-        stages[stage] = {"cmd": f"cat {' '.join(deps)} > {outs[0]}", "deps": deps, "outs": outs}
+        params = STAGES[stage]["params"]
+        command = f"cat {' '.join(deps)} code/settings.json > {outs[0]}"
+        stages[stage] = {"cmd": command, "deps": deps, "params": params, "outs": outs}
     (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -52,6 +54,12 @@ CHANGES = [
     ("nmt_core/text/spacy_words.py", *NEW_LINE, ALL[1:]),  # imported by a function
     ("nmt_core/training/trainer.py", *NEW_LINE, ["train", "evaluate", "export"]),
     ("stages/export.py", *NEW_LINE, ["export"]),
+    ("params.yaml", "train:\n", "train:\n  seed: 2\n", ["train", "evaluate", "export"]),
+    ("params.yaml", "train:\n", "shard: {pairs_per_shard: 100000}\ntrain:\n", []),  # the default
+    ("params.yaml", "train:\n", "workers: {processes: 1}\ntrain:\n", []),
+    ("params.yaml", "source: de, target: en", "source: en, target: de", ALL),
+    ("stages/params.py", "Field(100_000, ge=1, le=100_000_000)", "Field(90_000, ge=1)", []),  # set
+    ("stages/params.py", "Field(200, ge=1", "Field(180, ge=1", ALL[ALL.index("shard") :]),
 ]
 
 

@@ -102,7 +102,7 @@ def run(project):
 def test_a_source_is_one_file_and_one_line(project, run):
     with serving() as site:
         url = site.put("/a.tsv", whole(table(200)))
-        table_ = {"kind": "table", "url": url, "renewed": {}}
+        table_ = {"kind": "table", "url": url}
         preset = {"download": {"corpora": {"table": table_}}}
         text = f"# @package _global_\n{yaml.safe_dump(preset)}"
         (project / "conf/data/table.yaml").write_text(text)
@@ -113,7 +113,6 @@ def test_a_source_is_one_file_and_one_line(project, run):
 
         run("-m", "stages.configure", *settings)
         params = (project / "params.yaml").read_text()
-        assert "      # Address of the table.\n" in params
         assert table_.items() <= yaml.safe_load(params)["download"]["corpora"]["table"].items()
         told = run("-m", "stages.configure.refresh")
         first = hashlib.sha256(table(200)).hexdigest()

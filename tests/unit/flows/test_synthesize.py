@@ -15,6 +15,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.progress import LineProgress
 from stages import paths
+from stages.configure.sections import read_settings
 from stages.runtime import settings_aside
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
@@ -29,7 +30,7 @@ WRITTEN = WrittenSynthesis(
 @pytest.fixture
 def flow(monkeypatch, tmp_path):
     """The flow with all that it does noted in the place of being done."""
-    values = yaml.safe_load((PROJECT / "params.yaml").read_text())
+    values = read_settings(path=PROJECT / "params.yaml")
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(yaml.safe_dump(values))
     Path("teacher").mkdir()
@@ -95,7 +96,7 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     params = read_params()
     assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of what is read
     assert params["train"]["seed"] == 7
-    assert params["train"]["model"] == flow.before["train"]["model"]
+    assert read_settings()["train"]["model"] == flow.before["train"]["model"]
 
 
 def test_machines_share_the_training_alone(flow, monkeypatch):
@@ -109,7 +110,7 @@ def test_machines_share_the_training_alone(flow, monkeypatch):
 def test_text_is_looked_at_as_its_pairs_will_be(flow):
     run(settings=["download.corpora.distilled.filter.look.accepted=[tokenized]"])
     assert flow.look.accepted == ["tokenized"]
-    assert read_params()["download"]["corpora"]["distilled"]["filter"]["max_words"] == 150
+    assert read_settings()["download"]["corpora"]["distilled"]["filter"]["max_words"] == 150
     run(settings=["download.corpora.distilled.filter.look=null"])
     assert flow.look is None
     run()
@@ -140,7 +141,7 @@ def test_phases_of_which_none_reads_the_pairs_are_told(flow):
         run(settings=[phases])
     assert not flow.done
     run(settings=[phases, "train.mixture.phases=[]"])
-    assert read_params()["train"]["mixture"]["phases"] == []
+    assert read_settings()["train"]["mixture"]["phases"] == []
 
 
 def test_settings_lie_aside_while_the_pairs_are_made_anew(flow, monkeypatch):

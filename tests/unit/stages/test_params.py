@@ -9,13 +9,13 @@ from nmt_core.base.config import _tags, build, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from nmt_core.server.settings import ServerConfig
-from stages.configure.sections import build_all, check_all
+from stages.configure.sections import build_all, check_all, read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.runtime import params_file
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 
-WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
+WRITTEN = read_settings(path=PROJECT / "params.yaml")
 WIDTH = WRITTEN["train"]["model"]["width"]
 TRAINED = {"kind": "train", "dimensions": WIDTH}
 GIVEN = {"kind": "vectors"}

@@ -47,7 +47,7 @@ def test_a_stage_depends_on_its_code_and_its_section(stage):
     assert entry["cmd"] == f"exec python -m stages.{stage}"  # a shell would hide the end of dvc
     assert [dep for dep in entry["deps"] if dep.startswith("code/")] == [f"code/{stage}.json"]
     assert not [dep for dep in entry["deps"] if dep.startswith(("nmt_core", "stages"))]
-    assert stage in entry["params"]
+    assert stage in entry["params"][0]["code/settings.json"]
 
 
 def test_the_code_is_always_looked_at():
@@ -59,7 +59,8 @@ def test_the_code_is_always_looked_at():
 def test_every_section_but_two_belongs_to_a_stage():
     """Who does the work, and whether its result is served, change no byte."""
     *of_stages, workers, promotion = SECTIONS
-    read = {param.split(".")[0] for stage in STAGES.values() for param in stage["params"]}
+    params = [params for stage in STAGES.values() for params in stage["params"]]
+    read = {name.split(".")[0] for names in params for name in names["code/settings.json"]}
 
     assert of_stages == list(STAGES)
     assert not {workers, promotion} & read

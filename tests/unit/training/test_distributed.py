@@ -3,12 +3,12 @@ from contextlib import nullcontext
 import pytest
 import torch
 import torch.distributed as dist
-import yaml
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.training.distributed import ALONE, World, init_process_group, take_gpu
 from nmt_core.training.settings import WorldConfig
+from stages.configure.sections import read_settings
 from stages.params import TrainParams
 from tests.support.presets import PRESETS
 from tests.support.projects import PROJECT
@@ -82,7 +82,7 @@ def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize(("processes", "refused"), [(1, False), (2, True)])
 def test_batch_statistics_are_refused_before_anything_runs(processes, refused):
-    section = yaml.safe_load((PROJECT / "params.yaml").read_text())["train"]
+    section = read_settings(path=PROJECT / "params.yaml")["train"]
     values = section | {"compute": {"processes": processes}, "model": PRESETS["convs2s_article"]}
     if refused:
         with pytest.raises(ConfigError, match=r"train: this model normalises by the"):

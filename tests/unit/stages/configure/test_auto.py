@@ -6,7 +6,6 @@ import json
 import sys
 
 import pytest
-import yaml
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
@@ -18,7 +17,7 @@ from nmt_core.corpora.text_files import TextFiles
 from nmt_core.training.budget import Budget
 from stages.configure import auto, compose
 from stages.configure.__main__ import main
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.demo.corpus import CHARACTERS, DemoCorpus
 from tests.support import opus
 from tests.support.projects import PROJECT
@@ -104,7 +103,7 @@ def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
     """As settings like any others, so that the run can be had again."""
     monkeypatch.setattr(sys, "argv", ["configure", "data=demo", "model=auto", "train=auto"])
     main()
-    written = yaml.safe_load((project / "params.yaml").read_text(encoding="utf-8"))
+    written = read_settings()
     known = auto.read_auto()
     tokens = written["train"]["budget"]["tokens"]
     epoch = auto.estimate_tokens(Size(20_000, 20_000 * CHARACTERS), 4000)

@@ -1,22 +1,20 @@
-import re
 import sys
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 from omegaconf import OmegaConf
 
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.data.settings import AugmentationConfig
 from stages import download, paths
-from stages.configure import compose, presets
+from stages.configure import compose, reference
 from stages.configure.__main__ import main
 from stages.configure.refresh import refresh_pins
-from stages.configure.sections import build_all, check_all
+from stages.configure.sections import build_all, check_all, read_settings
 from stages.params import SECTIONS
+from stages.runtime import params_file
 from stages.runtime.params_file import ParamsLoader
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
@@ -39,11 +37,17 @@ OF_EACH_KIND = {"model=transformer", "model=rnn_attention", "model=transformer_a
 """Presets of subwords and words, with and without recurrence; all others in make test."""
 
 
+LISTED = [*reference.list_files()]
+SCHEMA = Draft202012Validator(reference.make_schema())
 COMMITTED = (PROJECT / "params.yaml").read_text(encoding="utf-8")
 
 
 def sections(*overrides):
     return build_all(compose.compose_groups(list(overrides)), source="conf/")
+
+
+def parse(text):
+    return ParamsLoader(text).get_single_data()
 
 
 def dumped(settings):
@@ -64,12 +68,18 @@ def project(project):
 def run(monkeypatch, *overrides):
     monkeypatch.setattr(sys, "argv", ["configure", *overrides])
     main()
-    return yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+    return read_settings()
 
 
-def test_the_project_holds_what_the_default_groups_compose_to():
-    """To the character, comments included."""
-    assert COMMITTED == compose.render_params(sections())
+@pytest.mark.parametrize(("path", "text"), LISTED, ids=[path.name for path, _ in LISTED])
+def test_generated_files_are_current(path, text):
+    """After a change of a setting, run: python -m stages.configure.reference."""
+    assert (PROJECT / path).read_text(encoding="utf-8") == text
+
+
+def test_params_are_those_of_the_default_groups():
+    assert compose.render_params(sections()) == COMMITTED
+    assert len(COMMITTED.splitlines()) < 60
 
 
 @pytest.mark.parametrize(
@@ -77,25 +87,55 @@ def test_the_project_holds_what_the_default_groups_compose_to():
     mark_slow(CHOICES, but=[choice for choice in CHOICES if OF_EACH_KIND & {*choice}]),
     ids=" ".join,
 )
-def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
+def test_settings_read_back_as_they_were_composed(choice):
     """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
     composition = compose.compose_groups(choice)
     settings = build_all(composition, source="conf/")
 
     assert composition == dumped(settings)
-    assert composition == yaml.load(compose.render_params(settings), yaml.CSafeLoader)
+    written = parse(compose.render_params(settings))
+    assert settings == build_all(written, source="written")
+    assert [] == [*SCHEMA.iter_errors(written)] == [*SCHEMA.iter_errors(composition)]
 
 
 @pytest.mark.parametrize(
-    "words", ["no", "on", "1:30", "1_000", "010", "2024-11-01", "null", "1e-9", "yes: #'ÿ\"no"]
+    "words", ["no", "on", "1:30", "1_000", "010", "2024-11-01", "null", "1e5", "yes: #'ÿ\"no"]
 )
 def test_words_that_look_like_something_else_stay_words(words):
-    """Norwegian is ``no``, which is false by YAML 1.1."""
-    values = yaml.safe_load(COMMITTED)
-    values["download"]["split"]["salt"] = words
-    written = compose.render_params(build_all(values, source="test"))
+    values = parse(COMMITTED) | {"promotion": {"glossary": words}}
+    values["download"]["split"] = {"salt": words}
 
-    assert ParamsLoader(written).get_single_data() == values
+    assert values == parse(compose.render_params(build_all(values, source="test")))
+
+
+@pytest.mark.parametrize("number", [1e-9, 1.5e-5, 2.0, 1e22])
+def test_numbers_are_written_as_they_are_read(number):
+    text = params_file.dump_yaml({"number": number})
+
+    assert [number] == [*parse(text).values()] == [*yaml.safe_load(text).values()]
+    assert isinstance(parse(text)["number"], float)
+
+
+@pytest.mark.parametrize(
+    ("filters", "own", "written"),
+    [
+        ({}, None, None),
+        ({}, {}, {}),
+        ({}, {"max_words": 50}, {"max_words": 50}),
+        ({"max_words": 50}, {"max_words": 150}, {"max_words": 150}),  # the default of all
+        ({"max_words": 50}, {"max_words": 50}, {}),
+        ({"look": None}, {"look": {"accepted": ["noise"]}}, {"look": {"accepted": ["noise"]}}),
+    ],
+)
+def test_filters_of_a_corpus_differ_from_those_of_all(filters, own, written):
+    values = dumped(sections("data=demo"))
+    values["download"]["filter"] |= filters
+    values["download"]["corpora"]["demo"]["filter"] = own
+    settings = build_all(values, source="test")
+    document = parse(compose.render_params(settings))
+
+    assert document["download"]["corpora"]["demo"].get("filter") == written
+    assert build_all(document, source="written") == settings
 
 
 def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
@@ -107,6 +147,25 @@ def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
 def test_several_values_are_no_list():
     with pytest.raises(ConfigError, match=r"=bleu,chrf is several values; write .*=\[a,b\], "):
         compose.apply_changes(dumped(sections()), ["evaluate.metrics=bleu,chrf"])
+
+
+@pytest.mark.parametrize(
+    ("section", "values"),
+    [
+        ("train", {"sede": 1}),
+        ("train", {"seed": "1"}),
+        ("train", {"schedule": {"kind": "linear"}}),
+        ("download", {"corpora": {"own": {"kind": "demo", "pairs": 1}}}),
+        ("trian", {}),
+    ],
+)
+def test_an_editor_marks_what_is_refused(section, values):
+    document = parse(COMMITTED)
+    document[section] = document.get(section, {}) | values
+
+    assert [*SCHEMA.iter_errors(document)]
+    with pytest.raises(ConfigError):
+        build_all(document, source="test")
 
 
 def test_two_corpora_of_one_name_are_refused():
@@ -125,12 +184,6 @@ def test_a_later_group_wins():
     assert sections("data=europarl")["train"].budget.steps == 100_000
     assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
     assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
-
-
-def test_presets_start_from_the_defaults_of_their_architecture():
-    """After a change of a model's settings: python -m stages.configure.presets."""
-    for path, text in presets.find_bases(PROJECT / "conf"):
-        assert text == path.read_text()
 
 
 def read_preset(name):
@@ -182,65 +235,10 @@ def test_a_preset_that_is_misspelt_is_named_whoever_composes():
         compose.compose_groups(["data=demo", "model=tranformer"])
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        ("1.0e-09", "epsilon: 1.0e-09\n"),
-        ("0.000015", "epsilon: 1.5e-05\n"),
-        ("2", "epsilon: 2.0\n"),
-        ("0.1", "epsilon: 0.1\n"),
-    ],
-)
-def test_floats_are_written_as_yaml_reads_them(value, written):
-    settings = sections(f"train.optimizer.epsilon={value}")
-    text = compose.render_params(settings)
-
-    assert written in text
-    read = yaml.safe_load(text)["train"]["optimizer"]["epsilon"]
-    assert isinstance(read, float)
-    assert settings["train"].optimizer.epsilon == read
-
-
-NAMED = object()
-"""Stands for the words above a name that a person gives, which needs none."""
-
-
-def keys_of(settings, indent=0):
-    """Yield how every key stands in the document, with the text that belongs above it."""
-    for name, field in type(settings).model_fields.items():
-        value = getattr(settings, name)
-        yield " " * indent + f"{name}:", field.description
-        if isinstance(value, Config):
-            yield from keys_of(value, indent + 2)
-        elif isinstance(value, dict):
-            for key, inner in value.items():
-                yield " " * (indent + 2) + f"{key}:", NAMED
-                yield from keys_of(inner, indent + 4)
-
-
-@pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
-def test_every_key_is_explained_above_it(choice):
-    settings = sections(*choice)
-    lines = compose.render_params(settings).splitlines()
-    keys = [key for name in SECTIONS for key in [(f"{name}:", None), *keys_of(settings[name], 2)]]
-    found = [n for n, line in enumerate(lines) if re.match(r" *\w+:", line)]
-
-    assert [key for key, _ in keys] == [f"{lines[n].split(':')[0]}:" for n in found]
-    for number, (key, description) in zip(found, keys, strict=True):
-        above = number - 1
-        while lines[above].lstrip().startswith("#"):
-            above -= 1
-        words = " ".join(line.strip().removeprefix("# ") for line in lines[above + 1 : number])
-        assert (description is NAMED) != bool(words), key
-        if isinstance(description, str):
-            assert words.endswith(" ".join(description.split())), key
-    assert max(map(len, lines)) <= 100
-
-
 def test_without_arguments_nothing_changes(project, monkeypatch):
     """Not even the comments and the order of a person who edits by hand."""
     file = project / "params.yaml"
-    edited = "# mine\n" + COMMITTED.replace("seed: 1", "seed: 5")
+    edited = "# mine\n" + COMMITTED.replace("train:", "train:\n  seed: 5")
     file.write_text(edited)
 
     run(monkeypatch)
@@ -421,40 +419,6 @@ def test_what_cannot_be_understood_is_told_without_its_secrets(group):
         compose.compose_settings([*group, broken])
 
     assert "canary" not in str(told.value)
-
-
-OF_A_PRESET = {
-    "download.near_duplicates.distance", "evaluate.good_chrf", "tokenize.kind",
-    "tokenize.subwords.vocab_size",
-    "train.budget.steps", "train.model.decoder_layers", "train.model.dropout",
-    "train.model.feed_forward_width", "train.model.hidden_width", "train.model.positions",
-    "train.model.width",
-    "train.schedule.learning_rate", "train.training.validate_every",
-    *(f"train.augmentation.{name}" for name in AugmentationConfig.model_fields),
-}  # fmt: skip
-"""Settings that presets choose for their text, architecture or budget."""
-
-
-def defaults(settings, place):
-    """Yield the settings that may be left out, with what they are then and what they are here."""
-    for name, field in type(settings).model_fields.items():
-        value = getattr(settings, name)
-        if isinstance(value, Config):
-            yield from defaults(value, f"{place}.{name}")
-        elif not field.is_required():
-            yield f"{place}.{name}", field.get_default(call_default_factory=True), value
-
-
-@pytest.mark.parametrize(
-    "preset",
-    ["data=demo", "data=dates", "model=rnn_attention", "model=convs2s"],
-)
-def test_what_is_left_out_is_as_presets_have_it(preset):
-    """So that a line more or less of params.yaml changes no training."""
-    found = [one for name, section in sections(preset).items() for one in defaults(section, name)]
-
-    assert len(found) > 100
-    assert {name for name, default, value in found if default != value} <= OF_A_PRESET
 
 
 def test_settings_of_one_kind_take_the_place_of_another():

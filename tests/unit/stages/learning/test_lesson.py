@@ -1,10 +1,8 @@
 """The corpus of a night: of what users gave, garbage and leaks stay out, and all is told."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
@@ -17,7 +15,7 @@ from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.memory.store import TranslationMemory
 from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from stages import download, paths
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.learning import lesson as lesson_of_a_night
 from stages.learning.lesson import (
     WrittenLesson,
@@ -179,7 +177,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     give(journal, sound[:100])
     learning = config(journal, share=0.25, passes=40, champion_share=0.3)
     lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
-    before = yaml.safe_load(Path("params.yaml").read_text())
+    before = read_settings()
     values = compose_learning(
         before, lesson, learning, champion="d" * 64, pairs=3000.0, folder=folder
     )
@@ -221,7 +219,7 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
     give(journal, [(source, target.lower()) for source, target in sound[:80]])
     lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
-    values = yaml.safe_load(Path("params.yaml").read_text())
+    values = read_settings()
     own = {
         split: {side: f"{corpus}/{split}.{side}" for side in paths.SIDES} for split in paths.SPLITS
     }
@@ -242,7 +240,7 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
 
 def test_no_phase_keeps_a_lesson_from_being_read(monkeypatch):
     monkeypatch.chdir(PROJECT)
-    before = yaml.safe_load(Path("params.yaml").read_text())
+    before = read_settings()
     own = {"corpora": ["demo"]}
     before["train"]["mixture"] |= {"phases": [own | {"tokens": 10**6}, own], "temperature": 2.0}
     lesson = WrittenLesson(

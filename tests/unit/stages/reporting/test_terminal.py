@@ -185,7 +185,7 @@ def results(project, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document))
     download = {"languages": {"source": "de", "target": "en"}, "corpora": {"own": {}, "web": {}}}
-    lock = {"stages": {"download": {"params": {"params.yaml": {"download": download}}}}}
+    lock = {"stages": {"download": {"params": {"code/settings.json": {"download": download}}}}}
     paths.LOCK.write_text(yaml.safe_dump(lock))
     for name, size in (("model", 3_000_000), ("in/more", 4_000_000)):
         (paths.EXPORT / name).parent.mkdir(parents=True, exist_ok=True)

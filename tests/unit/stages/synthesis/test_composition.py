@@ -3,13 +3,12 @@
 import copy
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import compose_settings
 from stages.configure.made_corpus import find_weight
-from stages.configure.sections import build_all
+from stages.configure.sections import build_all, read_settings
 from stages.synthesis.composition import compose_synthesis, leave_out
 from stages.synthesis.settings import SynthesisConfig
 from tests.support.projects import PROJECT
@@ -17,7 +16,7 @@ from tests.support.projects import PROJECT
 
 @pytest.fixture
 def values():
-    return yaml.safe_load((PROJECT / "params.yaml").read_text())
+    return read_settings(path=PROJECT / "params.yaml")
 
 
 def compose(values, *, student=False, kept=500, pairs=20000.0, **settings):
