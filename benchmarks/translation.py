@@ -37,10 +37,10 @@ from torch import Tensor
 
 from nmt_core.data.batch import pad
 from nmt_core.models.architectures import build_model, read_model_config
-from nmt_core.search.greedy import greedy_search
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.settings import BeamConfig
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import EOS, PAD
 from nmt_core.translation.loading import list_usable_engines
 from nmt_core.translation.translator import Translator

@@ -22,7 +22,7 @@ from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, T
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.models.architectures import ModelConfig
-from nmt_core.search.engine_settings import Precision
+from nmt_core.search.registered import Precision
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.settings import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling

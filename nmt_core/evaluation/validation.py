@@ -8,9 +8,9 @@ from nmt_core.base.compute import Compute
 from nmt_core.data.batch import pad
 from nmt_core.evaluation.metric import Metric
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.search.greedy import greedy_search
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.settings import SearchConfig
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from nmt_core.literals.finding import find_extent, find_literals
 from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
+from nmt_core.literals.masking import write_literal
 from nmt_core.literals.meaning import MeasuredLine
-from nmt_core.literals.writing import write_literal
 
 Problem = OneOf[
     "missing", "unit", "placed", "added", "repeated", "looping", "empty", "too long", "copied"
@@ -43,14 +43,9 @@ def check_literals(
     *,
     found: Sequence[Literal] | None = None,
 ) -> list[Breach]:
-    """Return what is wrong with the literals of a translation, those of the source first.
+    """Return the breaches of the literals of a translation, those of the source first.
 
-    Args:
-        source: a line.
-        translation: its translation.
-        languages: codes of both languages.
-        terms: find what a person wants to come through.
-        found: the literals of the source, if they are known.
+    ``terms`` find those of glossaries; ``found`` are the literals of the source, if known.
     """
     wanted = find_literals(source, languages[0], terms) if found is None else found
     there = find_literals(translation, languages[1], terms)

@@ -46,11 +46,9 @@ def list_days(text: str) -> Iterator[tuple[int, int]]:
 
 
 def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
-    """Yield the times of day that a text may mean, a full hour also as a number.
+    """Yield the times of day that *14:20*, *14.20*, *14h20* or an hour may mean.
 
-    Args:
-        text: digits, such as *14:20*, *14.20*, *14h20*; or an hour alone.
-        behind: what follows it; *p.m.* makes it later by twelve hours.
+    A full hour is also a number; *p.m.* behind it makes it later by twelve hours.
     """
     match, half = _TIME.fullmatch(text), _HALF_OF_DAY.match(behind)
     if match is None and (half is None or not text.isdecimal()):

@@ -90,13 +90,7 @@ _JOINED = regex.compile(
 
 
 def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ()) -> list[Literal]:
-    """Return the literals of a line from left to right; none overlap.
-
-    Args:
-        line: a line of text, normalised or not.
-        language: code of its language.
-        terms: find what a person wants to come through, which goes before all else.
-    """
+    """Return the literals of a line from left to right, without overlaps; ``terms`` go first."""
     found: list[Literal] = []
     for finder in terms:
         found += add_apart(found, finder.find(line, language))

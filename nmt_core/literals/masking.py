@@ -1,4 +1,4 @@
-"""Symbols in the place of literals while a model translates, and back."""
+"""Symbols in the place of literals while a model translates, and back in the target's form."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,9 +6,10 @@ from typing import NamedTuple
 import regex
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
+from nmt_core.literals.date import is_time, write_time
 from nmt_core.literals.finding import find_extent, join_adjacent
 from nmt_core.literals.literal import Literal, LiteralKind
-from nmt_core.literals.writing import write_literal
+from nmt_core.literals.number import write_amount, write_number
 
 _FINAL = regex.compile(r"[.!?…]*$")
 _SYMBOL = regex.compile(f"[{''.join(ALL_SYMBOLS)}]")
@@ -39,13 +40,9 @@ class Masked(NamedTuple):
 def mask(
     line: str, literals: Sequence[Literal], languages: tuple[str, str], *, numbers: bool
 ) -> Masked:
-    """Return a line with a symbol for literals that stand side by side, as far as symbols reach.
+    """Return a line with a symbol for each group of adjacent literals, as far as symbols suffice.
 
-    Args:
-        line: a line.
-        literals: its literals, from left to right.
-        languages: codes of both languages.
-        numbers: mask numbers, dates and terms, too, and not only what stays as it is.
+    ``numbers`` masks numbers, dates and terms, too.
     """
     symbols = {name: iter(those) for name, those in SYMBOLS.items()}
     parts, end, texts = [], 0, {}
@@ -64,6 +61,26 @@ def mask(
         parts += [line[end:start], symbol]
         end = group_end
     return Masked("".join([*parts, line[end:]]), texts, line[:1].isupper())
+
+
+def write_literal(literal: Literal, line: str, languages: tuple[str, str]) -> str:
+    """Return a literal of a line as its translation should have it, with the sign of its unit."""
+    match literal.kind:
+        case LiteralKind.TERM:
+            return literal.forms[0]
+        case LiteralKind.DATE:
+            return write_time(literal.text) if is_time(literal.text) else literal.text
+        case LiteralKind.NUMBER if literal.extent and not literal.scale:
+            start, end = find_extent(literal)
+            written = write_amount(literal.text, literal.unit, *languages)
+            if written:
+                return written
+            number = write_number(literal.text, *languages)
+            return line[start : literal.start] + number + line[literal.end : end]
+        case LiteralKind.NUMBER:
+            return write_number(literal.text, *languages)
+        case _:
+            return literal.text
 
 
 def write_literals(
@@ -105,12 +122,7 @@ def restore(translation: str, masked: Masked, *, in_capitals: bool = False) -> s
     """Return a translation with literals in the place of symbols, in the target's form.
 
     A symbol that the source does not have is left out. A term that begins the translation of a line
-    that begins with a capital begins with one, too.
-
-    Args:
-        translation: what a model wrote.
-        masked: its source.
-        in_capitals: write the terms of a glossary in capitals.
+    with an initial capital gets one, too; ``in_capitals`` writes terms in capitals.
     """
     parts, end = [], 0
     for match in _SYMBOL.finditer(translation):

@@ -84,14 +84,9 @@ class MeasuredLine:
             yield from (value.scaleb(power).normalize() for power in {0, *scales})
 
     def has_unit(self, literal: Literal, unit: str, language: str) -> bool:
-        """Tell whether a unit stands beside a number of the line, as a sign or in words.
+        """Tell whether a unit of another line's language stands beside a number, in any form.
 
         One sign may serve several numbers, as in *3 to 5%*.
-
-        Args:
-            literal: the number.
-            unit: a unit as another line has it.
-            language: of that line.
         """
         meant = load_conventions(language).find_units(unit) | self.conventions.find_units(unit)
         beside = {one.unit for one in self.literals if one.unit}

@@ -1,7 +1,7 @@
-"""Quotation marks: read as those a model knows, put around a line again, and told where one is odd.
+"""Quotation marks: replaced by known ones, put around a line again, and reported if unpaired.
 
-That a translation has none is no mistake: of references whose source has some, 3 to 68 % have none
-(docs/results.md). One that stands alone nearly always is.
+A translation without any is no mistake: of references whose source has some, 3 to 68 % have none
+(docs/results.md). An unpaired one nearly always is.
 """
 
 import re
@@ -58,12 +58,7 @@ def list_known_marks(tokens: Iterable[str]) -> frozenset[str]:
 
 
 def read_quotes(line: str, known: AbstractSet[str]) -> str:
-    """Return a line with quotation marks that are known in the place of those that are not.
-
-    Args:
-        line: text of any language.
-        known: the quotation marks that a model has learnt to read.
-    """
+    """Return a line with quotation marks that a model knows in the place of those it does not."""
     marks = [*_READ.finditer(line)] if _MAY_BE_READ.search(line) else []
     if known >= {match[0] for match in marks}:
         return line
@@ -94,13 +89,9 @@ def unquote(line: str) -> str:
 
 
 def enclose(translation: str, source: str, language: str) -> str:
-    """Return a translation in quotation marks, where its source stands in some and it has none.
+    """Return a translation in quotation marks if its source stands in some and it has none.
 
-    Args:
-        translation: of the line.
-        source: the line.
-        language: code of that of the translation, whose marks are taken unless those of the source
-            are straight.
+    They are those of the translation's language, or straight ones if the source has these.
     """
     if not is_enclosed(source) or not translation or _MARK.search(translation):
         return translation

@@ -26,13 +26,7 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{A
 
 
 def spells(line: str, value: Decimal, language: str) -> bool:
-    """Tell whether a line has a whole number in words, or in Roman numerals.
-
-    Args:
-        line: text of the language.
-        value: of the number, whose sign does not count.
-        language: its code.
-    """
+    """Tell whether a line has a whole number in words or Roman numerals, regardless of its sign."""
     whole = int(abs(value))
     if whole > LARGEST or whole != abs(value):
         return False

@@ -6,50 +6,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import regex
+from babel import Locale, UnknownLocaleError
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
     r"|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]"
 )
 """A word, a mark, or a character of a script without spaces."""
-
-_STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "eo": "esperanto",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
 
 LONGEST_WORD = 200
 """Characters of a word with a stem, as many as a term may have: what is kept is bounded."""
@@ -89,12 +52,25 @@ def find_stem(word: str, language: str) -> str:
 @lru_cache(maxsize=100_000)
 def _find_stem(word: str, language: str) -> str:
     folded = word.casefold()
-    name = _STEMMERS.get(language.partition("-")[0])
-    if name is None or not word[0].isalpha():
+    name = find_stemmer(language) if word[0].isalpha() else None
+    if name is None:
         return folded
     if not hasattr(_stemmers, name):
-        from snowballstemmer import stemmer  # optional
+        import snowballstemmer  # optional
 
-        setattr(_stemmers, name, stemmer(name))
+        setattr(_stemmers, name, snowballstemmer.stemmer(name))
     stem: str = getattr(_stemmers, name).stemWord(folded)
     return stem
+
+
+@lru_cache
+def find_stemmer(language: str) -> str | None:
+    """Return the name of the stemmer of a language, as English calls it; None if there is none."""
+    import snowballstemmer  # optional
+
+    try:
+        english = Locale.parse(language.partition("-")[0]).english_name or ""
+    except (UnknownLocaleError, ValueError):
+        return None
+    name = english.casefold().partition(" ")[0]
+    return name if name in snowballstemmer.algorithms() else None

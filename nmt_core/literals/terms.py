@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import regex
@@ -11,41 +11,16 @@ from nmt_core.literals.literal import Literal, LiteralKind
 from nmt_core.literals.stems import Word, find_stem, split_words, stem_words
 
 
-class KeptTerms:
-    """Terms that a person does not want translated, in whole words, in the case that is given.
-
-    Where two begin at the same place, the longer one counts.
-
-    Args:
-        terms: the terms.
-    """
-
-    def __init__(self, terms: Iterable[str]) -> None:
-        named = {term for term in terms if term.strip()}
-        named |= {unicodedata.normalize("NFD", term) for term in named}
-        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=named)
-        self._any = bool(named)
-
-    def find(self, line: str, language: str) -> Iterator[Literal]:
-        """Yield the terms of a line."""
-        del language
-        for match in self._pattern.finditer(line) if self._any else ():
-            yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
-
-
 class OwnPattern:
-    """A pattern of the user's own, which stays as it is.
-
-    Args:
-        pattern: a regular expression of the regex package.
+    """Text that stays as it is, by a regular expression of the regex package.
 
     Raises:
         ValueError: if it is not a regular expression.
     """
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, terms: Collection[str] = ()) -> None:
         try:
-            self._pattern = regex.compile(pattern)
+            self._pattern = regex.compile(pattern, ignore_unused=True, terms=[*terms])
         except regex.error as error:
             raise ValueError(f"{pattern!r} is not a regular expression ({error})") from None
 
@@ -57,15 +32,20 @@ class OwnPattern:
                 yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
 
 
+class KeptTerms(OwnPattern):
+    """Terms that stay as they are, in whole words and in their case; longer ones first."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        named = {term for term in terms if term.strip()}
+        named |= {unicodedata.normalize("NFD", term) for term in named}
+        super().__init__(r"(?<!\w)\L<terms>(?!\w)", named)
+
+
 class TranslatedTerms:
     """Terms with their translations, in whole words, inflected or not.
 
-    A word of a term that begins with a capital is met in capitals alone, one of which others are
-    capitals as it is. The first translation is the one to write; any of them counts.
-
-    Args:
-        translations: of each term, one or more.
-        languages: codes of both languages.
+    A word with an initial capital matches words with one; a word with inner capitals matches itself
+    or all capitals. The first translation is the one to write; any of them counts.
     """
 
     def __init__(
@@ -100,12 +80,7 @@ class FoundTerm(NamedTuple):
 
 
 class TermFinder:
-    """Finds the terms of one language by the stems of their words.
-
-    Args:
-        terms: none of them empty.
-        language: code of their language.
-    """
+    """Finds the terms of one language, none of them empty, by the stems of their words."""
 
     def __init__(self, terms: Iterable[str], language: str) -> None:
         self._language = language

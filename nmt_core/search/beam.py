@@ -1,20 +1,23 @@
 """Beam search: keep the K best unfinished hypotheses of every sentence at every step.
 
 Twice as many candidates as beams are compared: at most K of them end their sentence, so K live ones
-remain. Sentences that are done leave the batch. A :class:`Reader` asks the model; this file
-imports no torch.
+remain. Sentences that are done leave the batch.
 
 Dimension letters as in ``seq2seq.py``, and N candidates per hypothesis, t tokens so far, BOS
 included.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Bool, Int
 from numpy.typing import NDArray
+from torch import Tensor
 
-from nmt_core.search.hypothesis import Hypothesis, drop_impossible
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.search.engine import Hypothesis, drop_impossible
+from nmt_core.search.rules import Constraint, Rules
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS
 
@@ -27,22 +30,6 @@ class Next(NamedTuple):
 
     log_probs: Floats  # (R, N), best first, natural logarithms; -inf where nothing may be written
     tokens: Ints  # (R, N)
-
-
-class Reader(Protocol):
-    """A batch of sentences, of which it has read the sources; it keeps to their length limits."""
-
-    def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
-        """Read the last token of every hypothesis.
-
-        Args:
-            tokens: (R, t), all that was written.
-            parents: (R,), the rows of the last call that they follow; at first the sentences.
-            count: of candidates, N; the vocabulary may have fewer.
-        """
-
-    def keep(self, sentences: Ints) -> None:
-        """Go on with these sentences alone; the next parents are rows of the last call, still."""
 
 
 class Candidates(NamedTuple):
@@ -80,20 +67,66 @@ class ActiveBeams(NamedTuple):
         )
 
 
-def search_beams(
-    reader: Reader, limits: Sequence[int], config: BeamConfig
+class ModelReader:
+    """Reads a batch of sources once, and their hypotheses token by token, by the rules of each."""
+
+    def __init__(
+        self,
+        model: Seq2Seq[Any, Any],
+        source: Int[Tensor, "B S"],
+        source_padding: Bool[Tensor, "B S"],
+        rules: Rules,
+    ) -> None:
+        self.model, self.rules = model, rules
+        self.memory = model.encode(source, source_padding)
+        self.state = model.start(self.memory)
+        self.hypotheses = 1
+
+    def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
+        """Read the last token of every hypothesis; the best candidates alone leave the device.
+
+        Args:
+            tokens: (R, t), all that was written.
+            parents: (R,), the rows of the last call that they follow; at first the sentences.
+            count: of candidates, N; the vocabulary may have fewer.
+        """
+        device = self.rules.limits.device
+        within = parents.reshape(len(self.rules.limits), -1) % self.hypotheses
+        self.state = self.state.follow(torch.from_numpy(within).to(device))
+        self.hypotheses = within.shape[1]
+        written = torch.from_numpy(tokens).to(device)
+        hidden, self.state = self.model.decode(written[:, -1:], self.memory, self.state)
+        step = self.rules.allow(written, self.model.log_probs(hidden[:, -1]))
+        best = step.topk(min(count, step.size(1)), dim=1)
+        return Next(best.values.cpu().numpy(), best.indices.cpu().numpy())
+
+    def keep(self, sentences: Ints) -> None:
+        """Go on with these sentences alone; the next parents are rows of the last call, still."""
+        going = torch.from_numpy(sentences).to(self.rules.limits.device)
+        self.rules, self.memory = self.rules.select(going), self.memory.select(going)
+        self.state = self.state.keep(going, self.hypotheses)
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Seq2Seq[Any, Any],
+    source: Int[Tensor, "B S"],
+    source_padding: Bool[Tensor, "B S"],
+    config: BeamConfig,
+    constraints: tuple[Constraint, ...] = (),
+    prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch; return one to ``config.n_best`` hypotheses per sentence, best first.
 
-    Args:
-        reader: of the batch.
-        limits: tokens that a hypothesis of each sentence may have, EOS included.
-        config: how to search.
+    The model must be in evaluation mode, and sources end with EOS. A hypothesis that is unfinished
+    at its length limit is ended there. The probability of a prefix counts; PAD follows it.
 
     Raises:
         NmtError: if a sentence has no translation of positive probability.
     """
-    size = config.beam_size
+    rules = Rules.configured(config, source_padding, constraints, prefix)
+    reader = ModelReader(model, source, source_padding, rules)
+    size, limits = config.beam_size, rules.limits.tolist()
     finished: list[list[Hypothesis]] = [[] for _ in limits]
     sentences = parents = np.arange(len(limits))
     norms = np.array(limits) ** config.length_penalty
@@ -109,24 +142,15 @@ def search_beams(
             for row, rank in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
                 chosen = Candidates._make(column[row, [rank]] for column in candidates)
                 best = finished[sentences[row]]
-                best.append(
-                    end(
-                        live.grow(chosen),
-                        chosen.log_prob,
-                        ended[row, rank],
-                    )
-                )
-                best.sort(key=lambda hypothesis: -hypothesis.score)
-                del best[size:]
+                best.append(end(live.grow(chosen), chosen.log_prob, ended[row, rank]))
+                best[:] = sorted(best, key=lambda hypothesis: -hypothesis.score)[:size]
                 scores[row, : len(best)] = [hypothesis.score for hypothesis in best]
             candidates = keep_live(candidates, ends)
         candidates = candidates.first(size)
         log_prob, parents = candidates.log_prob, candidates.rows.ravel()
         live = live.grow(candidates)
-        if not any(finished):
-            continue
         done = find_done(scores, log_prob.max(axis=1) / norms, config)
-        if not done.any():
+        if not (any(finished) and done.any()):
             continue
         if done.all():
             break
@@ -179,8 +203,8 @@ def find_done(scores: Floats, bounds: Floats, config: BeamConfig) -> NDArray[np.
 
     Args:
         scores: (B, K), of the finished hypotheses, best first, -inf where there is none yet.
-        bounds: (B,), that score, of the best live hypothesis.
-        config: how to search.
+        bounds: (B,), that best possible score, of the best live hypothesis.
+        config: settings of the search.
     """
     done = scores[:, config.n_best - 1] >= bounds
     if config.stopping == "fast":

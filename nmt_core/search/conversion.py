@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nmt_core.base import files
 from nmt_core.models.settings import ROTARY_BASE, Seq2SeqConfig, TransformerConfig
 from nmt_core.search.engine import InexpressibleError
-from nmt_core.search.engine_settings import SHORTLIST, Precision
+from nmt_core.search.registered import SHORTLIST, Precision
 from nmt_core.text.aligner.shortlist import Shortlist
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
@@ -70,12 +70,7 @@ class Converter:
         self.before = config.norm == "pre"
 
     def convert(self, config: TransformerConfig, positions: int) -> None:
-        """Write everything.
-
-        Args:
-            config: the shape of the model.
-            positions: the greatest number on either side, in tokens.
-        """
+        """Write everything, with positional encodings of so many positions."""
         encoder, decoder = self.spec.encoder, self.spec.decoder
         for number, layer in enumerate(encoder.layer):
             self._convert_encoder_layer(layer, f"encoder.{number}")
@@ -173,14 +168,7 @@ def write_ctranslate2(
 ) -> None:
     """Write a Transformer as CTranslate2 reads it.
 
-    Args:
-        folder: the target, which is made.
-        precision: how the weights are stored.
-        model: the model.
-        config: its shape.
-        vocabularies: of the source and the target.
-        positions: the greatest number on either side, in tokens.
-        shortlist: what translations may consist of; None for any tokens.
+    ``positions`` is the greatest length on either side, in tokens.
 
     Raises:
         InexpressibleError: if it cannot be written so.

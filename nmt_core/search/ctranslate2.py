@@ -22,9 +22,8 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.search.ctranslate2_file import MODEL_FILE, check_model_file
-from nmt_core.search.engine import MOST_ROWS, PlainEngine, Request, explain_failure
-from nmt_core.search.engine_settings import SCORES, SHORTLIST, ScoreShift
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import MOST_ROWS, Hypothesis, PlainEngine, Request, explain_failure
+from nmt_core.search.registered import SCORES, SHORTLIST, ScoreShift
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
@@ -113,8 +112,8 @@ class CTranslate2Engine(PlainEngine):
     ) -> list[list[TokenHypothesis]]:
         """Return all candidates of every task, best first.
 
-        A batch is searched up to the greatest limit in it. A sentence whose search went beyond its
-        own limit is searched once more by itself, so that no neighbour decides on its translation.
+        A batch is searched up to the greatest limit in it. A sentence whose search exceeded its own
+        limit is searched again by itself, so that its translation depends on no neighbour.
         """
         lengths = {row: len(task.source) for row, task in enumerate(tasks)}
         mixed = self._is_short(search) or (attention and search.beam_size > 1)
@@ -276,15 +275,9 @@ def check_shortlist(path: Path, source: Vocabulary, target: Vocabulary) -> None:
 def load_ctranslate2(
     folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
 ) -> CTranslate2Engine:
-    """Load a model that was written for CTranslate2.
+    """Load a model that was written for CTranslate2 from a folder of a verified bundle.
 
-    Args:
-        folder: of a verified bundle, with ``model.bin``.
-        source: numbers of the source's tokens.
-        target: numbers of the target's tokens.
-        name: the name of the engine.
-        device: ``cpu``, ``cuda`` or ``cuda:1``.
-        threads: of the processor; each computes a batch of its own.
+    The device is ``cpu``, ``cuda`` or ``cuda:1``; each thread computes a batch of its own.
 
     Raises:
         BundleError: if CTranslate2 cannot read the folder.

@@ -42,12 +42,7 @@ class Variable(NamedTuple):
 
 
 def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None:
-    """Check the variables of a model.
-
-    Args:
-        path: ``model.bin`` in a verified folder.
-        source: tokens of the source.
-        target: tokens of the target.
+    """Check the variables of ``model.bin``.
 
     Raises:
         ValueError: naming the first variable that is not as we write it.

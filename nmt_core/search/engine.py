@@ -1,5 +1,6 @@
 """The contract of engines: token numbers in, hypotheses out. This file imports no torch."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -8,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from nmt_core.base.errors import BundleError, is_out_of_memory
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 
 MOST_ROWS = 64
@@ -18,11 +18,9 @@ MOST_ROWS = 64
 
 @contextmanager
 def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Report in a sentence that a library cannot compute with the model that it has read.
+    """Report in a sentence that an engine's library cannot compute with the model.
 
-    Args:
-        name: of the engine.
-        kinds: errors of the library; those of memory are passed on.
+    ``kinds`` are errors of the library; those of memory are passed on.
 
     Raises:
         BundleError: with the library's own reason.
@@ -53,6 +51,42 @@ class Request(NamedTuple):
     """The prefix of its translation."""
 
 
+class Hypothesis(NamedTuple):
+    """One translation in numbers; logarithms are natural, probabilities the model's own."""
+
+    tokens: tuple[int, ...]
+    """What was written, without BOS and EOS."""
+
+    score: float
+    """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""
+
+    log_prob: float
+    """Log-probability of the tokens and the EOS after them."""
+
+    token_log_probs: tuple[float, ...]
+    """The terms of ``log_prob``: one for every token, and last the one of EOS; none where an engine
+    was not asked for them."""
+
+    attention: NDArray[np.float32] | None = None
+    """How much each token and EOS look at each source token and EOS, (tokens + 1, source + 1),
+    where that was asked for and the model knows; its rows sum to 1."""
+
+
+def drop_impossible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    """Return the hypotheses of positive probability.
+
+    Raises:
+        NmtError: if there is none.
+    """
+    possible = [hypothesis for hypothesis in hypotheses if math.isfinite(hypothesis.score)]
+    if not possible:
+        raise NmtError(
+            "the model gives a sentence no translation of positive probability; its weights are "
+            "not numbers or it cannot end a sentence: train it again, or take another checkpoint"
+        )
+    return possible
+
+
 class Engine(Protocol):
     """Searches for the best translations.
 
@@ -67,12 +101,7 @@ class Engine(Protocol):
         """Whether it has attention during the search, and so may copy words."""
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        """Return the part of a search that this engine cannot do, in a few words; None if it can.
-
-        Args:
-            search: settings of the search.
-            prefixes: whether there are prefixes.
-        """
+        """Return the part of a search that this engine cannot do, in a few words, or None."""
 
     def search(
         self,
@@ -89,8 +118,8 @@ class Engine(Protocol):
             requests: the sentences.
             search: settings that :meth:`explain_refusal` accepts.
             batch_tokens: padded source tokens of a batch.
-            probabilities: whether hypotheses must have the probability of every token.
-            attention: whether they must have attention.
+            probabilities: return the probability of every token.
+            attention: return attention.
         """
 
 
@@ -143,8 +172,5 @@ class FullEngine(Engine, Protocol):
         """Return the attention of each target token and EOS to each source token and EOS.
 
         One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
-
-        Args:
-            sources: sentences, each ended by EOS.
-            targets: their translations, without BOS and EOS.
+        Sources end with EOS, targets do not.
         """

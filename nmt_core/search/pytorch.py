@@ -24,12 +24,11 @@ from nmt_core.data.by_length import batches_by_length
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import compare_shapes, load_own_tensors
-from nmt_core.search.constraints import Constraint, forbid_tokens
-from nmt_core.search.engine import FullEngine, Request
-from nmt_core.search.hypothesis import Hypothesis
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
+from nmt_core.search.engine import FullEngine, Hypothesis, Request
+from nmt_core.search.rules import Constraint, forbid_tokens
 from nmt_core.search.sampling import sample
-from nmt_core.search.settings import BeamConfig, SamplingConfig
+from nmt_core.search.settings import BeamConfig, SamplingConfig, SearchConfig
 from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
 MOST_LOG_PROBS = 2**24
@@ -73,20 +72,9 @@ class PyTorchEngine(FullEngine):
         probabilities: bool = True,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        results = self._run(
-            requests,
-            lambda source, prefix: beam_search(
-                self.model, source, source == PAD, search, self._constrain(), prefix=prefix
-            ),
-            hypotheses=search.beam_size,
-            batch_tokens=batch_tokens,
-        )
-        if not attention:
-            return results
-        return [
-            self._look(request, hypotheses)
-            for request, hypotheses in zip(requests, results, strict=True)
-        ]
+        find = partial(self._search, search)
+        results = self._run(requests, find, hypotheses=search.beam_size, batch_tokens=batch_tokens)
+        return [*map(self._look, requests, results)] if attention else results
 
     @override
     def sample(
@@ -97,20 +85,8 @@ class PyTorchEngine(FullEngine):
         *,
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        return self._run(
-            requests,
-            lambda source, prefix: sample(
-                self.model,
-                source,
-                source == PAD,
-                sampling,
-                search,
-                constraints=self._constrain(),
-                prefix=prefix,
-            ),
-            hypotheses=sampling.samples,
-            batch_tokens=batch_tokens,
-        )
+        find = partial(self._sample, sampling, search)
+        return self._run(requests, find, hypotheses=sampling.samples, batch_tokens=batch_tokens)
 
     @override
     @torch.inference_mode()
@@ -133,6 +109,23 @@ class PyTorchEngine(FullEngine):
             np.asarray(looks[: len(target) + 1, : len(source)], dtype=np.float32)
             for looks, source, target in zip(weights.cpu(), sources, targets, strict=True)
         ]
+
+    def _search(
+        self, search: BeamConfig, source: Int[Tensor, "B S"], prefix: Int[Tensor, "B P"]
+    ) -> list[list[Hypothesis]]:
+        return beam_search(self.model, source, source == PAD, search, self._constraints, prefix)
+
+    def _sample(
+        self,
+        sampling: SamplingConfig,
+        search: SearchConfig,
+        source: Int[Tensor, "B S"],
+        prefix: Int[Tensor, "B P"],
+    ) -> list[list[Hypothesis]]:
+        padding, constraints = source == PAD, self._constraints
+        return sample(
+            self.model, source, padding, sampling, search, constraints=constraints, prefix=prefix
+        )
 
     def _look(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses with their attention."""
@@ -163,7 +156,8 @@ class PyTorchEngine(FullEngine):
                 results[row] = best
         return results
 
-    def _constrain(self) -> tuple[Constraint, ...]:
+    @property
+    def _constraints(self) -> tuple[Constraint, ...]:
         device = next(self.model.parameters()).device
         return (forbid_tokens(self.never, device),) if self.never else ()
 
@@ -183,14 +177,9 @@ class PyTorchEngine(FullEngine):
 def load_pytorch(
     folder: Path, source: Vocabulary, target: Vocabulary, *, device: str, threads: int | None
 ) -> PyTorchEngine:
-    """Load the model of a sealed folder.
+    """Load the model of a verified bundle.
 
-    Args:
-        folder: a verified bundle.
-        source: tokens of the source language.
-        target: tokens of the target language.
-        device: as torch names it; ``auto`` takes a GPU if there is one.
-        threads: of the processor; None leaves their number as it is.
+    ``auto`` takes a GPU if there is one; None leaves the number of CPU threads as it is.
 
     Raises:
         BundleError: if the folder holds no model that fits its settings.

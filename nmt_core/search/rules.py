@@ -1,8 +1,13 @@
 """Rules of every search: length, forbidden tokens and prefixes of translations.
 
+A constraint sets next log-probabilities to minus infinity: it decides what is forbidden, never how
+likely the rest is, so scores stay the model's own. It writes in place, for a copy of rows by
+vocabulary may be larger than the model.
+
 Dimension letters as in ``seq2seq.py``; P tokens of the longest prefix, t tokens so far with BOS.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,14 +15,44 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from nmt_core.models.seq2seq import Rows
-from nmt_core.search.constraints import (
-    Constraint,
-    forbid_repeated_ngrams,
-    forbid_tokens,
-    force_tokens,
-)
 from nmt_core.search.settings import SearchConfig, Unknown
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+
+Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], None]
+"""Takes the tokens so far, BOS first, and the next log-probabilities; sets some of these to -inf.
+Forbidding the end of the sentence has no effect at the length limit."""
+
+
+def forbid_tokens(tokens: Sequence[int], device: torch.device) -> Constraint:
+    """Return a constraint that forbids some tokens everywhere."""
+    forbidden = torch.tensor(tokens, device=device)
+
+    def constraint(_: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
+        log_probs.index_fill_(1, forbidden, -torch.inf)
+
+    return constraint
+
+
+def forbid_repeated_ngrams(size: int) -> Constraint:
+    """Return a constraint that forbids ``size`` tokens in a row to repeat in a hypothesis.
+
+    Raises:
+        ValueError: if ``size`` is below 1.
+    """
+    if size < 1:
+        raise ValueError(f"an n-gram has at least one token, got {size}")
+
+    def constraint(tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
+        length = tokens.size(1)
+        if length < size:
+            return
+        seen = tokens.unfold(1, size, 1)  # (R, t - size + 1, size)
+        latest = tokens[:, length - size + 1 :]  # (R, size - 1)
+        repeats = (seen[:, :, :-1] == latest[:, None]).all(dim=2)
+        forbidden = seen[:, :, -1].where(repeats, PAD)
+        log_probs.scatter_(1, forbidden, -torch.inf)
+
+    return constraint
 
 
 def compute_length_limits(
@@ -80,17 +115,10 @@ class Rules(Rows):
         prefix: Int[Tensor, "B P"] | None = None,
     ) -> "Rules":
         """Return the rules of a batch as configured, and further constraints."""
-        guard = (
-            (forbid_repeated_ngrams(config.no_repeat_ngram_size),)
-            if config.no_repeat_ngram_size
-            else ()
-        )
-        return cls.of(
-            compute_length_limits(source_padding, config),
-            unknown=config.unknown,
-            constraints=(*guard, *constraints),
-            prefix=prefix,
-        )
+        if config.no_repeat_ngram_size:
+            constraints = (forbid_repeated_ngrams(config.no_repeat_ngram_size), *constraints)
+        limits = compute_length_limits(source_padding, config)
+        return cls.of(limits, unknown=config.unknown, constraints=constraints, prefix=prefix)
 
     @property
     def longest(self) -> int:
@@ -110,7 +138,9 @@ class Rules(Rows):
         for constraint in self.constraints:
             constraint(tokens, log_probs)
         if wanted is not None and own is not None:
-            force_tokens(wanted, own, log_probs)
+            forced = wanted != PAD
+            log_probs.masked_fill_(forced, -torch.inf)
+            log_probs.scatter_(1, wanted, own.where(forced, log_probs.gather(1, wanted)))
         return log_probs
 
     def _wanted(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from nmt_core.base.random import make_generator
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.search.constraints import Constraint
-from nmt_core.search.greedy import pick_most_likely
-from nmt_core.search.hypothesis import Hypothesis, drop_impossible
-from nmt_core.search.rules import Rules
-from nmt_core.search.settings import SamplingConfig, SearchConfig
-from nmt_core.search.stepwise import decode_stepwise
-from nmt_core.search.token_sampling import draw_tokens, shape_distribution
+from nmt_core.search.engine import Hypothesis, drop_impossible
+from nmt_core.search.rules import Constraint, Rules
+from nmt_core.search.settings import SamplingConfig, SearchConfig, TokenSampling
+from nmt_core.search.stepwise import decode_stepwise, pick_most_likely
 from nmt_core.text.vocabulary import PAD
+
+LEAST_TEMPERATURE = 1e-300
+"""Below it only the likeliest token is left, as at 0: what is divided by less is no number."""
 
 
 def sample(
@@ -36,17 +36,8 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Translate a batch; return ``sampling.samples`` hypotheses per sentence, as they were drawn.
 
-    Their scores are the model's own, for any temperature and truncation. The
-    model must be in evaluation mode.
-
-    Args:
-        model: what to sample from.
-        source: source sentences, each ended by EOS.
-        source_padding: True where ``source`` is padding.
-        sampling: how to draw.
-        search: what the hypotheses keep to.
-        constraints: what they may not hold.
-        prefix: how they begin, followed by PAD.
+    Their scores are the model's own, for any temperature and truncation. The model must be in
+    evaluation mode, and sources end with EOS.
 
     Raises:
         NmtError: if a sentence has no translation of positive probability.
@@ -89,3 +80,32 @@ def _noise(
             )
             noise[number, index] = torch.from_numpy(bits) / 2**32
     return noise.to(source.device)
+
+
+def shape_distribution(
+    log_probs: Float[Tensor, "R V"], sampling: TokenSampling
+) -> Float[Tensor, "R V"]:
+    """Return the distribution to draw from, in float64: tempered, 0 beyond top k and top p.
+
+    They need not sum to one.
+    """
+    if sampling.temperature < LEAST_TEMPERATURE:
+        likeliest = log_probs.argmax(dim=1, keepdim=True)
+        return torch.zeros_like(log_probs, dtype=torch.float64).scatter(1, likeliest, 1.0)
+    probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
+    if sampling.top_k is None and sampling.top_p == 1:
+        return probabilities
+    most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
+    best = probabilities.topk(most, dim=1)
+    through = best.values.cumsum(dim=1)
+    before = through - best.values
+    nucleus = best.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
+    return torch.zeros_like(probabilities).scatter(1, best.indices, nucleus)
+
+
+def draw_tokens(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
+    """Return for every row the token that uniform noise in [0, 1) falls on."""
+    cumulative = weights.cumsum(dim=1)
+    point = noise[:, None] * cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, point, right=True)[:, 0]
+    return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers

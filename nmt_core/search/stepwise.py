@@ -1,4 +1,4 @@
-"""Stepwise decoding, one final token after the other: the base of greedy search and sampling.
+"""Stepwise decoding, one final token after the other: greedy search, and the base of sampling.
 
 Dimension letters as in ``seq2seq.py``, and N hypotheses per sentence, L tokens of the longest.
 """
@@ -11,8 +11,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Hypothesis
 from nmt_core.search.rules import Rules
+from nmt_core.search.settings import Unknown
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 Choose = Callable[[Float[Tensor, "R V"], Int[Tensor, " B"], int], Int[Tensor, " R"]]
@@ -84,3 +85,37 @@ def _write(
         )
         for words, terms, log_prob, length in zip(*(c.tolist() for c in columns), strict=True)
     ]
+
+
+def greedy_search(
+    model: Seq2Seq[Any, Any],
+    source: Int[Tensor, "B S"],
+    source_padding: Bool[Tensor, "B S"],
+    max_lengths: Int[Tensor, " B"],
+    *,
+    unknown: Unknown = "forbid",
+    prefix: Int[Tensor, "B P"] | None = None,
+) -> list[list[int]]:
+    """Translate a batch; return the tokens of every sentence, without BOS and EOS.
+
+    It finds what a beam of one finds that stops fast. The model must be in evaluation mode, and
+    sources end with EOS.
+
+    Args:
+        model: the model.
+        source: source sentences.
+        source_padding: True where ``source`` is padding.
+        max_lengths: see ``compute_length_limits``.
+        unknown: see ``SearchConfig``.
+        prefix: prefixes of translations, followed by PAD.
+    """
+    rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
+    hypotheses = decode_stepwise(model, source, source_padding, rules, pick_most_likely)
+    return [list(hypothesis.tokens) for [hypothesis] in hypotheses]
+
+
+def pick_most_likely(
+    log_probs: Float[Tensor, "R V"], _sentences: Int[Tensor, " B"], _position: int
+) -> Int[Tensor, " R"]:
+    """Choose the most likely token."""
+    return log_probs.argmax(dim=-1)

@@ -12,7 +12,7 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import explain_unreadable
-from nmt_core.search.engine_settings import FOLDER
+from nmt_core.search.registered import FOLDER
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from nmt_core.evaluation.metrics.bleu import Bleu
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.search.engine import Engine
-from nmt_core.search.engine_settings import Precision
+from nmt_core.search.registered import Precision
 from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 from nmt_core.base import files
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.search.engine import Engine, InexpressibleError
-from nmt_core.search.engine_settings import SCORES, SHORTLIST, Precision, ScoreShift
-from nmt_core.search.registered import PROGRAMS, name_engine
+from nmt_core.search.registered import (
+    PROGRAMS,
+    SCORES,
+    SHORTLIST,
+    Precision,
+    ScoreShift,
+    name_engine,
+)
 from nmt_core.text.aligner.shortlist import Shortlist
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_engine

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.search.engine import Engine, FullEngine, Request
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Engine, FullEngine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized

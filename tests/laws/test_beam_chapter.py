@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from nmt_core.search.greedy import greedy_search
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import BOS
 from tests.support.table_model import END, Table, TableTranslator
 

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import NmtError
-from nmt_core.search.constraints import forbid_repeated_ngrams
-from nmt_core.search.greedy import greedy_search
-from nmt_core.search.hypothesis import Hypothesis, drop_impossible
-from nmt_core.search.reader import beam_search
-from nmt_core.search.rules import Rules, compute_length_limits
+from nmt_core.search.beam import beam_search
+from nmt_core.search.engine import Hypothesis, drop_impossible
+from nmt_core.search.rules import Rules, compute_length_limits, forbid_repeated_ngrams
 from nmt_core.search.settings import BeamConfig
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import collate
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.extensions.language_models.fusion import Fused, check_vocabularies, count_rows
-from nmt_core.search.reader import beam_search
+from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 from tests.laws.test_language_model_laws import WORDS, tiny

@@ -10,9 +10,9 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import Glossary, join_glossaries
+from nmt_core.literals.masking import write_literal
 from nmt_core.literals.stems import find_stem, stem_words
 from nmt_core.literals.terms import TermFinder, has_fitting_case
-from nmt_core.literals.writing import write_literal
 from nmt_core.text.restoration import find_odd_case
 
 LANGUAGES = ("de", "en")

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import NmtError
-from nmt_core.search.greedy import greedy_search
 from nmt_core.search.rules import compute_length_limits
-from nmt_core.search.sampling import sample
+from nmt_core.search.sampling import draw_tokens, sample, shape_distribution
 from nmt_core.search.settings import SamplingConfig, SearchConfig
-from nmt_core.search.token_sampling import draw_tokens, shape_distribution
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import PlainEngine
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Hypothesis, PlainEngine
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary

@@ -22,8 +22,8 @@ from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
 from nmt_core.search.engine import PlainEngine
-from nmt_core.search.greedy import greedy_search
 from nmt_core.search.registered import PROGRAMS, Program
+from nmt_core.search.stepwise import greedy_search
 from nmt_core.translation.parity import ParityText
 from nmt_core.translation.prepared import prepare_engines
 from stages.download import describe_corpora
@@ -119,7 +119,7 @@ from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 
 def test_an_engine(offer, tmp_path, monkeypatch):
     imports = """
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Hypothesis
 from nmt_core.search.engine import InexpressibleError, PlainEngine
 from nmt_core.search.registered import Program
 """

@@ -20,9 +20,9 @@ BUDGETS = {
     "nmt_core/documents": 4970,
     "nmt_core/evaluation": 2190,
     "nmt_core/extensions": 3760,
-    "nmt_core/literals": 1940,
+    "nmt_core/literals": 1840,
     "nmt_core/models": 2760,
-    "nmt_core/search": 2080,
+    "nmt_core/search": 1900,
     "nmt_core/server": 3650,
     "nmt_core/text": 3150,
     "nmt_core/training": 2650,
@@ -84,7 +84,7 @@ def test_a_class_or_function_of_the_library_has_a_name_of_its_own():
 
     shared = {name: files[name] for name in callables - SHARED_NAMES if len(files[name]) > 1}
     assert {} == shared
-    assert len(callables) > 500
+    assert len(callables) > 300
 
 
 def test_no_file_grows_long():
@@ -118,7 +118,7 @@ def test_no_file_imports_itself_by_way_of_others():
     graph = grimp.build_graph("nmt_core", "stages", "flows", "infra", cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
-    assert len(imports) > 500
+    assert len(imports) > 200
     TopologicalSorter(imports).prepare()  # raises an error that names those of a circle
 
 

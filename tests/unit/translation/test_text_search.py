@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from nmt_core.search.hypothesis import Hypothesis
+from nmt_core.search.engine import Hypothesis
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.settings import TranslatorConfig
