@@ -12,11 +12,11 @@ from prefect.runtime import flow_run
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.registered import find_label, find_metric_names
+from nmt_core.evaluation.registered import find_label
 from stages import paths
 from stages.params import DownloadParams, load
+from stages.reporting.evaluation import Evaluation, RunVerdict
 from stages.reporting.markdown import render_pipe_table
-from stages.reporting.verdict import RunVerdict, read_verdict
 from stages.runtime.git import short_commit
 
 GENERATED = re.compile("[a-z]+-[a-z]+")
@@ -43,13 +43,15 @@ def name_run() -> str:
 def publish() -> None:
     """Publish the outputs of stages so far as artifacts of the flow run."""
     if SCORES.exists():
-        scores = files.read_json(SCORES)
+        evaluation = Evaluation.read(SCORES)
         create_table_artifact(
-            render_scores(scores), key="scores", description=describe_measures(scores)
+            render_scores(evaluation), key="scores", description=describe_measures(evaluation)
         )
-        if verdict := read_verdict(scores):
+        if evaluation.verdict:
             create_markdown_artifact(
-                render_report(verdict, scores), key="report", description="Ready or not, and why"
+                render_report(evaluation.verdict, evaluation),
+                key="report",
+                description="Ready or not, and why",
             )
     if CURVE.exists():
         create_markdown_artifact(
@@ -63,58 +65,58 @@ def publish() -> None:
         )
 
 
-def render_scores(scores: Mapping[str, Any]) -> list[dict[str, Any]]:
+def render_scores(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return a row for each score, with its interval, and for invalid translations."""
     rows = [
         {
             "score": find_label(name),
-            "value": round(scores[name], 1),
-            "95 %": f"{scores[f'{name}_low']:.1f} to {scores[f'{name}_high']:.1f}",
+            "value": round(score.value, 1),
+            "95 %": f"{score.low:.1f} to {score.high:.1f}",
         }
-        for name in find_metric_names(scores)
+        for name, score in evaluation.scores.items()
     ]
-    failed = scores["failures"]
+    failed = evaluation.failures
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
     return [
         *rows,
-        {"score": "perplexity", "value": round(scores["perplexity"], 2), "95 %": ""},
+        {"score": "perplexity", "value": round(evaluation.perplexity, 2), "95 %": ""},
         {"score": f"unusable translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
     ]
 
 
-def render_report(verdict: RunVerdict, scores: Mapping[str, Any]) -> str:
+def render_report(verdict: RunVerdict, evaluation: Evaluation) -> str:
     """Return the verdict and the slices in Markdown; the page itself is with the run in MLflow."""
     remarks = (
         f"- {'**' + escape_cell(one.what) + '**' if one.blocks else escape_cell(one.what)} "
         f"{escape_cell(one.advice)}"
         for one in verdict.remarks
     )
-    names = find_metric_names(scores)
+    names = [*evaluation.scores]
     rows = (
         [
-            one["label"],
-            f"{one['sentences']:,}",
+            part.label,
+            f"{part.sentences:,}",
             *(
-                "{:.1f} ({:.1f} to {:.1f})".format(*one["scores"][name])
-                if name in one["scores"]
+                "{:.1f} ({:.1f} to {:.1f})".format(*part.scores[name])
+                if name in part.scores
                 else ""
                 for name in names
             ),
         ]
-        for one in scores["slices"].values()
+        for part in evaluation.slices.values()
     )
     slices = render_table(("sentences", "number", *map(find_label, names)), rows)
     page = f"All of it: `{paths.REPORTS / 'index.html'}`, and index.html of the run in MLflow."
     return "\n".join([f"**{escape_cell(verdict.summary)}**", "", *remarks, "", slices, "", page])
 
 
-def describe_measures(scores: Mapping[str, Any]) -> str:
+def describe_measures(evaluation: Evaluation) -> str:
     """Describe the test set and the signatures of scores in Markdown, outside the table."""
     how = [
-        f"- {find_label(name)}: `{scores[f'{name}_signature']}`"
-        for name in find_metric_names(scores)
+        f"- {find_label(name)}: `{score.signature}`" for name, score in evaluation.scores.items()
     ]
-    return "\n".join([f"Scores on the {scores['sentences']:,} sentences of the test set", "", *how])
+    sentences = f"{evaluation.sentences:,} sentences"
+    return "\n".join([f"Scores on the {sentences} of the test set", "", *how])
 
 
 def render_translations(examples: Iterable[Mapping[str, str]]) -> str:

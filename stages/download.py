@@ -25,10 +25,8 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.binomial import FEWEST_SENTENCES
-from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
-from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.cleaning import CleaningOutcome, join_corpora
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
     BundleModel,
@@ -57,11 +55,14 @@ from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.reporting.data_page import render_data_page
-from stages.reporting.data_tables import (
-    tabulate_corpora,
-    tabulate_monolingual,
-    tabulate_pairs,
-    tabulate_vectors,
+from stages.reporting.data_tables import list_tables
+from stages.reporting.download_report import (
+    CorpusDescription,
+    CorpusReport,
+    DownloadReport,
+    MonolingualReport,
+    NearDuplicates,
+    NearPair,
 )
 from stages.runtime.code_digests import digest_code
 from stages.runtime.entry import run_stage
@@ -89,7 +90,7 @@ def run(
     workers: WorkersConfig,
     code: str = "",
     texts: Sequence[TrainedText] = (),
-) -> dict[str, dict[str, Any]]:
+) -> DownloadReport:
     """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs.
 
     Args:
@@ -117,14 +118,14 @@ def run(
             code=code,
             workers=workers,
         )
-        measured, read = _write_corpora(params, reader, folder, texts)
+        report, read = _write_corpora(params, reader, folder, texts)
         with files.whole_folder(corpus.with_name(paths.MONOLINGUAL.name)) as part:
-            measured["monolingual"] = _write_monolingual(params, reader, folder, part, read)
+            monolingual = _write_monolingual(params, reader, folder, part, read)
     with files.whole_folder(vectors) as folder:
-        measured["vectors"] = params.vectors.obtain(params.languages, folder, fetch=fetch)
+        rows = params.vectors.obtain(params.languages, folder, fetch=fetch)
         # also says that there are none; DVC warns of empty folders
-        files.write_json(folder / "vectors.json", measured["vectors"])
-    return measured
+        files.write_json(folder / "vectors.json", rows)
+    return report.model_copy(update={"monolingual": monolingual, "vectors": rows})
 
 
 def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) -> dict[str, Any]:
@@ -161,7 +162,7 @@ def main() -> None:
     initial_model = bring_initial_model(
         params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
     )
-    metrics = run(
+    report = run(
         params,
         corpus=paths.CORPUS,
         vectors=paths.VECTORS,
@@ -170,31 +171,27 @@ def main() -> None:
         code=hash_json(digest_code(["download"])),
         texts=read_texts(paths.INITIAL_MODEL),
     )
-    weights = [corpus["weight"] for corpus in metrics["corpora"].values()]
-    files.write_json(paths.WEIGHTS, weights)
-    files.write_json(paths.TAGS, [corpus["tag"] for corpus in metrics["corpora"].values()])
-    metrics["initial_model"] = initial_model
-    files.write_json(paths.REPORTS / "download.json", metrics)
-    _write_page(metrics, params.languages)
+    report = report.model_copy(update={"initial_model": initial_model})
+    files.write_json(paths.WEIGHTS, [corpus.weight for corpus in report.corpora.values()])
+    files.write_json(paths.TAGS, [corpus.tag for corpus in report.corpora.values()])
+    files.write_json(paths.REPORTS / "download.json", report.dump())
+    pairs = {name: corpus.pairs["train"] for name, corpus in report.corpora.items()}
+    page = render_data_page(report, measure_corpora(paths.CORPUS, pairs), params.languages)
+    files.write_text(paths.REPORTS / "data.html", page)
     console = Console()
-    console.print(tabulate_pairs(metrics))
-    if len(metrics["corpora"]) > 1:
-        console.print(tabulate_corpora(metrics["corpora"]))
-    if metrics["monolingual"]:
-        console.print(tabulate_monolingual(metrics["monolingual"]))
-    for notice in list_notices(metrics):
+    for table in list_tables(report):
+        console.print(table)
+    for notice in list_notices(report):
         console.print(Text(notice, style="yellow"), soft_wrap=True)
-    if metrics["vectors"]:
-        console.print(tabulate_vectors(metrics))
 
 
-def list_notices(metrics: dict[str, Any]) -> Iterator[str]:
+def list_notices(report: DownloadReport) -> Iterator[str]:
     """Yield what a person should know of the text, a sentence each."""
-    for what, count in metrics["noticed"].items():
+    for what, count in report.noticed.items():
         yield NOTICES[what].format(count)
-    for name, corpus in {**metrics["corpora"], **metrics["monolingual"]}.items():
-        yield from (f"{name}: {notice}" for notice in corpus["notices"])
-    if (tests := metrics["pairs"]["test"]) < FEWEST_SENTENCES:
+    for name, corpus in (report.corpora | report.monolingual).items():
+        yield from (f"{name}: {notice}" for notice in corpus.notices)
+    if (tests := report.pairs["test"]) < FEWEST_SENTENCES:
         yield (
             f"test has {tests:,} pairs, too few to tell two models apart; give {FEWEST_SENTENCES} "
             f"or more, or raise download.split.test_per_10000 where they are split off"
@@ -203,7 +200,7 @@ def list_notices(metrics: dict[str, Any]) -> Iterator[str]:
 
 def _write_corpora(
     params: DownloadParams, reader: CorpusReader, folder: Path, texts: Sequence[TrainedText]
-) -> tuple[dict[str, dict[str, Any]], dict[str, ReadCorpus]]:
+) -> tuple[DownloadReport, dict[str, ReadCorpus]]:
     read = reader.read(params.corpora)
     replay = getattr(params.initial_model, "replay", 0.0)
     if replay and not texts:
@@ -232,32 +229,46 @@ def _write_corpora(
     )
     tests = (one.test for one in corpora.values() if isinstance(one, FilesCorpus) and one.test)
     write_references(tests, folder, scratch=reader.scratch)
-    measured = _measured(outcome)
     weights = weigh_replayed(
         {name: corpus.weight for name, corpus in corpora.items()},
         {name: cleaned.kept["train"] for name, cleaned in outcome.corpora.items()},
         replayed,
         replay,
     )
-    measured["corpora"] = {
-        name: {
-            **_measure_corpus(cleaned, corpora[name]),
-            "weight": weights[name],
-            "examples": read[name].sifted.examples,
-            "notices": read[name].sifted.notices,
-            "origins": read[name].origins,
-        }
-        for name, cleaned in outcome.corpora.items()
-    }
-    measured["corpus"] = describe_corpora(params, replayed)
+    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
+    report = DownloadReport(
+        pairs={name: outcome.kept[name] for name in SPLITS},
+        removed={name: _sort(outcome.list_reasons(name)) for name in SPLITS},
+        near_duplicates=_describe_near(outcome),
+        repaired=_sort(sum((each.repaired for each in readings), Counter())),
+        noticed=_sort(sum((each.noticed for each in readings), Counter())),
+        corpora={
+            name: CorpusReport(
+                kind=corpora[name].kind,
+                licence=describe_licence(corpora[name])["license"],
+                tag=corpora[name].tag,
+                pairs={str(split): count for split, count in cleaned.kept.items()},
+                removed={split: _sort(cleaned.list_reasons(split)) for split in SPLITS},
+                weight=weights[name],
+                examples={
+                    why: [(pair.source, pair.target) for pair in pairs]
+                    for why, pairs in read[name].sifted.examples.items()
+                },
+                notices=read[name].sifted.notices,
+                origins=read[name].origins,
+            )
+            for name, cleaned in outcome.corpora.items()
+        },
+        corpus=describe_corpora(params, replayed),
+    )
     described = {
         "languages": params.languages.model_dump(),
-        "pairs": measured["pairs"],
+        "pairs": report.pairs,
         "corpora": [cleaned.kept for cleaned in outcome.corpora.values()],
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
-    return measured, read
+    return report, read
 
 
 def _write_monolingual(
@@ -266,9 +277,9 @@ def _write_monolingual(
     corpus: Path,
     folder: Path,
     read: Mapping[str, ReadCorpus],
-) -> dict[str, Any]:
+) -> dict[str, MonolingualReport]:
     """Write the text of each language alone; return the counts of each of its corpora."""
-    measured: dict[str, Any] = {}
+    measured: dict[str, MonolingualReport] = {}
     for side, code in zip(paths.SIDES, params.languages.codes, strict=True):
         own = {
             name: one
@@ -287,40 +298,34 @@ def _write_monolingual(
             workers=reader.workers,
         )
         measured |= {
-            name: {
-                "language": code,
-                "licence": describe_licence(own[name])["license"],
-                "lines": one.kept["train"],
-                "removed": _sort(one.list_reasons("train")),
-                "notices": read[name].sifted.notices,
-                "origins": read[name].origins,
-            }
+            name: MonolingualReport(
+                language=code,
+                licence=describe_licence(own[name])["license"],
+                lines=one.kept["train"],
+                removed=_sort(one.list_reasons("train")),
+                notices=read[name].sifted.notices,
+                origins=read[name].origins,
+            )
             for name, one in cleaned.items()
         }
     # also says that there are none; DVC warns of empty folders
-    lines = {name: one["lines"] for name, one in measured.items()}
+    lines = {name: one.lines for name, one in measured.items()}
     files.write_json(folder / "monolingual.json", lines)
     return measured
 
 
-def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) -> dict[str, Any]:
+def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) -> CorpusDescription:
     """Describe the corpora for the export and the registration of a model.
 
     Args:
         params: of the text.
         replayed: corpora of the initial model that are read, too.
     """
-    return {
-        "kind": ", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),
+    return CorpusDescription(
+        kind=", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),
         **describe_together({**params.corpora, **(replayed or {})})._asdict(),
-        "held_out": describe_rule(params.corpora, params.split),
-    }
-
-
-def _write_page(metrics: dict[str, Any], languages: Languages) -> None:
-    pairs = {name: corpus["pairs"]["train"] for name, corpus in metrics["corpora"].items()}
-    page = render_data_page(metrics, measure_corpora(paths.CORPUS, pairs), languages)
-    files.write_text(paths.REPORTS / "data.html", page)
+        held_out=describe_rule(params.corpora, params.split),
+    )
 
 
 @contextmanager
@@ -338,50 +343,29 @@ def _scratch(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder)
 
 
-def _measured(outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:
-    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
-    return {
-        "pairs": {name: outcome.kept[name] for name in SPLITS},
-        "removed": {name: _sort(outcome.list_reasons(name)) for name in SPLITS},
-        "near_duplicates": _describe_near(outcome),
-        "repaired": _sort(sum((each.repaired for each in readings), Counter())),
-        "noticed": _sort(sum((each.noticed for each in readings), Counter())),
-    }
-
-
-def _measure_corpus(cleaned: CleanedCorpus, corpus: Corpus) -> dict[str, Any]:
-    return {
-        "kind": corpus.kind,
-        "licence": describe_licence(corpus)["license"],
-        "tag": corpus.tag,
-        "pairs": cleaned.kept,
-        "removed": {name: _sort(cleaned.list_reasons(name)) for name in SPLITS},
-    }
-
-
 def _sort(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
-    """Describe the near duplicates of train; empty if they were not searched for."""
+def _describe_near(outcome: CleaningOutcome) -> NearDuplicates | None:
+    """Describe the near duplicates of train; None if they were not searched for."""
     if outcome.near is None:
-        return {}
+        return None
     tests = outcome.kept["test"]
-    return {
-        "pairs": len(outcome.near.rows),
-        "test_sentences": int((outcome.near.counts[:tests] > 0).sum()),
-        "validation_sentences": int((outcome.near.counts[tests:] > 0).sum()),
-        "examples": [
-            {
-                "side": example.side,
-                "train": example.train,
-                "held_out": example.held_out,
-                "edits": example.edits,
-            }
+    return NearDuplicates(
+        pairs=len(outcome.near.rows),
+        test_sentences=int((outcome.near.counts[:tests] > 0).sum()),
+        validation_sentences=int((outcome.near.counts[tests:] > 0).sum()),
+        examples=tuple(
+            NearPair(
+                side=example.side,
+                train=example.train,
+                held_out=example.held_out,
+                edits=example.edits,
+            )
             for example in outcome.near.examples
-        ],
-    }
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -21,38 +21,23 @@ from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import check_references, find_label, load_metric
-from nmt_core.evaluation.slice import SlicedText
-from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
-from nmt_core.translation.behaviour import PROBES, probe_translator, search_best
+from nmt_core.translation.behaviour import PROBES, Behaviour, probe_translator, search_best
 from nmt_core.translation.length_penalty import (
     LengthPenaltyTrial,
     set_length_penalty,
     try_length_penalties,
 )
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
+from stages.reporting import measures
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.evaluation import ConfidenceReport, Evaluation
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
-from stages.reporting.run_page import render_run_page
-from stages.reporting.run_report import (
-    count_training_words,
-    dump_slices,
-    judge_sentences,
-    link_shown,
-    list_corpora,
-    measure_slices,
-    share_errors,
-)
-from stages.reporting.scores import (
-    measure_translations,
-    score_novel,
-    score_translations,
-    score_untagged,
-    summarize_scores,
-    write_plots,
-)
+from stages.reporting.measures import TranslatedText
+from stages.reporting.pages import render_run_page
+from stages.reporting.sentences import JudgedSentence, judge_sentences, link_shown
 from stages.reporting.verdict import judge_run
 from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
@@ -85,9 +70,9 @@ def run(
     *,
     languages: Languages,
     reports: Path,
-    download: Mapping[str, Any] | None = None,
+    download: DownloadReport | None = None,
     timed: Callable[[float], None] = lambda _: None,
-) -> dict[str, Any]:
+) -> Evaluation:
     """Score the model, and write translations, examples, pictures and the report of the run.
 
     A line of a corpus with a tag is translated with that tag, as by a person who knows where it is
@@ -95,89 +80,126 @@ def run(
 
     Args:
         params: settings.
-        inputs: what earlier stages made.
+        inputs: outputs of earlier stages.
         languages: of the two sides.
-        reports: folder of what is written.
-        download: metrics of the download stage, if they are at hand.
+        reports: folder to write to.
+        download: result of the download stage, if it is at hand.
         timed: takes the sentences translated per second, which differ from run to run.
     """
-    language = languages.target
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
     translator, trials = choose_length_penalty(
-        params, load_trained(params, inputs, languages), validation, language=language
+        params, load_trained(params, inputs, languages), validation, language=languages.target
     )
+    text = translate_test_set(params, inputs, translator, languages, timed=timed)
+    record = files.read_json(inputs.trained / "training.json")
+    write_translations(reports / "translations.tsv", text)
+    write_examples(reports / "examples.json", text, params)
+    draw_pictures(params, translator, text, reports / "attention")
+    draw_training(reports / "learning_curve.png", record)
+    corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
+    evaluation = measure(params, inputs, translator, text, validation, corpora)
+    evaluation = evaluation.model_copy(update={"length_penalty_trials": tuple(trials)})
+    sentences = judge_sentences(
+        text.sources, text.all_references, text.hypotheses, language=languages.target
+    )
+    evaluation = add_verdict(params, evaluation, record, sentences, corpora)
+    shown = link_shown(sentences, translator.aligner, params.seed)
+    page = render_run_page(
+        evaluation, record, download, shown, languages=languages, seed=params.seed
+    )
+    files.write_text(reports / "index.html", page)
+    return evaluation
+
+
+def translate_test_set(
+    params: EvaluateParams,
+    inputs: TrainedInputs,
+    translator: Translator,
+    languages: Languages,
+    *,
+    timed: Callable[[float], None],
+) -> TranslatedText:
+    """Translate the test set; ``timed`` takes the sentences per second."""
     sources = list(files.read_lines(inputs.corpus / "test.source"))
-    scored = read_references(inputs.corpus)
-    check_references(params.metrics, scored)
-    references = [one if isinstance(one, str) else one[0] for one in scored]
-    written = [translator.target.tokenize(line) for line in references]
+    references = read_references(inputs.corpus)
+    check_references(params.metrics, references)
     began = time.monotonic()
     read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
     translations = [best for best, *_ in translator.search(read, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
-    hypotheses = [translation.text for translation in translations]
-    quality.warn_of_tokenized(hypotheses, references)
-    write_translations(reports / "translations.tsv", sources, references, translations)
-    chosen = choose(len(sources), params.examples, params.seed)
-    examples = [
-        {"source": sources[n], "reference": references[n], "hypothesis": hypotheses[n]}
-        for n in chosen
-    ]
-    files.write_json(reports / "examples.json", examples)
-    draw_pictures(params, translator, read, translations, reports / "attention")
-    record = files.read_json(inputs.trained / "training.json")
-    draw_training(reports / "learning_curve.png", record)
-    near = inputs.corpus / "test.near"
-    counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
+    text = TranslatedText(languages, sources, references, read, translations)
+    quality.warn_of_tokenized(text.hypotheses, text.references)
+    return text
+
+
+def measure(
+    params: EvaluateParams,
+    inputs: TrainedInputs,
+    translator: Translator,
+    text: TranslatedText,
+    validation: ValidationText,
+    corpora: dict[str, slice],
+) -> Evaluation:
+    """Measure a translated test set.
+
+    Args:
+        params: settings.
+        inputs: outputs of earlier stages.
+        translator: translated the test set.
+        text: the test set.
+        validation: source sentences, their references and their tags.
+        corpora: the test sentences of each corpus.
+    """
+    language = text.languages.target
     held_out = tag_lines(translator.source, validation[0], validation[2])
     confidence, confidences = judge_confidence(
         params,
         (*validation[:2], search_best(translator, held_out)),
-        (sources, references, translations),
+        (text.sources, text.references, text.translations),
         language=language,
     )
-    corpora = list_corpora(inputs.corpus, [*(download or {}).get("corpora", ())])
-    text = SlicedText(
-        sources,
-        references,
-        languages.codes,
-        confidences=confidences,
-        word_counts=count_training_words(inputs.corpus, sources),
-    )
-    measured = {
-        **score_translations(params, hypotheses, scored, sources, language=language),
-        "novel": score_novel(params, counts, hypotheses, scored, sources, language=language),
-        "untagged": score_untagged(params, translator, read, hypotheses, scored, language=language),
-        **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
-        "literals": count_kept_literals(
-            sources, hypotheses, references, languages.codes
-        ).model_dump(),
-        "behaviour": measure_behaviour(
-            params, translator, sources, None if any(inputs.tags) else translations
+    near = inputs.corpus / "test.near"
+    near_counts = [int(line) for line in files.read_lines(near)] if near.exists() else []
+    return Evaluation(
+        scores=text.score(params),
+        novel=measures.score_novel(params, text, near_counts),
+        untagged=measures.score_untagged(params, text, translator),
+        **measures.measure_translations(translator, text),
+        literals=count_kept_literals(
+            text.sources, text.hypotheses, text.references, text.languages.codes
         ),
-        "confidence": confidence,
-        "length_penalty": translator.config.beam.length_penalty,
-        "length_penalty_trials": [trial.model_dump() for trial in trials],
-        "beam_sizes": score_beam_sizes(params, translator, validation, language=language),
-        "slices": dump_slices(measure_slices(params, text, scored, hypotheses, corpora)),
-    }
-    sentences = judge_sentences(sources, scored, hypotheses, language=language)
+        behaviour=measure_behaviour(params, translator, text, tagged=any(inputs.tags)),
+        confidence=ConfidenceReport.parse(confidence),
+        length_penalty=translator.config.beam.length_penalty,
+        beam_sizes=score_beam_sizes(params, translator, validation, language=language),
+        slices=measures.measure_slices(
+            params,
+            text,
+            corpora,
+            confidences=confidences,
+            word_counts=measures.count_training_words(inputs.corpus, text.sources),
+        ),
+    )
+
+
+def add_verdict(
+    params: EvaluateParams,
+    evaluation: Evaluation,
+    record: dict[str, Any],
+    sentences: Sequence[JudgedSentence],
+    corpora: dict[str, slice],
+) -> Evaluation:
+    """Return an evaluation with the verdict on its run."""
     verdict = judge_run(
-        measured,
+        evaluation,
         record,
-        good=sum(one.score >= params.good_chrf for one in sentences),
+        good=sum(sentence.score >= params.good_chrf for sentence in sentences),
         good_chrf=params.good_chrf,
         good_share=params.good_share,
-        errors=share_errors(sentences, corpora),
-        greedy=translator.config.beam.beam_size == 1,
+        errors=measures.share_errors(sentences, corpora),
+        greedy=params.beam.beam_size == 1,
     )
-    measured["verdict"] = verdict.model_dump(mode="json")
-    shown = link_shown(sentences, translator.aligner, params.seed)
-    page = render_run_page(
-        measured, record, download or {}, shown, languages=languages, seed=params.seed
-    )
-    files.write_text(reports / "index.html", page)
-    return measured
+    return evaluation.model_copy(update={"verdict": verdict})
 
 
 def take_first(text: ValidationText, most: int) -> ValidationText:
@@ -192,9 +214,9 @@ def choose_length_penalty(
     *,
     language: str,
 ) -> tuple[Translator, list[LengthPenaltyTrial]]:
-    """Return the translator with the length penalty that validation text has the best score with.
+    """Return the translator with the length penalty that has the best score on validation text.
 
-    Nothing is tried for greedy search, which has none, and where it is not to be chosen.
+    Greedy search has none, so nothing is tried for it, and where it is not to be chosen.
 
     Args:
         params: whether to choose; the first metric decides.
@@ -241,26 +263,25 @@ def score_beam_sizes(
 
 
 def measure_behaviour(
-    params: EvaluateParams,
-    translator: Translator,
-    sources: Sequence[str],
-    translations: Sequence[Translation] | None,
-) -> dict[str, Any]:
-    """Return what comes through when test sentences change, by kind of change."""
+    params: EvaluateParams, translator: Translator, text: TranslatedText, *, tagged: bool
+) -> dict[str, Behaviour]:
+    """Return what comes through when test sentences change, by kind of change.
+
+    Without tags the translations of the test set are those of the unchanged sentences.
+    """
     if not params.behaviour.lines:
         return {}
-    found = probe_translator(
+    return probe_translator(
         translator,
-        sources,
+        text.sources,
         seed=params.seed,
-        plain=translations,
+        plain=None if tagged else text.translations,
         most=max(1, params.behaviour.lines // len(PROBES)),
     )
-    return {name: behaviour.model_dump() for name, behaviour in found.items()}
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:
-    """Draw how a training went, from its ``training.json``."""
+    """Draw the curves of a training, from its ``training.json``."""
     history = record["history"]
     metric = next(reversed(history[0]["validation_scores"]))
     steps = [point["step"] for point in history]
@@ -268,11 +289,9 @@ def draw_training(path: Path, record: dict[str, Any]) -> None:
     draw_learning_curve(path, trace_losses(record), scores, trace_learning_rate(record))
 
 
-def write_translations(
-    path: Path, sources: list[str], references: list[str], translations: list[Translation]
-) -> None:
+def write_translations(path: Path, text: TranslatedText) -> None:
     """Write every test sentence with its translation, so that all scores can be computed again."""
-    rows = zip(sources, references, translations, strict=True)
+    rows = zip(text.sources, text.references, text.translations, strict=True)
     lines = (
         "\t".join([f"{t.score:.4f}", *(cell.replace("\t", " ") for cell in (s, r, t.text))])
         for s, r, t in rows
@@ -280,59 +299,59 @@ def write_translations(
     files.write_lines(path, ["score\tsource\treference\thypothesis", *lines])
 
 
+def write_examples(path: Path, text: TranslatedText, params: EvaluateParams) -> None:
+    """Write some test sentences, drawn by the seed, with their translations."""
+    columns = {"source": text.sources, "reference": text.references, "hypothesis": text.hypotheses}
+    rows = choose(len(text.sources), params.examples, params.seed)
+    files.write_json(path, [{name: lines[n] for name, lines in columns.items()} for n in rows])
+
+
 def draw_pictures(
-    params: EvaluateParams,
-    translator: Translator,
-    sources: Sequence[Tokenized],
-    translations: list[Translation],
-    folder: Path,
+    params: EvaluateParams, translator: Translator, text: TranslatedText, folder: Path
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
     looks: dict[int, Look] = {}
-    for number in choose(len(sources), len(sources), params.seed):
+    for number in choose(len(text.read), len(text.read), params.seed):
+        source, translation = text.read[number], text.translations[number]
         if len(looks) == params.pictures:
             break
-        longest = max(len(sources[number].tokens), len(translations[number].tokens))
-        if not 0 < longest <= PICTURE_TOKENS:
+        if not 0 < max(len(source.tokens), len(translation.tokens)) <= PICTURE_TOKENS:
             continue
-        look = trace_attention(translator, sources[number], translations[number])
+        look = trace_attention(translator, source, translation)
         if look is None:
             break
         looks[len(looks) + 1] = look
     draw_looks(folder, looks)
 
 
-def read_download(path: Path) -> dict[str, Any]:
-    """Return the metrics of the download stage; empty in a plan, which runs no such stage."""
-    found: dict[str, Any] = files.read_json(path) if path.exists() else {}
-    return found
-
-
 def main() -> None:
     """Run the stage on the project's own paths."""
     check_trained()
     training = files.read_json(paths.TRAINED / "training.json")
+    report = paths.REPORTS / "download.json"
     with open_evaluation(training["fingerprint"]) as tracker:
         tracker.dataset(run_metadata.describe_dataset("test"))
-        measured = run(
+        evaluation = run(
             load(EvaluateParams, "evaluate"),
             TrainedInputs(tags=tuple(files.read_json(paths.TAGS))),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
-            download=read_download(paths.REPORTS / "download.json"),
+            download=DownloadReport.read(report) if report.exists() else None,
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
-        numbers = list_numbers(measured) | {"model_parameters": training["parameters"]}
+        numbers = list_numbers(evaluation) | {"model_parameters": training["parameters"]}
         tracker.metrics(numbers, step=0)
-        tracker.params({f"test_{n}": v for n, v in measured.items() if n.endswith("_signature")})
+        tracker.params(
+            {f"test_{name}_signature": one.signature for name, one in evaluation.scores.items()}
+        )
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")
         tracker.artifact(paths.REPORTS / "index.html")
     show_scores(training["fingerprint"], numbers)
-    files.write_json(paths.REPORTS / "evaluate.json", measured)
-    write_plots(paths.REPORTS / "scores", measured)
-    files.write_json(paths.METRICS / "evaluate.json", summarize_scores(measured))
+    files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
+    measures.write_plots(paths.REPORTS / "scores", evaluation)
+    files.write_json(paths.METRICS / "evaluate.json", evaluation.summarize())
 
 
 if __name__ == "__main__":

@@ -35,8 +35,9 @@ from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
 from stages.reporting.bill import list_materials
-from stages.reporting.card import render_card
-from stages.reporting.confidence import read_confidence
+from stages.reporting.card import StageResults, render_card
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.evaluation import ConfidenceReport, Evaluation
 from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
@@ -108,7 +109,11 @@ def run(
             papers=write_papers(written),
             golden_sentences=[sources[number] for number in chosen],
             engines=[
-                added._replace(confidence=read_confidence(prepared.reports[added.name]))
+                added._replace(
+                    confidence=ConfidenceReport.parse(
+                        prepared.reports[added.name]["confidence"]
+                    ).model
+                )
                 for added in prepared.engines
             ],
         )
@@ -173,10 +178,10 @@ def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary,
     return (glossary,)
 
 
-def take_length_penalty(evaluation: EvaluateParams, measured: Mapping[str, Any]) -> EvaluateParams:
+def take_length_penalty(params: EvaluateParams, evaluation: Evaluation) -> EvaluateParams:
     """Return settings of evaluation with the length penalty that it chose."""
-    beam = evaluation.beam.model_copy(update={"length_penalty": measured["length_penalty"]})
-    return evaluation.model_copy(update={"beam": beam})
+    beam = params.beam.model_copy(update={"length_penalty": evaluation.length_penalty})
+    return params.model_copy(update={"beam": beam})
 
 
 def count_terms(glossaries: Sequence[Glossary]) -> int:
@@ -221,10 +226,9 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     check_trained()
     record = files.read_json(paths.TRAINED / "training.json")
-    measured = {
-        stage: files.read_json(paths.REPORTS / f"{stage}.json")
-        for stage in ("download", "shard", "evaluate")
-    }
+    report = DownloadReport.read(paths.REPORTS / "download.json")
+    shards = files.read_json(paths.REPORTS / "shard.json")
+    evaluation = Evaluation.read(paths.REPORTS / "evaluate.json")
     download = load(DownloadParams, "download")
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
     params = load(ExportParams, "export")
@@ -234,7 +238,7 @@ def main() -> None:
         card = render_card(
             download,
             record,
-            measured | {"export": written},
+            StageResults(report, shards, evaluation, written),
             **origin,
             packages=list_versions(bill),
             extras=list_extras(written["engines"]),
@@ -244,15 +248,15 @@ def main() -> None:
     with open_evaluation(record["fingerprint"]) as tracker:
         exported = run(
             params,
-            take_length_penalty(load(EvaluateParams, "evaluate"), measured["evaluate"]),
+            take_length_penalty(load(EvaluateParams, "evaluate"), evaluation),
             TrainedInputs(),
             languages=download.languages,
             write_papers=write_papers,
-            confidence=read_confidence(measured["evaluate"]),
+            confidence=evaluation.confidence.model,
             export=paths.EXPORT,
         )
         numbers = {f"export_{n}": v for n, v in exported.items() if isinstance(v, int | float)}
-        tracker.metrics(list_numbers(measured["evaluate"]) | numbers, step=0)
+        tracker.metrics(list_numbers(evaluation) | numbers, step=0)
     files.write_json(paths.REPORTS / "export.json", exported)
     with open_training(record["fingerprint"]) as tracker:
         if not is_experiment():

@@ -20,18 +20,28 @@ Counts = Float[np.ndarray, "N C"]
 """The counts of each sentence of a test set."""
 
 
-class Score(Config):
-    """A score of a whole test set."""
+class ScoreInterval(Config):
+    """A score with its 95 % confidence interval."""
 
     value: float
     low: float
-    """Lower end of the 95 % confidence interval, by bootstrap resampling (Koehn 2004)."""
+    """Lower end, by bootstrap resampling (Koehn 2004)."""
     high: float
     """Upper end."""
+
+
+class Score(ScoreInterval):
+    """A score of a whole test set."""
+
     signature: str
     """The settings that another program needs to compute the same."""
-    details: str
+    details: str = ""
     """Components of the value, such as n-gram precisions and lengths."""
+
+    @property
+    def interval(self) -> ScoreInterval:
+        """The score with its interval alone."""
+        return ScoreInterval(value=self.value, low=self.low, high=self.high)
 
 
 class Metric(ABC):

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
 
 from nmt_core.base import files
 
@@ -160,35 +159,6 @@ def draw_comparison(
     for label in scores.get_yticklabels():
         label.set_color(colors[label.get_text()])
     for axes in (scores, learning):
-        _tidy(axes)
-    save_figure(figure, path)
-
-
-def draw_panels(
-    path: Path, panels: Mapping[tuple[str, str], Sequence[Curve]], *, logarithmic: bool = True
-) -> None:
-    """Write a PNG of curves, a panel for each pair of names of x and y; a label has one colour.
-
-    Args:
-        path: where to write.
-        panels: curves by what their x and y are.
-        logarithmic: whether x has a logarithmic scale.
-    """
-    labels = dict.fromkeys(curve.label for curves in panels.values() for curve in curves)
-    colors = dict(zip(labels, _colors(len(labels)), strict=True))
-    figure = Figure(figsize=(5.5 * len(panels), 3.8), layout="constrained")
-    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, ((x, y), curves) in zip(all_axes, panels.items(), strict=True):
-        for curve in curves:
-            axes.plot(curve.x, curve.y, _style(curve), color=colors[curve.label], label=curve.label)
-        if logarithmic:
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-            axes.xaxis.set_minor_formatter(StrMethodFormatter("{x:,g}"))
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        if len(labels) > 1:
-            axes.legend(frameon=False)
         _tidy(axes)
     save_figure(figure, path)
 

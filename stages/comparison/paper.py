@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterable, Iterator
 from statistics import fmean
 
+from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.registered import find_label
-from stages.comparison.results import Comparison, Run, ScoreInterval
+from stages.comparison.results import Comparison, Run
 
 MEASURES = (
     "perplexity",

@@ -15,12 +15,13 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.progress import format_duration
+from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.evaluation.registered import find_label
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.comparison.paper import render_csv, render_latex
-from stages.comparison.results import Comparison, Outcome, Run, ScoreInterval, tabulate
+from stages.comparison.results import Comparison, Outcome, Run, tabulate
 from stages.reporting.markdown import render_pipe_table, replace_part
 
 FOLDER = paths.REPORTS / "comparison"

@@ -6,7 +6,7 @@ Reads:  experiments that DVC keeps, and the times in their journals in runs/
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import NormalDist, fmean, stdev
@@ -18,11 +18,13 @@ from dvc.api import DVCFileSystem
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import name_program
-from nmt_core.evaluation.registered import METRICS, find_metric_names
+from nmt_core.evaluation.metric import ScoreInterval
+from nmt_core.evaluation.registered import METRICS
 from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_interval, measure_seeds
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
+from stages.reporting.evaluation import Evaluation
 from stages.runtime.params_file import ParamsLoader
 from stages.tracking.evaluation import name_evaluation
 from stages.tracking.journal import Journal
@@ -33,14 +35,6 @@ NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 class ComparisonError(NmtError):
     """Systems cannot be compared."""
-
-
-class ScoreInterval(Config):
-    """A score with the ends of its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class SystemScore(ScoreInterval):
@@ -147,21 +141,22 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
             f"{name_program('dvc')} exp remove {experiment}, and compare again"
         ) from None
+    evaluation = Evaluation.parse(scores)
     text = read_translations(table)
     journal = Journal(record["fingerprint"])
-    evaluation = Journal(name_evaluation(record["fingerprint"], settings))
+    evaluated = Journal(name_evaluation(record["fingerprint"], settings))
     params = record["params"]
     run = Run(
         system=system,
         seed=seed,
         experiment=experiment,
         fingerprint=record["fingerprint"],
-        scores=read_intervals(scores),
-        perplexity=scores["perplexity"],
+        scores={name: score.interval for name, score in evaluation.scores.items()},
+        perplexity=evaluation.perplexity,
         **{name: record[name] for name in ("parameters", "steps", "epochs", "target_tokens")},
         threads=params["compute"]["threads"],
         train_seconds=journal.last("train/seconds"),
-        sentences_per_second=evaluation.last("test_sentences_per_second"),
+        sentences_per_second=evaluated.last("test_sentences_per_second"),
     )
     return Outcome(
         run,
@@ -169,21 +164,11 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
         list(text["source"]),
         list(text["reference"]),
         list(text["hypothesis"]),
-        {name: scores[f"{name}_signature"] for name in find_metric_names(scores)},
+        {name: score.signature for name, score in evaluation.scores.items()},
         settings["download"]["languages"]["target"],
         record["history"],
         read_validation_times(journal),
     )
-
-
-def read_intervals(scores: Mapping[str, Any]) -> dict[str, ScoreInterval]:
-    """Return every score that ``evaluate`` has written with its interval."""
-    return {
-        name: ScoreInterval(
-            value=scores[name], low=scores[f"{name}_low"], high=scores[f"{name}_high"]
-        )
-        for name in find_metric_names(scores)
-    }
 
 
 def read_translations(text: str) -> pd.DataFrame:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt_core.base import files
 from stages import paths
+from stages.reporting.download_report import DownloadReport
 
 HIGHEST = 1_000_000.0
 """The highest weight that a corpus may have."""
@@ -49,8 +49,8 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
 
     At a temperature T each of these numbers is its T-th root, as in a mixture.
     """
-    corpora = files.read_json(reports / "download.json")["corpora"].values()
-    sizes = (corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora)
+    corpora = DownloadReport.read(reports / "download.json").corpora.values()
+    sizes = (corpus.weight * corpus.pairs["train"] for corpus in corpora)
     return float(sum(size ** (1 / temperature) for size in sizes))
 
 

@@ -1,6 +1,5 @@
 """The sealed export of this checkout, with the tags of its registered version."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,11 +8,13 @@ from nmt_core.base import files, seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
 from nmt_core.base.languages import Languages
-from nmt_core.evaluation.registered import find_metric_names, load_metric
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics import gate
 from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.params import DownloadParams
+from stages.reporting.download_report import CorpusDescription, DownloadReport
+from stages.reporting.evaluation import Evaluation
 from stages.tracking.journal import BUNDLE_DIGEST
 
 ARCHITECTURE, CORPUS, PAIRS, TEST_SET = "architecture", "corpus", "pairs", "test_set"
@@ -69,13 +70,13 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
 
 
-def read_described(reports: Path = paths.REPORTS) -> dict[str, str]:
+def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:
     """Return what the download stage says of the text: its kind, and how the test set is held out.
 
     Raises:
         BundleError: if an earlier version wrote it, which says nothing.
     """
-    described: dict[str, str] | None = files.read_json(reports / "download.json").get("corpus")
+    described = DownloadReport.read(reports / "download.json").corpus
     if described is None:
         raise BundleError(
             f"{reports / 'download.json'} was written by an earlier version and does not "
@@ -85,7 +86,7 @@ def read_described(reports: Path = paths.REPORTS) -> dict[str, str]:
 
 
 def describe_test_set(
-    held_out: HeldOut, described: Mapping[str, str], *, metric: str, language: str
+    held_out: HeldOut, described: CorpusDescription, *, metric: str, language: str
 ) -> dict[str, str]:
     """Return the tags of a version that tell whether it was tested as another was.
 
@@ -97,7 +98,7 @@ def describe_test_set(
     """
     return {
         TEST_SET: held_out.digest,
-        "held_out": described["held_out"],
+        "held_out": described.held_out,
         "signature": load_metric(metric, language).signature,
     }
 
@@ -119,9 +120,8 @@ def read_exported(
         record = files.read_json(trained / "training.json")
         held_out = read_held_out(corpus)
         language = download.languages.target
-        scores = files.read_json(reports / "evaluate.json")
+        scores = Evaluation.read(reports / "evaluate.json").scores
         described = read_described(reports)
-        names = find_metric_names(scores)
         chosen = record.get("average")
         return Exported(
             folder=folder,
@@ -132,10 +132,12 @@ def read_exported(
                 "fingerprint": record["fingerprint"],
                 BUNDLE_DIGEST: seal.digest_bundle(folder),
                 ARCHITECTURE: record["params"]["model"]["architecture"],
-                CORPUS: described["kind"],
+                CORPUS: described.kind,
                 PAIRS: f"{files.read_json(corpus / 'corpus.json')['pairs']['train']:,}",
-                **describe_test_set(held_out, described, metric=names[0], language=language),
-                **{name: f"{scores[name]:.2f}" for name in names},
+                **describe_test_set(
+                    held_out, described, metric=next(iter(scores)), language=language
+                ),
+                **{name: f"{score.value:.2f}" for name, score in scores.items()},
             },
             average=build(ChosenAverage, chosen, at=str(trained)) if chosen else None,
         )

@@ -42,8 +42,8 @@ from stages.registry.exported import (
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, RegistryAwayError, Version
-from stages.reporting.contest_page import compare_sentences, render_contest_page
-from stages.reporting.judged import JudgedSentence
+from stages.reporting.pages import render_contest_page
+from stages.reporting.sentences import JudgedSentence, compare_sentences
 from stages.runtime.drawn_lines import choose
 from stages.tracking.tracker import open_tracker
 
@@ -362,8 +362,7 @@ def render_page(contest: Contest, languages: Languages) -> str:
     ]
     conditions = contest.verdict.conditions if contest.verdict else ()
     lines += [describe_condition(one).removeprefix("- ") for one in conditions]
-    outcome = {"outcome": contest.outcome, "reason": contest.reason, "lines": lines}
-    return render_contest_page(outcome, contest.changed, languages)
+    return render_contest_page(contest.outcome, contest.reason, lines, contest.changed, languages)
 
 
 def describe_condition(condition: Condition) -> str:

@@ -1,60 +1,59 @@
 """Tables of what the download stage has read, for a terminal."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from stages import paths
+from stages.reporting.download_report import DownloadReport
+
+ABOUT_FILES = ("url", "path", "sha256", "rows", "dimensions")
+"""What is recorded of word vectors beside the counts of rows left out."""
 
 
-def tabulate_pairs(metrics: dict[str, dict[str, Any]]) -> Table:
-    """Return a table of the pairs that were kept and left out."""
-    table = Table(title="Pairs")
-    table.add_column("")
-    for name in paths.SPLITS:
-        table.add_column(name, justify="right")
-    table.add_row("kept", *(f"{metrics['pairs'][name]:,}" for name in paths.SPLITS))
-    reasons = {why: None for name in paths.SPLITS for why in metrics["removed"][name]}
-    for why in reasons:
-        counts = (metrics["removed"][name].get(why, 0) for name in paths.SPLITS)
-        table.add_row(f"removed: {why}", *(f"{count:,}" for count in counts))
-    return table
+def list_tables(report: DownloadReport) -> Iterator[Table]:
+    """Yield tables of pairs, corpora, monolingual text and word vectors, those that hold any."""
+    splits = paths.SPLITS
+    rows = [["kept", *(f"{report.pairs[split]:,}" for split in splits)]]
+    for why in dict.fromkeys(why for split in splits for why in report.removed[split]):
+        counts = (report.removed[split].get(why, 0) for split in splits)
+        rows.append([f"removed: {why}", *(f"{count:,}" for count in counts)])
+    yield _make_table("Pairs", splits, rows)
+    rows = [
+        [
+            name,
+            *(f"{corpus.pairs[split]:,}" for split in splits),
+            f"{corpus.left_out:,}",
+            f"{corpus.weight:g}",
+            corpus.licence,
+            corpus.tag,
+        ]
+        for name, corpus in report.corpora.items()
+    ]
+    if len(rows) > 1:
+        yield _make_table("Corpora", [*splits, "removed", "weight", "licence", "tag"], rows)
+    rows = [
+        [name, text.language, f"{text.lines:,}", f"{sum(text.removed.values()):,}", text.licence]
+        for name, text in report.monolingual.items()
+    ]
+    if rows:
+        yield _make_table("Monolingual text", ["language", "lines", "removed", "licence"], rows)
+    rows = []
+    for side, vectors in report.vectors.items():
+        removed = (f"{why} {count:,}" for why, count in vectors.items() if why not in ABOUT_FILES)
+        size = (f"{vectors['rows']:,}", str(vectors["dimensions"]))
+        rows.append([side, *size, ", ".join(removed) or "none"])
+    if rows:
+        yield _make_table("Word vectors", ["rows", "dimensions", "removed"], rows)
 
 
-def tabulate_corpora(corpora: dict[str, dict[str, Any]]) -> Table:
-    """Return a table of the pairs of each corpus."""
-    table = Table("", *paths.SPLITS, "removed", "weight", "licence", "tag", title="Corpora")
-    for column in table.columns[1:-2]:
-        column.justify = "right"
-    for name, corpus in corpora.items():
-        removed = sum(sum(reasons.values()) for reasons in corpus["removed"].values())
-        counts = (*(corpus["pairs"][split] for split in paths.SPLITS), removed)
-        weight, licence = f"{corpus['weight']:g}", Text(corpus["licence"])
-        cells = (*(f"{count:,}" for count in counts), weight, licence, corpus["tag"])
-        table.add_row(name, *cells)
-    return table
-
-
-def tabulate_monolingual(corpora: dict[str, dict[str, Any]]) -> Table:
-    """Return a table of the lines of each corpus of one language alone."""
-    table = Table("", "language", "lines", "removed", "licence", title="Monolingual text")
-    for name, corpus in corpora.items():
-        removed = sum(corpus["removed"].values())
-        counts = (f"{corpus['lines']:,}", f"{removed:,}", Text(corpus["licence"]))
-        table.add_row(name, corpus["language"], *counts)
-    return table
-
-
-def tabulate_vectors(metrics: dict[str, dict[str, Any]]) -> Table:
-    """Return a table of the rows of word vectors."""
-    table = Table("", "rows", "dimensions", "removed", title="Word vectors")
-    for side, coverage in metrics["vectors"].items():
-        removed = {
-            why: count
-            for why, count in coverage.items()
-            if why not in ("url", "path", "sha256", "rows", "dimensions")
-        }
-        words = ", ".join(f"{why} {count:,}" for why, count in removed.items())
-        table.add_row(side, f"{coverage['rows']:,}", str(coverage["dimensions"]), words or "none")
+def _make_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table("", title=title)
+    for name in head:
+        table.add_column(
+            name, justify="left" if name in ("licence", "tag", "language") else "right"
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table

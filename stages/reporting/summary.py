@@ -5,6 +5,7 @@ Reads:  dvc.lock, reports/, models/trained/, models/export/
 """
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -17,53 +18,44 @@ from rich.text import Text
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
-from nmt_core.evaluation.registered import find_label, find_metric_names
+from nmt_core.evaluation.registered import find_label
 from stages import paths
 from stages.reporting.card import describe_epochs, describe_novel
-from stages.reporting.verdict import RunVerdict, read_verdict
+from stages.reporting.evaluation import Evaluation, RunVerdict
+from stages.reporting.pages import write_words
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
 
-def score_table(scores: dict[str, Any]) -> Table:
+def score_table(evaluation: Evaluation) -> Table:
     """Return all scores with their intervals and signatures."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric")
-    table.add_column("score", justify="right")
+    table.add_column("score", justify="right", style="bold green")
     table.add_column("95 % confidence", justify="center")
     table.add_column("signature", style="dim", overflow="fold")
-    for name in find_metric_names(scores):
-        table.add_row(
-            find_label(name),
-            f"[bold green]{scores[name]:.1f}[/]",
-            f"{scores[f'{name}_low']:.1f} – {scores[f'{name}_high']:.1f}",
-            scores[f"{name}_signature"],
-        )
+    for name, score in evaluation.scores.items():
+        interval = f"{score.low:.1f} – {score.high:.1f}"
+        table.add_row(find_label(name), f"{score.value:.1f}", interval, score.signature)
     return table
 
 
-def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
+def render_facts(evaluation: Evaluation, training: Mapping[str, Any]) -> Text:
     """Return further measurements, a line per topic."""
-    measured = [
-        f"{scores['sentences']:,} test sentences",
-        f"perplexity {scores['perplexity']:.2f}",
-        f"length ratio {scores['length_ratio']:.3f}",
-        f"unknown source words {scores['source_unknown_rate']:.2%}",
-    ]
-    trained = [
-        f"{training['steps']:,} updates",
-        describe_epochs(training["epochs"]),
-        f"{training['target_tokens']:,} target tokens",
-        f"best at update {training['best_step']:,}",
-    ]
-    failed = [
-        f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items() if count
-    ]
-    lines = [", ".join(measured), ", ".join(trained)]
-    if scores["novel"]:
-        lines.append(describe_novel(scores))
-    if failed:
-        lines.append(f"unusable translations: {', '.join(failed)}")
+    failed = ", ".join(
+        f"{count} {write_words(kind)}" for kind, count in evaluation.failures.items() if count
+    )
+    measured = (
+        f"{evaluation.sentences:,} test sentences, perplexity {evaluation.perplexity:.2f}, "
+        f"length ratio {evaluation.length_ratio:.3f}, "
+        f"unknown source words {evaluation.source_unknown_rate:.2%}"
+    )
+    trained = (
+        f"{training['steps']:,} updates, {describe_epochs(training['epochs'])}, "
+        f"{training['target_tokens']:,} target tokens, best at update {training['best_step']:,}"
+    )
+    unusable = f"unusable translations: {failed}" if failed else ""
+    lines = filter(None, [measured, trained, describe_novel(evaluation), unusable])
     return Text("\n".join(lines), style="dim")
 
 
@@ -78,7 +70,7 @@ def render_verdict_lines(verdict: RunVerdict | None) -> Text:
     return text
 
 
-def render_examples(examples: list[dict[str, str]]) -> Table:
+def render_examples(examples: Sequence[Mapping[str, str]]) -> Table:
     """Return translations beside their references."""
     table = Table(show_lines=True, header_style="bold", expand=True)
     for side, style in (("source", ""), ("translation", "green"), ("reference", "dim")):
@@ -91,18 +83,18 @@ def render_examples(examples: list[dict[str, str]]) -> Table:
 def render_next_steps(corpus: str, example: str) -> Table:
     """Return commands that a person may want to type now."""
     translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
-    steps = [
-        ("translate", f"{translate} {shlex.quote(example)}"),
-        ("alternatives", f".venv/bin/nmt explain --n-best 5 {shlex.quote(example)}"),
-        ("compare runs", "make mlflow" if runs.startswith("sqlite:") else redact_url(runs)),
-        ("see what it looks at", f"{paths.REPORTS}/attention/"),
-    ]
+    steps = {
+        "translate": f"{translate} {shlex.quote(example)}",
+        "alternatives": f".venv/bin/nmt explain --n-best 5 {shlex.quote(example)}",
+        "compare runs": "make mlflow" if runs.startswith("sqlite:") else redact_url(runs),
+        "see what it looks at": f"{paths.REPORTS}/attention/",
+    }
     if corpus == "demo":
-        steps.append(("your own text", "make repro DATA=files   (conf/data/files.yaml says how)"))
+        steps["your own text"] = "make repro DATA=files   (conf/data/files.yaml says how)"
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(style="bold cyan", overflow="fold")
-    for purpose, command in steps:
+    for purpose, command in steps.items():
         table.add_row(purpose, Text(command))
     return table
 
@@ -110,7 +102,7 @@ def render_next_steps(corpus: str, example: str) -> Table:
 def main() -> None:
     """Print the summary of the newest run."""
     try:
-        scores = files.read_json(paths.REPORTS / "evaluate.json")
+        evaluation = Evaluation.read(paths.REPORTS / "evaluate.json")
         record = files.read_json(paths.TRAINED / "training.json")
         made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
         examples = files.read_json(paths.REPORTS / "examples.json")
@@ -121,27 +113,24 @@ def main() -> None:
     corpus = ", ".join(download["corpora"])
     example = min((shown["source"] for shown in examples), key=len, default="...")
     size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
-    Console().print(
-        Panel(
-            Group(
-                score_table(scores),
-                Text(),
-                render_facts(scores, record),
-                render_examples(examples),
-                Text(),
-                Text.assemble(
-                    "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
-                ),
-                Text.assemble("report  ", (str(paths.REPORTS / "index.html"), "bold")),
-                Rule(style="dim"),
-                render_next_steps(corpus, example),
-                Rule(style="dim"),
-                render_verdict_lines(read_verdict(scores)),
-            ),
-            title=f"[bold]{languages}  {corpus}[/]",
-            padding=(1, 2),
-        )
+    model = Text.assemble(
+        "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
     )
+    parts = (
+        score_table(evaluation),
+        Text(),
+        render_facts(evaluation, record),
+        render_examples(examples),
+        Text(),
+        model,
+        Text.assemble("report  ", (str(paths.REPORTS / "index.html"), "bold")),
+        Rule(style="dim"),
+        render_next_steps(corpus, example),
+        Rule(style="dim"),
+        render_verdict_lines(evaluation.verdict),
+    )
+    title = f"[bold]{languages}  {corpus}[/]"
+    Console().print(Panel(Group(*parts), title=title, padding=(1, 2)))
 
 
 if __name__ == "__main__":

@@ -46,13 +46,23 @@ NEUTRAL = (
 """Files and folders that decide no byte of a result: they read settings, write files, report
 progress or start stages. A change of them reruns nothing, and their imports are not followed."""
 
+TEMPLATES = "stages/reporting/templates"
+
 CHOSEN_BY_SETTINGS = {
-    "download": ["nmt_core/corpora/fetch/vectors.py", "stages/*/corpus.py"],
+    "download": [
+        "nmt_core/corpora/fetch/vectors.py",
+        "stages/*/corpus.py",
+        "stages/demo/grammar.txt",
+        *(f"{TEMPLATES}/{name}" for name in ("base.html", "data.html", "parts.html", "style.css")),
+    ],
     "train": [f"nmt_core/evaluation/metrics/{name}.py" for name in DEFAULT_METRICS],
-    "evaluate": ["nmt_core/evaluation/metrics/*.py"],
-    "export": ["nmt_core/search/registered.py"],
+    "evaluate": [
+        "nmt_core/evaluation/metrics/*.py",
+        *(f"{TEMPLATES}/{name}" for name in ("base.html", "parts.html", "run.html", "style.css")),
+    ],
+    "export": ["nmt_core/search/registered.py", f"{TEMPLATES}/card.md"],
 }
-"""Code that neutral code loads for a stage, as glob patterns."""
+"""Code that neutral code loads for a stage, and texts that it reads, as glob patterns."""
 
 
 class Module(NamedTuple):

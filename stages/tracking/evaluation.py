@@ -10,7 +10,7 @@ from nmt_core.training.progress import CurvePoint, Point
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import TrainParams, load
-from stages.reporting.confidence import read_confidence
+from stages.reporting.evaluation import Evaluation, flatten
 from stages.runtime.fingerprint import hash_json
 from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import (
@@ -96,14 +96,17 @@ def show_scores(training: str, scores: Mapping[str, float]) -> None:
             tracker.metrics(scores, step=0)
 
 
-def list_numbers(measured: Mapping[str, Any]) -> dict[str, float]:
+def list_numbers(evaluation: Evaluation) -> dict[str, float]:
     """Return the numbers of an evaluation under the names by which MLflow shows them."""
-    numbers = {name: value for name, value in measured.items() if isinstance(value, int | float)}
-    numbers |= {f"novel_{name}": value for name, value in measured["novel"].items()}
-    untagged = measured["untagged"].items()
-    numbers |= {f"untagged_{name}": value for name, value in untagged if name != "tags"}
-    judged = read_confidence(measured)
-    if judged and (reliability := judged.reliability):
+    values = evaluation.dump()
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    if novel := evaluation.novel:
+        parts = {"sentences": novel.sentences, **flatten(novel.scores)}
+        numbers |= {f"novel_{name}": value for name, value in parts.items()}
+    if untagged := evaluation.untagged:
+        numbers |= {f"untagged_{name}": value for name, value in flatten(untagged.scores).items()}
+    model = evaluation.confidence.model
+    if model and (reliability := model.reliability):
         numbers["confidence_area"] = reliability.area
         numbers["confidence_calibration_error"] = reliability.error
     return {f"test_{name}": value for name, value in numbers.items()}

@@ -28,10 +28,10 @@ def run(tmp_path):
         sections = {"languages": LANGUAGES, "http": {"attempts": 1}, **sections}
         params = build(DownloadParams, {"corpora": {"text": corpus}, **sections}, at="download")
         folders = {name: tmp_path / "out" / name for name in ("corpus", "vectors", "downloads")}
-        metrics = download.run(params, **folders, workers=WorkersConfig(chunk_lines=7))
+        report = download.run(params, **folders, workers=WorkersConfig(chunk_lines=7))
         texts = {path.name: path.read_bytes() for path in folders["corpus"].iterdir()}
         assert not (folders["downloads"] / "scratch").exists()
-        return metrics, texts
+        return report.dump(), texts
 
     return run
 
@@ -399,3 +399,6 @@ def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
     metrics = json.loads((tmp_path / "reports" / "download.json").read_text())
     assert sum(metrics["pairs"].values()) == len(GERMAN)
     assert "removed: empty_side" in done.stdout
+    assert json.loads((tmp_path / "data/weights.json").read_text()) == [1]
+    assert json.loads((tmp_path / "data/tags.json").read_text()) == [""]
+    assert ">text</h2>" in (tmp_path / "reports" / "data.html").read_text()

@@ -8,11 +8,12 @@ import yaml
 
 from nmt_core.base import files
 from stages import paths
-from stages.reporting.scores import MOST_SCORES, summarize_scores, write_plots
+from stages.reporting.evaluation import Evaluation
+from stages.reporting.measures import write_plots
 from tests.support.projects import PROJECT
 from tests.support.run_pages import MEASURED
 
-EVALUATED = MEASURED | {"cross_entropy": 1.25, "beam_sizes": {"1": 20.5, "5": 21.5}}
+EVALUATED = Evaluation.parse(MEASURED | {"beam_sizes": {"1": 20.5, "5": 21.5}})
 TRAINED = {"steps": 100_000, "loss": 1.0964, "perplexity": 2.9934, "token_accuracy": 98.81}
 
 
@@ -32,7 +33,7 @@ def shown(project):
     metrics = [one for stage in document["stages"].values() for one in stage.get("metrics", ())]
     paths.PIPELINE.write_text(yaml.safe_dump({"metrics": metrics, "plots": document["plots"]}))
     files.write_json(paths.METRICS / "train.json", TRAINED | {"bleu": 95.19})
-    files.write_json(paths.METRICS / "evaluate.json", summarize_scores(EVALUATED))
+    files.write_json(paths.METRICS / "evaluate.json", EVALUATED.summarize())
     write_plots(paths.REPORTS / "scores", EVALUATED)
     return dvc
 
@@ -52,11 +53,3 @@ def test_plots_show_beam_sizes_and_slices(shown):
     assert not warnings
     assert '"field": "beam_size"' in page
     assert '"field": "slice"' in page
-
-
-def test_a_metrics_file_holds_at_most_15_numbers():
-    many = {f"m{n}": 1.0 for n in range(20)}
-    numbers = summarize_scores(EVALUATED | many | {f"{name}_signature": "s" for name in many})
-
-    assert len(numbers) == MOST_SCORES + 4 == 15
-    assert all(isinstance(value, int | float) for value in numbers.values())

@@ -64,14 +64,14 @@ def europarl(site, *, corpus=None, **settings):
 
 def origins(settings, folder, downloads=paths.DOWNLOADS):
     """The checksums of what the download stage takes."""
-    metrics = download.run(
+    report = download.run(
         settings,
         corpus=folder / "corpus",
         vectors=folder / "vectors",
         downloads=downloads,
         workers=WorkersConfig(),
     )
-    return [origin["sha256"] for origin in metrics["corpora"]["europarl"]["origins"]]
+    return [origin["sha256"] for origin in report.corpora["europarl"].origins]
 
 
 def test_every_machine_takes_what_was_renewed(site, project):

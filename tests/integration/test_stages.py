@@ -4,7 +4,6 @@ import math
 import shutil
 from contextlib import redirect_stderr
 from dataclasses import dataclass
-from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -39,8 +38,8 @@ from stages.configure.sections import build_all
 from stages.download import describe_corpora
 from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
-from stages.reporting.card import render_card
-from stages.reporting.confidence import read_confidence
+from stages.reporting.card import StageResults, render_card
+from stages.reporting.download_report import DownloadReport, NearDuplicates
 from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
@@ -134,10 +133,13 @@ def project(request, tmp_path_factory):
     write_corpus(project.corpus)
     project.vectors.mkdir()
     measured = project.metrics
-    measured["download"] = {
-        "near_duplicates": {"pairs": 7, "examples": []},
-        "corpus": describe_corpora(settings["download"]),
-    }
+    report = DownloadReport(
+        pairs={},
+        removed={},
+        corpora={},
+        near_duplicates=NearDuplicates(pairs=7, test_sentences=1, validation_sentences=1),
+        corpus=describe_corpora(settings["download"]),
+    )
     measured["tokenize"], measured["vocabulary"] = make_vocabulary(
         project, folder, settings["tokenize"], settings["vocabulary"]
     )
@@ -166,23 +168,23 @@ def project(request, tmp_path_factory):
         settings["evaluate"], inputs(project), languages=LANGUAGES, reports=project.reports
     )
     record = files.read_json(project.trained / "training.json")
-    card = partial(
-        render_card,
-        settings["download"],
-        record,
-        commit="c" * 40,
-        date="2026-11-22",
-        packages="torch",
-    )
     measured["export"] = export.run(
         settings["export"],
         settings["evaluate"],
         inputs(project),
         languages=settings["download"].languages,
         write_papers=lambda written: export.Papers(
-            card(measured=measured | {"export": written}), list_materials(model="nmt", version="1")
+            render_card(
+                settings["download"],
+                record,
+                StageResults(report, measured["shard"], measured["evaluate"], written),
+                commit="c" * 40,
+                date="2026-11-22",
+                packages="torch",
+            ),
+            list_materials(model="nmt", version="1"),
         ),
-        confidence=read_confidence(measured["evaluate"]),
+        confidence=measured["evaluate"].confidence.model,
         export=project.export,
     )
     return project
@@ -473,8 +475,8 @@ def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
     )
 
     assert best["bleu"] > 0.1
-    assert best["bleu"] == pytest.approx(found["bleu"], abs=1e-9)
-    assert best["loss"] == pytest.approx(found["cross_entropy"], rel=1e-5)
+    assert best["bleu"] == pytest.approx(found.scores["bleu"].value, abs=1e-9)
+    assert best["loss"] == pytest.approx(found.cross_entropy, rel=1e-5)
 
 
 def test_scores_can_be_computed_again(project):
@@ -486,9 +488,8 @@ def test_scores_can_be_computed_again(project):
     assert [row[2] for row in rows] == lines(project.corpus / "test.target")
     hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
     again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
-    assert metrics["bleu"] == again.value
-    assert metrics["bleu_signature"] == again.signature
-    assert metrics["sentences"] == len(rows) == TEST_LINES
+    assert metrics.scores["bleu"] == again
+    assert metrics.sentences == len(rows) == TEST_LINES
 
 
 def test_novel_sentences_are_scored_apart(project):
@@ -496,16 +497,12 @@ def test_novel_sentences_are_scored_apart(project):
     rows = translations(project)[::3]
     hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
     again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
-    novel = project.metrics["evaluate"]["novel"]
+    novel = project.metrics["evaluate"].novel
 
-    assert {"sentences": len(rows), "bleu": again.value}.items() <= novel.items()
-    assert "bleu_signature" not in novel
+    assert (novel.sentences, novel.scores["bleu"].value) == (len(rows), again.value)
     card = (project.export / "README.md").read_text(encoding="utf-8")
-    scored = f"BLEU {again.value:.1f}, chrF {novel['chrf']:.1f}"
-    assert (
-        f"{scored} on the {len(rows)} test sentences that are not close to any training sentence"
-        in card
-    )
+    scored = f"BLEU {again.value:.1f}, chrF {novel.scores['chrf'].value:.1f}"
+    assert f"{scored} on the {len(rows)} test sentences that are near no training sentence" in card
 
 
 def test_no_stage_touches_the_corpus(project, tmp_path):
@@ -546,7 +543,7 @@ def test_the_export_translates_as_evaluation_did(project):
 
     assert [row[3] for row in translations(project)] == exported.translate_sentences(sources)
     assert project.metrics["export"]["golden_sentences"] == 4
-    assert exported.confidence_model == read_confidence(project.metrics["evaluate"])
+    assert exported.confidence_model == project.metrics["evaluate"].confidence.model
 
 
 class StoppedError(Exception):

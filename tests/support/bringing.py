@@ -11,7 +11,7 @@ def bring(params, folder, *, processes=1, chunk_lines=None, **more):
     places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
     chunks = {} if chunk_lines is None else {"chunk_lines": chunk_lines}
     workers = WorkersConfig(processes=processes, **chunks)
-    measured = download.run(params, **places, workers=workers, **more)
+    measured = download.run(params, **places, workers=workers, **more).dump()
     pairs = {}
     for split in SPLITS:
         sides = (files.read_lines(folder / "corpus" / f"{split}.{side}") for side in SIDES)

@@ -3,6 +3,7 @@
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.statistics import measure_sample
 from stages.reporting.data_page import render_data_page
+from stages.reporting.download_report import DownloadReport
 
 LANGUAGES = Languages(source="de", target="en")
 HOSTILE = "<script>alert('x')</script>&amp;\"><img src=https://e.example onerror=x>\0\x1b\u202e"
@@ -39,19 +40,15 @@ def describe(name, *, train=3, weight=1.0, licence="own"):
 
 def gather(corpora, near):
     """Return the metrics of a download stage of these corpora."""
-    splits = ("train", "validation", "test")
+    splits, [first, *_] = ("train", "validation", "test"), corpora.values()
+    removed = {
+        split: {why: n * len(corpora) for why, n in first["removed"][split].items()}
+        for split in splits
+    }
     return {
         "corpora": corpora,
-        "pairs": {
-            split: sum(corpus["pairs"][split] for corpus in corpora.values()) for split in splits
-        },
-        "removed": {
-            split: {
-                why: count * len(corpora)
-                for why, count in next(iter(corpora.values()))["removed"][split].items()
-            }
-            for split in splits
-        },
+        "pairs": {split: sum(one["pairs"][split] for one in corpora.values()) for split in splits},
+        "removed": removed,
         "near_duplicates": near,
         "repaired": {},
         "noticed": {"html_entities": 5},
@@ -65,4 +62,5 @@ def render(corpora, *, pairs=PAIRS, near=NEAR, languages=LANGUAGES, **more):
         name: measure_sample(source[: one["pairs"]["train"]], target[: one["pairs"]["train"]])
         for name, one in corpora.items()
     }
-    return render_data_page(gather(corpora, near) | more, statistics, languages)
+    report = DownloadReport.parse(gather(corpora, near) | more)
+    return render_data_page(report, statistics, languages)

@@ -2,9 +2,10 @@
 
 from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
-from stages.reporting.contest_page import compare_sentences, render_contest_page
-from stages.reporting.judged import JudgedSentence
-from stages.reporting.run_page import render_run_page
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.evaluation import Evaluation
+from stages.reporting.pages import render_run_page
+from stages.reporting.sentences import JudgedSentence
 from stages.reporting.verdict import judge_run
 from tests.support.data_pages import HOSTILE
 
@@ -18,20 +19,29 @@ TRAINING = {
     "target_tokens": 31149,
     "parameters": 34944,
     "history": [
-        {
-            "step": step,
-            "train_loss": loss + 0.5,
-            "validation_loss": loss,
-            "validation_scores": {"perplexity": 9.0, "bleu": 20.0 + step / 80},
-        }
+        {"step": step, "train_loss": loss + 0.5, "validation_loss": loss}
+        | {"validation_scores": {"perplexity": 9.0, "bleu": 20.0 + step / 80}}
         for step, loss in ((80, 4.4), (160, 4.39))
     ],
 }
-DOWNLOAD = {
-    "removed": {"train": {"duplicate": 3}, "validation": {}, "test": {"also_in_train": 1}},
-    "corpora": {"own": {}},
-}
+DOWNLOAD = DownloadReport(
+    pairs={"train": 10, "validation": 2, "test": 3},
+    removed={"train": {"duplicate": 3}, "validation": {}, "test": {"also_in_train": 1}},
+    corpora={},
+)
 SHARE = {"passed": 19, "total": 20, "low": 0.76, "high": 0.99}
+RELIABILITY = {
+    "sentences": 300,
+    "good": 0.5,
+    "area": 0.8,
+    "area_low": 0.75,
+    "area_high": 0.85,
+    "error": 0.02,
+    "error_low": 0.01,
+    "error_high": 0.03,
+    "curve": [{"sentences": 1200, "confidence": 0.55, "good": 0.5}],
+}
+NUMBERS = {"bleu": [30.0, 27.0, 33.0], "chrf": [54.0, 52.0, 56.0]}
 MEASURED = {
     "bleu": 31.0,
     "bleu_low": 29.5,
@@ -43,6 +53,7 @@ MEASURED = {
     "chrf_signature": "chrF2|nrefs:1",
     "novel": {},
     "sentences": 400,
+    "cross_entropy": 2.0,
     "perplexity": 7.5,
     "length_ratio": 0.98,
     "source_unknown_rate": 0.01,
@@ -54,11 +65,7 @@ MEASURED = {
     },
     "confidence": {"missing": "20 validation sentences are too few to fit on; it takes 200"},
     "slices": {
-        "numbers": {
-            "label": "with a number, date or time",
-            "sentences": 60,
-            "scores": {"bleu": [30.0, 27.0, 33.0], "chrf": [54.0, 52.0, 56.0]},
-        },
+        "numbers": {"label": "with a number, date or time", "sentences": 60, "scores": NUMBERS},
         "questions": {"label": "questions", "sentences": 0, "scores": {}},
     },
 }
@@ -76,38 +83,33 @@ SENTENCES = [
 HOSTILE_SENTENCE = JudgedSentence(40, HOSTILE, f"x {HOSTILE}", f"{HOSTILE} y", score=1.0)
 
 
+def make_confidence(**reliability):
+    """Return the confidence of an evaluation; ``none=True`` leaves its reliability out."""
+    tested = None if reliability == {"none": True} else RELIABILITY | reliability
+    model = {
+        "good_chrf": 50.0,
+        "sentences": 400,
+        "sentences_unknown": 5,
+        "intercept": 1.0,
+        "features": {"score": {"mean": 0.0, "scale": 1.0, "weight": 1.0}},
+        "validation": [40] * 10,
+        "reliability": tested,
+    }
+    return {"model": model, "cross_validated": RELIABILITY}
+
+
 def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     """Return the verdict on a run."""
     budget = changes.pop("budget", TRAINING["params"]["budget"])
     training = {"history": history, "params": {"budget": budget}}
     params = EvaluateParams()
-    told = {"good": 300, "good_chrf": params.good_chrf, "good_share": params.good_share}
-    told |= {"errors": {}, "greedy": False}
-    return judge_run(measured, training, **(told | changes))
+    facts = {"good": 300, "errors": {}, "greedy": False}
+    facts |= {"good_chrf": params.good_chrf, "good_share": params.good_share}
+    return judge_run(Evaluation.parse(measured), training, **(facts | changes))
 
 
-def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download=DOWNLOAD):
+def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download=DOWNLOAD, **more):
     """Return the report of a run."""
-    verdict = judge(measured).model_dump(mode="json")
-    return render_run_page(
-        measured | {"verdict": verdict},
-        TRAINING,
-        download,
-        sentences,
-        languages=LANGUAGES,
-        seed=1,
-    )
-
-
-def render_contest():
-    """Return the page of a contest that has changed some sentences."""
-    references = [one.reference for one in SENTENCES]
-    changed = compare_sentences(
-        [one.source for one in SENTENCES],
-        references,
-        [HOSTILE, *references[1:20], *(one.hypothesis for one in SENTENCES[20:])],
-        [*(one.hypothesis for one in SENTENCES[:20]), *references[20:]],
-        language=LANGUAGES.target,
-    )
-    told = {"outcome": "hold", "reason": "nothing is proved", "lines": [HOSTILE]}
-    return render_contest_page(told, changed, LANGUAGES)
+    verdict = more.get("verdict") or judge(measured)
+    evaluation = Evaluation.parse(measured).model_copy(update={"verdict": verdict})
+    return render_run_page(evaluation, TRAINING, download, sentences, languages=LANGUAGES, seed=1)

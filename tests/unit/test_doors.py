@@ -86,7 +86,7 @@ from nmt_core.corpora.parallel_text import Text
     texts = corpus.obtain(params.languages, fetch=pytest.fail, scratch=tmp_path)
 
     assert texts["train"].parts == ((Path("pairs.tsv"),),)
-    assert describe_corpora(params)["licence"] == {"license": "unknown"}
+    assert describe_corpora(params).licence == {"license": "unknown"}
 
 
 def test_a_format(offer):

@@ -29,8 +29,7 @@ from nmt_core.evaluation.registered import METRICS, find_label, load_metric
 from nmt_core.evaluation.slice import Mask, SlicedText
 from nmt_core.evaluation.slices import find_slice
 from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
-from nmt_core.evaluation.statistics.holm import correct_holm
-from nmt_core.evaluation.statistics.resampling import run_paired_test
+from nmt_core.evaluation.statistics.resampling import correct_holm, run_paired_test
 from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.literals.literal import LiteralFinder
 

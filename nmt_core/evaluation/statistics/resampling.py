@@ -5,7 +5,7 @@ A metric is a function of sums over sentences; the sums of all resamples are one
 Letters: N sentences, C counts of a sentence, R resamples.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -129,6 +129,20 @@ def compute_p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
     Ties count: leaving them out would make sure of what differs in a few sentences only.
     """
     return float(1 + as_extreme.sum()) / (1 + len(as_extreme))
+
+
+def correct_holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values corrected for being many, in their order (Holm 1979).
+
+    The smallest is multiplied by their number, the next by one less, and so on; none may come out
+    below a smaller one's, or above 1.
+    """
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for rank, number in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[number]))
+        corrected[number] = least
+    return corrected
 
 
 def _chunks(total: int) -> list[tuple[int, int]]:

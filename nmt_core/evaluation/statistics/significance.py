@@ -18,8 +18,12 @@ from jaxtyping import Float
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.statistics.holm import correct_holm
-from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
+from nmt_core.evaluation.statistics.resampling import (
+    PairedTest,
+    ScoreOfSums,
+    correct_holm,
+    run_paired_test,
+)
 from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_p_value, measure_seeds
 
 SEED = 1

@@ -15,11 +15,12 @@ from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError
 from nmt_core.evaluation.statistics.significance import compare_all
 from stages.comparison import report, results
 from stages.params import EvaluateParams
-from stages.reporting import card, summary
-from stages.reporting.scores import score_translations
+from stages.reporting import summary
+from stages.reporting.evaluation import Evaluation, flatten
 from stages.train import choose_metric
 from tests.support.outcomes import outcome
 from tests.support.packages import install
+from tests.support.run_pages import MEASURED
 
 TER_FILE = """
 import numpy as np
@@ -73,35 +74,35 @@ def ter_of(hypotheses):
 
 def scores(hypotheses, names=("bleu", "ter", "translated")):
     params = config.build(EvaluateParams, {"metrics": names, "resamples": 50}, at="evaluate")
-    return score_translations(params, hypotheses, REFERENCES, SOURCES, language="en")
+    return {
+        name: registered.load_metric(name, "en").score(
+            hypotheses, REFERENCES, SOURCES, resamples=params.resamples
+        )
+        for name in params.metrics
+    }
 
 
 def test_it_is_measured_as_sacrebleu_does():
     found = scores(BAD)
 
-    assert found["ter"] == ter_of(BAD)
-    assert found["ter_low"] < found["ter"] < found["ter_high"]
-    assert found["ter_signature"].startswith("TER|nrefs:1|bs:50|seed:12345|case:lc|")
-    assert found["translated"] == 100
-    assert scores(SOURCES)["translated"] == 0
+    assert found["ter"].value == ter_of(BAD)
+    assert found["ter"].low < found["ter"].value < found["ter"].high
+    assert found["ter"].signature.startswith("TER|nrefs:1|bs:50|seed:12345|case:lc|")
+    assert found["translated"].value == 100
+    assert scores(SOURCES)["translated"].value == 0
     assert "chrf" not in found
 
 
-def test_it_is_shown(tmp_path):
-    found = scores(BAD)
-    number = f"{found['ter']:.1f}"
+def test_it_is_shown():
+    evaluation = Evaluation.parse(MEASURED | flatten(scores(BAD)))
+    number = f"{ter_of(BAD):.1f}"
     console = Console(width=200)
     with console.capture() as capture:
-        console.print(table := summary.score_table(found))
+        console.print(summary.score_table(evaluation))
 
-    assert all(column.header for column in table.columns)
     assert f"TER {number}" in " ".join(capture.get().split())
-    assert any(row.startswith(f"| TER | {number} (95 %") for row in card.score_rows(found))
-    rows = artifacts.render_scores(found | {"failures": {}, "perplexity": 2.0})
-    assert ("TER", round(found["ter"], 1)) in [(row["score"], row["value"]) for row in rows]
-    assert f"- TER: `{found['ter_signature']}`" in artifacts.describe_measures(
-        found | {"sentences": 60}
-    )
+    rows = artifacts.render_scores(evaluation)
+    assert ("TER", float(number)) in [(row["score"], row["value"]) for row in rows]
 
 
 def test_a_model_may_be_selected_by_it():
@@ -122,7 +123,7 @@ def compared(*names):
             sources=SOURCES,
             references=REFERENCES,
             signatures={name: registered.load_metric(name, "en").signature for name in names},
-            scores=results.read_intervals(scores(written, names)),
+            scores={n: score.interval for n, score in scores(written, names).items()},
         )
         for system, written in (("bad", BAD), ("good", GOOD))
     ]

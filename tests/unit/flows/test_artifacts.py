@@ -7,9 +7,10 @@ import pytest
 
 from flows import artifacts
 from nmt_core.base import files
+from stages.reporting.evaluation import Evaluation
 from tests.support import run_pages
 
-FOUND = {
+FOUND = run_pages.MEASURED | {
     "bleu": 12.54,
     "bleu_low": 11.0,
     "bleu_high": 14.04,
@@ -17,7 +18,6 @@ FOUND = {
     "chrf": 30.25,
     "chrf_low": 29.0,
     "chrf_high": 31.0,
-    "chrf_signature": "chrF2|nrefs:1",
     "sentences": 2000,
     "perplexity": 1.126,
     "failures": {"empty": 3, "copied": 0, "too_long": 2},
@@ -25,7 +25,7 @@ FOUND = {
 
 
 def test_scores_have_intervals_and_failures_are_counted():
-    assert artifacts.render_scores(FOUND) == [
+    assert artifacts.render_scores(Evaluation.parse(FOUND)) == [
         {"score": "BLEU", "value": 12.5, "95 %": "11.0 to 14.0"},
         {"score": "chrF", "value": 30.2, "95 %": "29.0 to 31.0"},
         {"score": "perplexity", "value": 1.13, "95 %": ""},
@@ -34,7 +34,7 @@ def test_scores_have_intervals_and_failures_are_counted():
 
 
 def test_signatures_are_whole():
-    assert artifacts.describe_measures(FOUND) == (
+    assert artifacts.describe_measures(Evaluation.parse(FOUND)) == (
         "Scores on the 2,000 sentences of the test set\n\n"
         "- BLEU: `BLEU|nrefs:1|tok:13a`\n"
         "- chrF: `chrF2|nrefs:1`"

@@ -9,17 +9,17 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
-from nmt_core.evaluation.quality import cutter
 from nmt_core.search.settings import BeamConfig
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
-from stages.reporting.scores import (
+from stages.reporting.measures import (
+    TranslatedText,
+    measure_slices,
     measure_translations,
     score_novel,
-    score_translations,
     score_untagged,
 )
 from stages.runtime.trained import (
@@ -35,6 +35,14 @@ from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
+DE_EN = Languages(source="de", target="en")
+
+
+def make_text(hypotheses, references, sources=None, *, target="en", read=None):
+    """Return a translated test set."""
+    languages = Languages(source="de", target=target)
+    found = [Translation(line, -0.5, (), (), ()) for line in hypotheses]
+    return TranslatedText(languages, sources or references, references, read or [], found)
 
 
 class CountingTokenizer:
@@ -69,7 +77,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     measured = evaluate.run(
         EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
-        languages=Languages(source="de", target="en"),
+        languages=DE_EN,
         reports=tmp_path / "reports",
     )
 
@@ -77,9 +85,9 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
     assert told == [translator.config.beam.beam_size == 1] == [False]
-    assert "|nrefs:2|" in measured["bleu_signature"]
-    verdict = measured["verdict"]["summary"]
-    assert verdict.startswith("Not ready: 0% of the test sentences are translated well")
+    assert "|nrefs:2|" in measured.scores["bleu"].signature
+    verdict = measured.verdict.summary
+    assert verdict.startswith("Not ready: 0% of the test sentences")
     assert f">{verdict}</h1>" in (tmp_path / "reports" / "index.html").read_text()
 
 
@@ -96,90 +104,107 @@ def test_all_changes_share_the_lines(lines, most):
     sources = [f"Das Haus steht seit {year} am See." for year in range(1980, 2000)]
     plain = [best for [best] in translator.search(sources, n_best=1)]
     translator.engine.asked.clear()
-    found = evaluate.measure_behaviour(params, translator, sources, plain)
+    text = TranslatedText(DE_EN, sources, sources, [], plain)
+    behaviour = evaluate.measure_behaviour(params, translator, text, tagged=False)
 
     asked = {line for batch in translator.engine.asked for line in batch}
-    assert not asked & {*sources}  # what is known is not translated again
-    changed = [one for name, one in found.items() if name != AS_THEY_COME]
-    assert len(found) - 1 == len(changed) == len(PROBES) - 1  # without accents there is no change
-    assert {one["kept"]["total"] for one in changed} == {most}
+    assert not asked & {*sources}  # known translations are not made again
+    changed = [one for name, one in behaviour.items() if name != AS_THEY_COME]
+    assert len(behaviour) - 1 == len(changed) == len(PROBES) - 1  # no accents, no change
+    assert {one.kept.total for one in changed} == {most}
+    evaluate.measure_behaviour(params, translator, text, tagged=True)
+    assert {*sources} <= {line for batch in translator.engine.asked for line in batch}
 
 
 def test_without_lines_nothing_is_changed():
     params = EvaluateParams(behaviour=BehaviourParams(lines=0))
-    assert evaluate.measure_behaviour(params, None, ["1"], []) == {}
+    assert evaluate.measure_behaviour(params, None, make_text([], []), tagged=False) == {}
 
 
 def test_translations_with_tabs_can_be_read_back(tmp_path):
     """One would shift the columns of its line, for us and for whoever scores them again."""
-    found = [Translation("a\thypothesis", -0.5, (), (), ()), Translation("two", -1.0, (), (), ())]
+    text = make_text(["a\thypothesis", "two"], ["a\t reference", ("2", "3")], ["a\tsource", "zwei"])
     path = tmp_path / "translations.tsv"
-    evaluate.write_translations(path, ["a\tsource", "zwei"], ["a\t reference", "2"], found)
+    evaluate.write_translations(path, text)
 
     assert path.read_text(encoding="utf-8").splitlines() == [
         "score\tsource\treference\thypothesis",
         "-0.5000\ta source\ta  reference\ta hypothesis",
-        "-1.0000\tzwei\t2\ttwo",
+        "-0.5000\tzwei\t2\ttwo",
     ]
+    evaluate.write_examples(tmp_path / "examples.json", text, EvaluateParams(examples=9))
+    assert files.read_json(tmp_path / "examples.json")[1] == {
+        "source": "zwei",
+        "reference": "2",
+        "hypothesis": "two",
+    }
 
 
 def test_scores_are_of_the_target_language():
-    params = EvaluateParams(resamples=10)
-    hypotheses = [CHINESE[0], CHINESE[1][2:]]
-    found = score_translations(params, hypotheses, CHINESE, CHINESE, language="zh")
-
-    assert 50 < found["bleu"] < 100
-    assert found["bleu_low"] < found["bleu"] < found["bleu_high"]
-    assert "|tok:zh|" in found["bleu_signature"]
-    assert found["chrf_signature"].startswith("chrF2|")
-
-
-@pytest.mark.parametrize("near", [[], [0, 0], [2, 1]])
-def test_without_some_that_are_near_and_some_that_are_not_none_are_scored_apart(near):
-    scores = score_novel(EvaluateParams(), near, CHINESE, CHINESE, CHINESE, language="zh")
-
-    assert scores == {}
-
-
-def test_what_is_near_nothing_is_scored_apart():
-    params, hypotheses = EvaluateParams(resamples=10), [CHINESE[0], CHINESE[1][2:], CHINESE[1]]
-    lines = [CHINESE[0], *CHINESE[1:] * 2]
-    found = score_novel(params, [0, 3, 0], hypotheses, lines, lines, language="zh")
-
-    assert found["sentences"] == 2
-    assert found["bleu"] == pytest.approx(100)
-    assert not [value for value in found.values() if isinstance(value, str)]
-
-
-def test_lengths_and_failures_are_counted_in_words_of_the_target_language():
-    """Between spaces, each line would be a single word that nothing repeats."""
-    found = measure_translations(
-        tiny_translator(), CHINESE, CHINESE, [line * 3 for line in CHINESE], cut=cutter("zh")
+    scores = make_text([CHINESE[0], CHINESE[1][2:]], CHINESE, target="zh").score(
+        EvaluateParams(resamples=10)
     )
 
-    assert found["length_ratio"] == 3
-    assert (found["failures"]["too_long"], found["sentences"]) == (2, 2)
-    assert measure_translations(tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th"))[
-        "failures"
-    ]["looping"]
+    assert 50 < scores["bleu"].value < 100
+    assert scores["bleu"].low < scores["bleu"].value < scores["bleu"].high
+    assert "|tok:zh|" in scores["bleu"].signature
+    assert scores["chrf"].signature.startswith("chrF2|")
 
 
-def test_what_is_longer_than_is_read_is_counted():
-    short, long = "Hund", "Hund " * 600
-    pairs = [(short, short), (long, short), (short, long)]
-    sources, references = map(list, zip(*pairs, strict=True))
-    found = measure_translations(tiny_translator(), sources, references, references, cut=str.split)
+@pytest.mark.parametrize(
+    ("near", "sentences"), [([], 0), ([0] * 3, 0), ([2] * 3, 0), ([0, 3, 0], 2)]
+)
+def test_novel_sentences_are_scored_apart(near, sentences):
+    hypotheses = [CHINESE[0], CHINESE[1][2:], CHINESE[1]]
+    text = make_text(hypotheses, [CHINESE[0], CHINESE[1], CHINESE[1]], target="zh")
+    part = score_novel(EvaluateParams(resamples=10), text, near)
 
-    assert found["pairs_cut"] == 2
-    assert found["perplexity"] == pytest.approx(math.exp(found["cross_entropy"]))
+    assert (part.sentences if part else 0) == sentences
+    assert part is None or part.scores["bleu"].value == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "target", "expected"),
+    [
+        ([line * 3 for line in CHINESE], CHINESE, "zh", {"length_ratio": 3, "sentences": 2}),
+        (["cccc"], ["b"], "th", {"length_ratio": 4}),
+        (["Hund"] * 3, ["Hund", "Hund", "Hund " * 600], "en", {"pairs_cut": 2}),
+    ],
+)
+def test_lengths_and_failures_are_counted_in_words_of_the_target(
+    hypotheses, references, target, expected
+):
+    """Between spaces, each Chinese line would be a single word that nothing repeats."""
+    translator = tiny_translator()
+    sources = ["Hund " * 600 if n == 1 and target == "en" else "a" for n in range(len(references))]
+    read = [translator.source.tokenize(line) for line in sources]
+    text = make_text(hypotheses, references, sources, target=target, read=read)
+    fields = measure_translations(translator, text)
+
+    assert fields.items() >= expected.items()
+    assert fields["perplexity"] == pytest.approx(math.exp(fields["cross_entropy"]))
+    failures = {"zh": ("too_long", 2), "th": ("looping", 1), "en": ("empty", 0)}[target]
+    assert fields["failures"][failures[0]] == failures[1]
+
+
+def test_corpora_are_slices_if_there_are_several():
+    references = ["abcdefgh"] * 4
+    text = make_text([*references[:3], ""], references, ["eins", "zwei", "eins", "eins"])
+    corpora = {"own": slice(0, 3), "web": slice(3, 4)}
+    params = EvaluateParams(resamples=10)
+    slices = measure_slices(params, text, corpora, word_counts={"eins": 9, "zwei": 1})
+
+    assert slices["rare_words"].sentences == 1
+    assert slices["corpus own"].scores["chrf"][0] == pytest.approx(100)
+    assert slices["corpus web"].scores["chrf"][0] == 0
+    alone = measure_slices(params, text, {"one": slice(0, 4)})
+    assert not [name for name in alone if name.startswith("corpus") or name == "rare_words"]
 
 
 def test_a_model_that_says_the_same_of_everything_is_scored():
     """As one that was trained for 40 updates does."""
     lines = ["It is so."] * 200
-    found = score_translations(EvaluateParams(), ["The ."] * 200, lines, lines, language="en")
-
-    assert found["bleu"] < 20
+    assert make_text(["The ."] * 200, lines).score(EvaluateParams())["bleu"].value < 20
 
 
 @pytest.mark.parametrize(
@@ -266,65 +291,48 @@ def test_a_test_set_with_tags_is_scored_without_them_too(tagged):
     hypotheses = ["first", *(best.text for [best] in translator.search(read[1:], n_best=1))]
     params = EvaluateParams(resamples=5)
     plain = translator.translate(LINES)
-    found = score_untagged(params, translator, read, hypotheses, plain, language="en")
+    part = score_untagged(params, make_text(hypotheses, plain, LINES, read=read), translator)
 
-    assert found["tags"] == {"own": 3}
-    assert 0 < found["chrf"] < 100  # the first line is not translated again
+    assert (part.tags, part.sentences) == ({"own": 3}, 3)
+    assert 0 < part.scores["chrf"].value < 100  # the first line is not translated again
     without = [text.__class__(text.line, text.tokens) for text in read]
-    assert not score_untagged(params, translator, without, hypotheses, plain, language="en")
-    rescored = score_untagged(
-        params, translator, read, [plain[0], *hypotheses[1:]], plain, language="en"
-    )
-    assert rescored["chrf"] == 100
+    text = make_text(hypotheses, plain, LINES, read=without)
+    assert score_untagged(params, text, translator) is None
+    text = make_text([plain[0], *hypotheses[1:]], plain, LINES, read=read)
+    assert score_untagged(params, text, translator).scores["chrf"].value == 100
 
 
 @pytest.mark.parametrize("tag", ["", "own"])
-def test_behaviour_is_measured_without_tags(tagged, monkeypatch, tag):
-    """Beside translations of lines without them: those of lines with a tag are made anew."""
+def test_validation_text_has_tags_and_changed_text_has_none(tagged, monkeypatch, tag):
+    """Confidence is fitted on translations with tags; behaviour is measured without."""
     translator, inputs = tagged
-    inputs = replace(inputs, tags=("", tag))
-    files.write_json(inputs.trained / "training.json", TRAINING)
-    given = []
-    monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
-    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
-    monkeypatch.setattr(
-        evaluate, "measure_behaviour", lambda *all_of_it: given.append(all_of_it) or {}
-    )
-    evaluate.run(
-        EvaluateParams(resamples=0, choose_length_penalty=False),
-        inputs,
-        languages=Languages(source="de", target="en"),
-        reports=inputs.trained / "reports",
-    )
-    [(_, _, sources, plain)] = given
-    assert sources == LINES
-    assert (plain is None) is bool(tag)
-
-
-def test_confidence_is_fitted_on_validation_text_translated_with_its_tags(tagged, monkeypatch):
-    translator, inputs = tagged
-    inputs = replace(inputs, tags=("own", ""))
+    inputs = replace(inputs, tags=(tag, ""))
     files.write_json(inputs.trained / "training.json", TRAINING)
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
     monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
-    judged = []
+    judged, plain = [], []
 
     def judge(_, validation, test, **__):
         judged.extend((validation, test))
         return {"missing": "too few"}, [None] * len(LINES)
 
+    def probe(*_, **options):
+        plain.append(options["plain"])
+        return {}
+
     monkeypatch.setattr(evaluate, "judge_confidence", judge)
+    monkeypatch.setattr(evaluate, "probe_translator", probe)
     evaluate.run(
-        EvaluateParams(
-            resamples=0, choose_length_penalty=False, behaviour=BehaviourParams(lines=0)
-        ),
+        EvaluateParams(resamples=0, choose_length_penalty=False),
         inputs,
-        languages=Languages(source="de", target="en"),
+        languages=DE_EN,
         reports=inputs.trained / "reports",
     )
     (sources, references, translations), test = judged
-    tagged_ones = [best for [best] in translator.choose_tag("own").search(LINES, n_best=1)]
+    own = translator.choose_tag("own") if tag else translator
+    expected = [best.ids for [best] in own.search(LINES, n_best=1)]
 
     assert (sources, references) == (LINES, LINES)
-    assert [one.ids for one in translations] == [one.ids for one in tagged_ones]
-    assert [one.ids for one in translations] != [one.ids for one in test[2]]
+    assert [one.ids for one in translations] == expected
+    assert (expected == [one.ids for one in test[2]]) is not bool(tag)
+    assert plain == ([None] if tag else [test[2]])

@@ -1,6 +1,7 @@
 """The files that export seals with a model, and the programs that serve it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -152,7 +153,9 @@ def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
 
 
 def test_what_is_exported_has_the_length_penalty_that_evaluation_chose():
-    taken = export.take_length_penalty(EvaluateParams(resamples=7), {"length_penalty": 2.5})
+    taken = export.take_length_penalty(
+        EvaluateParams(resamples=7), SimpleNamespace(length_penalty=2.5)
+    )
     assert taken.beam == EvaluateParams().beam.model_copy(update={"length_penalty": 2.5})
     assert taken.resamples == 7
 

@@ -24,6 +24,8 @@ from stages import download, embeddings, evaluate, export, paths, shard, train, 
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import EmbeddingsParams, EvaluateParams, VocabularyParams
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.measures import TranslatedText
 from stages.runtime.digests import check_digests
 from tests.support.projects import PROJECT
 from tests.support.tiny import tiny_translator
@@ -47,14 +49,15 @@ def test_pictures_are_drawn_of_sentences_that_can_be_read(tmp_path, monkeypatch,
     monkeypatch.setattr(
         evaluate, "draw_looks", lambda folder, looks: looked.append((folder, looks))
     )
-    evaluate.draw_pictures(EvaluateParams(pictures=most), own, read, translations, tmp_path)
+    text = TranslatedText(DE_EN, lines, lines, read, translations)
+    evaluate.draw_pictures(EvaluateParams(pictures=most), own, text, tmp_path)
     *seen, (folder, looks) = looked
     assert folder == tmp_path
     assert looks == {number + 1: "look" for number in range(drawn)}
     assert all(0 < len(text.tokens) <= evaluate.PICTURE_TOKENS for text, _ in seen)
     assert all(translations[read.index(text)] is found for text, found in seen)
     monkeypatch.setattr(evaluate, "trace_attention", lambda *_: None)
-    evaluate.draw_pictures(EvaluateParams(), own, read, translations, tmp_path)
+    evaluate.draw_pictures(EvaluateParams(), own, text, tmp_path)
     assert looked[-1] == (tmp_path, {})
 
 
@@ -237,40 +240,18 @@ def test_where_an_initial_model_is_from_is_written_beside_it(project, monkeypatc
 
 
 def test_near_duplicates_are_counted_by_the_split_that_they_are_near():
-    assert download._describe_near(SimpleNamespace(near=None)) == {}
+    assert download._describe_near(SimpleNamespace(near=None)) is None
     example = {"side": "source", "train": "a", "held_out": "b", "edits": 1}
     near = SimpleNamespace(
         rows=[3, 5, 8], counts=np.array([0, 2, 1, 0, 4]), examples=[SimpleNamespace(**example)]
     )
     outcome = SimpleNamespace(near=near, kept={"test": 2})
-    assert download._describe_near(outcome) == {
+    assert download._describe_near(outcome).model_dump() == {
         "pairs": 3,
         "test_sentences": 1,
         "validation_sentences": 2,
-        "examples": [example],
+        "examples": (example,),
     }
-
-
-def test_what_is_measured_is_the_sum_of_all_texts_in_order():
-    def reading(**counts):
-        return SimpleNamespace(repaired=Counter(counts), noticed=Counter(b=1, a=2))
-
-    texts = [{"train": reading(z=1), "test": reading(a=2)}, {"train": reading(z=3)}]
-    outcome = SimpleNamespace(
-        corpora={n: SimpleNamespace(readings=each) for n, each in enumerate(texts)},
-        kept={"train": 5, "validation": 2, "test": 1},
-        list_reasons=lambda split: Counter({f"y {split}": 1, "a": 2}),
-        near=None,
-    )
-    measured = download._measured(outcome)
-    assert measured == {
-        "pairs": outcome.kept,
-        "removed": {split: {"a": 2, f"y {split}": 1} for split in paths.SPLITS},
-        "near_duplicates": {},
-        "repaired": {"a": 2, "z": 4},
-        "noticed": {"a": 6, "b": 3},
-    }
-    assert [[*measured[name]] for name in ("repaired", "noticed")] == [["a", "z"], ["a", "b"]]
 
 
 def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
@@ -282,6 +263,25 @@ def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
         raise ZeroDivisionError
     assert not (project / "x").exists()
     assert (project / "x.lock").exists()
+
+
+@pytest.mark.parametrize(("tests", "few"), [(199, True), (200, False)])
+def test_notices_name_their_corpus(tests, few):
+    corpus = {"kind": "k", "licence": "l", "pairs": {}, "removed": {}, "weight": 1.0}
+    text = {"language": "de", "licence": "l", "lines": 1, "removed": {}, "notices": ["b"]}
+    report = DownloadReport.parse(
+        {
+            "pairs": {"test": tests},
+            "removed": {},
+            "noticed": {"header_row": 1234},
+            "corpora": {"own": corpus | {"notices": ["a"]}},
+            "monolingual": {"news": text},
+        }
+    )
+    first, *named = download.list_notices(report)
+    assert "1,234" in first
+    assert named[:2] == ["own: a", "news: b"]
+    assert len(named) == 2 + few
 
 
 # embeddings, vocabulary, shards

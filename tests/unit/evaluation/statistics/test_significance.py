@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.evaluation.statistics.holm import correct_holm
+from nmt_core.evaluation.statistics.resampling import correct_holm
 from nmt_core.evaluation.statistics.significance import compare_all
 
 METRICS = ["bleu", "chrf"]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.significance import Difference
 from nmt_core.training.budget import Budget
 from nmt_core.translation.translation import Translation
@@ -17,6 +18,7 @@ from stages.comparison import paper, report, results
 from stages.comparison.results import ComparisonError, ScoreInterval
 from stages.evaluate import write_translations
 from stages.reporting.markdown import find_markers
+from stages.reporting.measures import TranslatedText
 from tests.support.outcomes import REFERENCES, outcome
 
 WRONG = [line.replace("The", "An") for line in REFERENCES]
@@ -228,8 +230,10 @@ def test_translations_are_read_as_they_were_written(tmp_path):
     """Quotes, empty lines and words that mean nothing to a program are text."""
     lines = ['"', "", "NA", 'so "they" said', "1.50", " # x"]
     found = [Translation(line, -0.5, (), (), ()) for line in lines]
+    languages = Languages(source="de", target="en")
+    text = TranslatedText(languages, lines, lines[::-1], [], found)
     path = tmp_path / "translations.tsv"
-    write_translations(path, lines, lines[::-1], found)
+    write_translations(path, text)
     table = results.read_translations(path.read_text(encoding="utf-8"))
 
     assert list(table["source"]) == list(table["hypothesis"]) == lines

@@ -28,7 +28,7 @@ def params():
 
 
 def bring(params, folder):
-    metrics = download.run(
+    report = download.run(
         params,
         corpus=folder / "corpus",
         vectors=folder / "vectors",
@@ -36,7 +36,7 @@ def bring(params, folder):
         workers=WorkersConfig(processes=1),
     )
     texts = {path.name: [*files.read_lines(path)] for path in (folder / "corpus").glob("*.*e*")}
-    return metrics, texts
+    return report.dump(), texts
 
 
 def test_all_dates_arrive_and_none_is_taken_for_another(params, tmp_path):

@@ -231,7 +231,7 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
     params = build_all(composed, source="test")["download"]
     places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
     measured = download.run(params, **places, workers=WorkersConfig(processes=1))
-    assert measured["corpora"]["corrections"]["pairs"]["train"] >= 50
+    assert measured.corpora["corrections"].pairs["train"] >= 50
     filters = {name: one.choose_filter(params.filter) for name, one in params.corpora.items()}
     assert filters["own"].look
     assert (filters["corrections"].look, filters["corrections"].screen) == (None, None)

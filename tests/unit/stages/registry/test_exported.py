@@ -18,11 +18,13 @@ from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported
+from tests.support.run_pages import MEASURED
 from tests.support.tiny import export
 
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 TEST = {"test": {"source": "b.de", "target": "b.en"}}
 DEMO = {"kind": "demo", "grammar": {}}
+REPORT = {"pairs": {}, "removed": {}, "corpora": {}}
 
 
 def download(corpus=DEMO, target="en", **split):
@@ -75,8 +77,11 @@ def project(tmp_path_factory):
     record["average"] = {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
     files.write_json(folder / "training.json", record)
     files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
-    files.write_json(folder / "download.json", {"corpus": describe_corpora(download())})
-    files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
+    files.write_json(
+        folder / "download.json", REPORT | {"corpus": describe_corpora(download()).model_dump()}
+    )
+    scores = MEASURED | {"bleu": 30.127, "bleu_signature": "bs:1000"}
+    files.write_json(folder / "evaluate.json", scores)
     files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
     files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])
     return folder
@@ -122,7 +127,7 @@ def test_only_equal_test_sets_have_equal_digests(first, second):
 
 def test_text_that_an_earlier_version_downloaded_is_to_be_downloaded_again(project, tmp_path):
     shutil.copytree(project, tmp_path, dirs_exist_ok=True)
-    files.write_json(tmp_path / "download.json", {"pairs": {}})
+    files.write_json(tmp_path / "download.json", REPORT)
 
     with pytest.raises(BundleError, match=r"download\.json was .* an earlier .* make repro"):
         read(tmp_path)

@@ -6,7 +6,7 @@ from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.translation.fitting import compute_area, cross_validate
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
-from stages.reporting.confidence import read_confidence
+from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.reliability import judge_confidence, select_searched
 
 
@@ -50,7 +50,7 @@ def test_sentences_that_were_searched_are_judged_by_their_own_references():
 
 def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     found, confidences = judge("quite another thing")
-    model = read_confidence({"confidence": found})
+    model = ConfidenceReport.parse(found).model
 
     assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
     assert (model.reliability.sentences, found["cross_validated"]["sentences"]) == (99, 300)
@@ -101,4 +101,4 @@ def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
 
     assert confidences == [None] * 100
     assert found.keys() == {"missing"}
-    assert read_confidence({"confidence": found}) is None
+    assert ConfidenceReport.parse(found).model is None

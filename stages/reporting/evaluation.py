@@ -1,0 +1,178 @@
+"""The result of an evaluation, as ``reports/evaluate.json`` holds it.
+
+On disk the scores stand side by side, as DVC and MLflow compare them: ``bleu``, ``bleu_low``,
+``bleu_high``, ``bleu_signature``, ``bleu_details``. A part that was not measured is ``{}``.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from nmt_core.base import config, files
+from nmt_core.base.config import Config
+from nmt_core.evaluation.kept_literals import KeptLiterals
+from nmt_core.evaluation.metric import Score, ScoreInterval
+from nmt_core.evaluation.registered import find_metric_names
+from nmt_core.evaluation.slices import SliceScore
+from nmt_core.translation.behaviour import Behaviour
+from nmt_core.translation.confidence import ConfidenceModel, Reliability
+from nmt_core.translation.length_penalty import LengthPenaltyTrial
+from stages.reporting.download_report import Result
+
+MOST_SCORES = 11
+"""Maximum number of scores in a metrics file, which holds at most 15 numbers."""
+
+
+class Remark(Config):
+    """Something that speaks against a model, and what to do about it."""
+
+    what: str
+    """A sentence."""
+    advice: str
+    """A sentence."""
+    blocks: bool
+    """Whether the model is not ready for that."""
+
+
+class RunVerdict(Config):
+    """The verdict on a run."""
+
+    ready: bool
+    summary: str
+    """One sentence."""
+    remarks: tuple[Remark, ...]
+    """Those that block first."""
+
+
+class ScoredPart(Result):
+    """Scores of some of the test sentences, or of another translation of them."""
+
+    sentences: int
+    scores: dict[str, ScoreInterval]
+    tags: dict[str, int] = Field({})
+    """Test sentences by the tag that the other translation leaves out."""
+
+
+class ConfidenceReport(Result):
+    """The confidence of translations, fitted on validation text."""
+
+    missing: str = ""
+    """The reason for no confidence, if there is none."""
+    model: ConfidenceModel | None = None
+    cross_validated: Reliability | None = None
+    """On validation text, each sentence judged by a model fitted on others."""
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> "ConfidenceReport":
+        """Return the result in the content of a report."""
+        return config.build(cls, values, at="confidence")
+
+
+class Evaluation(Result):
+    """Everything that the evaluate stage measures; the most important metric is first."""
+
+    scores: dict[str, Score]
+    novel: ScoredPart | None = None
+    """Test sentences near no training sentence; None if that was not measured."""
+    untagged: ScoredPart | None = None
+    """The test set translated without tags; None if it has none."""
+    sentences: int
+    cross_entropy: float
+    perplexity: float
+    pairs_cut: int = 0
+    length_ratio: float
+    source_unknown_rate: float = 0.0
+    reference_unknown_rate: float = 0.0
+    failures: dict[str, int] = Field({})
+    literals: KeptLiterals = KeptLiterals(lines=0, kept=0)
+    behaviour: dict[str, Behaviour] = Field({})
+    confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
+    length_penalty: float = 1.0
+    length_penalty_trials: tuple[LengthPenaltyTrial, ...] = ()
+    beam_sizes: dict[str, float] = Field({})
+    """The first score of validation text by beam size."""
+    slices: dict[str, SliceScore] = Field({})
+    verdict: RunVerdict | None = None
+    """None in the result of an earlier version."""
+
+    @property
+    def first_metric(self) -> str:
+        """Name of the most important metric."""
+        return next(iter(self.scores))
+
+    @property
+    def first_score(self) -> Score:
+        """Score in the most important metric."""
+        return self.scores[self.first_metric]
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> "Evaluation":
+        """Return the result in the content of an ``evaluate.json``.
+
+        Raises:
+            ConfigError: if it is not one.
+        """
+        names = find_metric_names(values)
+        parts = {name: _nest_part(values.get(name), names) for name in ("novel", "untagged")}
+        return config.build(
+            cls, {**values, "scores": _nest(values, names), **parts}, at="evaluate.json"
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> "Evaluation":
+        """Return the result in a file."""
+        return cls.parse(files.read_json(path))
+
+    def dump(self) -> dict[str, Any]:
+        """Return the content of ``evaluate.json``."""
+        flat = self.model_dump(mode="json", exclude={"scores"})
+        flat["novel"] = {} if self.novel is None else _flatten_part(self.novel)
+        flat["untagged"] = {} if self.untagged is None else _flatten_part(self.untagged)
+        flat["confidence"] = self.confidence.model_dump(mode="json", exclude_unset=True)
+        if self.verdict is None:
+            del flat["verdict"]
+        return flatten(self.scores) | flat
+
+    def summarize(self) -> dict[str, float]:
+        """Return the few numbers that ``dvc metrics`` compares."""
+        scores = {name: score.value for name, score in self.scores.items()}
+        return {
+            **dict(list(scores.items())[:MOST_SCORES]),
+            "loss": self.cross_entropy,
+            "perplexity": self.perplexity,
+            "length_ratio": self.length_ratio,
+            "failures": sum(self.failures.values()),
+        }
+
+
+def flatten(scores: Mapping[str, ScoreInterval]) -> dict[str, Any]:
+    """Return scores side by side: ``bleu``, ``bleu_low`` and so on."""
+    return {
+        name if field == "value" else f"{name}_{field}": value
+        for name, score in scores.items()
+        for field, value in score.model_dump().items()
+    }
+
+
+def _nest(values: Mapping[str, Any], names: list[str]) -> dict[str, dict[str, Any]]:
+    fields = [field for field in Score.model_fields if field != "value"]
+    return {
+        name: {"value": values[name]}
+        | {field: values[f"{name}_{field}"] for field in fields if f"{name}_{field}" in values}
+        for name in names
+    }
+
+
+def _nest_part(values: Mapping[str, Any] | None, names: list[str]) -> dict[str, Any] | None:
+    if not values:
+        return None
+    tags = values.get("tags", {})
+    sentences = values.get("sentences", sum(tags.values()))
+    return {"sentences": sentences, "scores": _nest(values, names), "tags": tags}
+
+
+def _flatten_part(part: ScoredPart) -> dict[str, Any]:
+    counts = {"tags": part.tags} if part.tags else {"sentences": part.sentences}
+    return counts | flatten(part.scores)

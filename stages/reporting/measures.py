@@ -1,0 +1,226 @@
+"""Measures of a translated test set: scores, parts of it, likelihood, failures and slices."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt_core.base import files
+from nmt_core.base.languages import Languages
+from nmt_core.evaluation import quality
+from nmt_core.evaluation.metric import Reference, Score, SummedMetric
+from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.slice import Mask, SlicedText
+from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
+from nmt_core.text.side import Tokenized
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
+from stages.params import EvaluateParams
+from stages.reporting.evaluation import Evaluation, ScoredPart
+from stages.reporting.sentences import JudgedSentence
+
+MOST_COUNTED = 200_000
+"""Lines of training text in which words are counted, evenly spread."""
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """A test set with its translations."""
+
+    languages: Languages
+    sources: Sequence[str]
+    all_references: Sequence[Reference]
+    """One or more of each sentence."""
+    read: Sequence[Tokenized]
+    """The sources, with their tags."""
+    translations: Sequence[Translation]
+
+    @cached_property
+    def references(self) -> list[str]:
+        """The first reference of each sentence."""
+        return [line if isinstance(line, str) else line[0] for line in self.all_references]
+
+    @cached_property
+    def hypotheses(self) -> list[str]:
+        """The text of each translation."""
+        return [translation.text for translation in self.translations]
+
+    def score(
+        self,
+        params: EvaluateParams,
+        *,
+        rows: Sequence[int] | None = None,
+        hypotheses: Sequence[str] | None = None,
+    ) -> dict[str, Score]:
+        """Return the scores of all metrics, with 95 % intervals and signatures.
+
+        Args:
+            params: the metrics.
+            rows: numbers of the sentences to score; None for all.
+            hypotheses: other translations of the test set.
+        """
+        chosen = range(len(self.sources)) if rows is None else rows
+        written = hypotheses or self.hypotheses
+        lines = (
+            [written[row] for row in chosen],
+            [self.all_references[row] for row in chosen],
+            [self.sources[row] for row in chosen],
+        )
+        return {
+            name: load_metric(name, self.languages.target).score(*lines, resamples=params.resamples)
+            for name in params.metrics
+        }
+
+
+def score_novel(
+    params: EvaluateParams, text: TranslatedText, near: Sequence[int]
+) -> ScoredPart | None:
+    """Return the scores of the test sentences that are near no training sentence.
+
+    None if near pairs were not searched for, or if no sentence or every sentence has one.
+
+    Args:
+        params: the metrics.
+        text: the test set.
+        near: number of near training pairs of each test sentence.
+    """
+    novel = [row for row, count in enumerate(near) if not count]
+    if not 0 < len(novel) < len(near):
+        return None
+    scores = text.score(params, rows=novel)
+    return ScoredPart(
+        sentences=len(novel), scores={name: score.interval for name, score in scores.items()}
+    )
+
+
+def score_untagged(
+    params: EvaluateParams, text: TranslatedText, translator: Translator
+) -> ScoredPart | None:
+    """Return the scores of the test set translated without tags; None if no line has one."""
+    rows = [row for row, line in enumerate(text.read) if line.tag is not None]
+    if not rows:
+        return None
+    plain = [replace(text.read[row], tag=None) for row in rows]
+    hypotheses = [*text.hypotheses]
+    for row, [best] in zip(
+        rows, translator.search(plain, n_best=1, probabilities=False), strict=True
+    ):
+        hypotheses[row] = best.text
+    scores = text.score(params, hypotheses=hypotheses)
+    return ScoredPart(
+        sentences=len(rows),
+        scores={name: score.interval for name, score in scores.items()},
+        tags=dict(sorted(Counter(text.read[row].tag or "" for row in rows).items())),
+    )
+
+
+def measure_translations(translator: Translator, text: TranslatedText) -> dict[str, Any]:
+    """Return fields of an evaluation: perplexity, unknown words, lengths and failures."""
+    cut = quality.cutter(text.languages.target)
+    written = [translator.target.tokenize(line) for line in text.references]
+    pairs = list(zip(text.read, written, strict=True))
+    sources, references = ([line.line for line in side] for side in (text.read, written))
+    longest = translator.config.max_source_tokens
+    likelihoods = score_pairs(translator, pairs)
+    tokens = sum(pair.tokens for pair in likelihoods)
+    loss = -sum(pair.log_likelihood for pair in likelihoods) / max(1, tokens)
+    failures = quality.count_failures(sources, text.hypotheses, references, cut=cut)
+    return {
+        "sentences": len(pairs),
+        "cross_entropy": loss,
+        "perplexity": math.exp(min(loss, 100.0)),
+        "pairs_cut": sum(max(len(side.tokens) for side in pair) > longest for pair in pairs),
+        "length_ratio": quality.compute_length_ratio(text.hypotheses, references, cut=cut),
+        "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, text.read)),
+        "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
+        "failures": failures.model_dump(),
+    }
+
+
+def list_corpora(corpus: Path, names: Sequence[str]) -> dict[str, slice]:
+    """Return which test sentences are of which corpus, by its name or else its number."""
+    described = corpus / "corpus.json"
+    counts = files.read_json(described)["corpora"] if described.exists() else []
+    if len(names) != len(counts):
+        names = [f"corpus {number}" for number, _ in enumerate(counts, start=1)]
+    ends = np.cumsum([0, *(each["test"] for each in counts)]).tolist()
+    return {name: slice(*ends) for name, ends in zip(names, pairwise(ends), strict=True)}
+
+
+def measure_slices(
+    params: EvaluateParams,
+    text: TranslatedText,
+    corpora: Mapping[str, slice],
+    *,
+    confidences: Sequence[float | None] = (),
+    word_counts: Mapping[str, int] | None = None,
+) -> dict[str, SliceScore]:
+    """Score all slices that the test set has; each corpus is one if there are several.
+
+    Args:
+        params: metrics, resamples and seed.
+        text: the test set.
+        corpora: the sentences of each corpus.
+        confidences: of the translations, if any.
+        word_counts: see :func:`count_training_words`.
+    """
+    sliced = SlicedText(
+        text.sources,
+        text.references,
+        text.languages.codes,
+        confidences=confidences,
+        word_counts=word_counts or {},
+    )
+    slices: dict[str, tuple[str, Mask]] = find_slices(sliced)
+    for name, rows in corpora.items() if len(corpora) > 1 else ():
+        mask = np.zeros(len(text.sources), bool)
+        mask[rows] = True
+        slices[f"corpus {name}"] = (f"of the corpus {name}", mask)
+    loaded = {name: load_metric(name, text.languages.target) for name in params.metrics}
+    metrics = {
+        name: (metric, metric.counts(text.hypotheses, text.all_references, text.sources))
+        for name, metric in loaded.items()
+        if isinstance(metric, SummedMetric)
+    }
+    return score_slices(slices, metrics, resamples=params.resamples, seed=params.seed)
+
+
+def count_training_words(corpus: Path, sources: Sequence[str]) -> dict[str, int]:
+    """Count the training lines, of some thousands, that hold each word of some sources."""
+    path = corpus / "train.source"
+    if not path.exists():
+        return {}
+    total = sum(1 for _ in files.read_lines(path))
+    step = -(-total // MOST_COUNTED) or 1
+    return count_word_lines(islice(files.read_lines(path), 0, None, step), sources)
+
+
+def share_errors(
+    sentences: Sequence[JudgedSentence], corpora: Mapping[str, slice]
+) -> dict[str, tuple[int, float]]:
+    """Return the test sentences of each corpus, and its share of what all lack of a chrF of 100."""
+    lacking = {name: [100 - s.score for s in sentences[rows]] for name, rows in corpora.items()}
+    total = sum(map(sum, lacking.values())) or 1.0
+    return {name: (len(each), sum(each) / total) for name, each in lacking.items()}
+
+
+def write_plots(folder: Path, evaluation: Evaluation) -> None:
+    """Write what ``dvc plots`` shows: the first score by beam size and slice, and confidence."""
+    first = evaluation.first_metric
+    model = evaluation.confidence.model
+    curve = model.reliability.curve if model and model.reliability else ()
+    slices = ((n, part.scores[first][0]) for n, part in evaluation.slices.items() if part.scores)
+    tables: dict[str, tuple[str, Iterable[tuple[object, float]]]] = {
+        "beam_sizes": ("beam_size,score", evaluation.beam_sizes.items()),
+        "slices": ("slice,score", slices),
+        "confidence": ("confidence,good", ((bin_.confidence, bin_.good) for bin_ in curve)),
+    }
+    for name, (head, rows) in tables.items():
+        files.write_lines(folder / f"{name}.csv", [head, *(f"{key},{n:.4f}" for key, n in rows)])

@@ -1,0 +1,437 @@
+"""Pages of reports: their values, and that nothing of a text is taken for HTML."""
+
+import re
+from pathlib import Path
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from nmt_core.corpora.statistics import CorpusStatistics, Distribution, SideStatistics
+from stages.reporting import data_page
+from stages.reporting.data_page import render_data_page
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.pages import MOST_CHARACTERS, render_contest_page, render_template
+from stages.reporting.sentences import JudgedSentence
+from tests.support.data_pages import HOSTILE, NEAR, PAIRS, describe, gather
+from tests.support.data_pages import render as render_data
+from tests.support.run_pages import (
+    LANGUAGES,
+    MEASURED,
+    SENTENCES,
+    TRAINING,
+    judge,
+    make_confidence,
+    render,
+)
+
+SHOWN = HOSTILE.replace("\0", "\ufffd").replace("\x1b", "\ufffd")
+SEVERAL = {
+    "one": describe("files", licence=HOSTILE),
+    "two": describe("opus", weight=2.5),
+    "replay-five": describe("files", train=0),
+}
+CHANGED = [
+    JudgedSentence(1234, "a b", "c d", "c e", 41.6, before="c x", gain=-7.4),
+    JudgedSentence(2, HOSTILE, HOSTILE, "h", 41.6, before="b", gain=0.5),
+]
+
+
+def render_contest(sentences=CHANGED):
+    return render_contest_page("hold", "so", [HOSTILE, "two"], sentences, LANGUAGES)
+
+
+def parse(page):
+    return LexborHTMLParser(page)
+
+
+def facts(node):
+    """Return the list of facts, by name."""
+    terms, values = ([one.text() for one in node.css(f"dl {tag}")] for tag in ("dt", "dd"))
+    return dict(zip(terms, values, strict=True))
+
+
+def rows(table):
+    return [[cell.text().strip() for cell in row.css("th, td")] for row in table.css("tr")]
+
+
+def tables(node):
+    return {table.css_first("caption").text(): table for table in node.css("table")}
+
+
+def numbers(table):
+    return [cell.text() for cell in table.css("thead th.number")]
+
+
+# all pages
+
+
+PAGES = {
+    "run": (render, lambda: render(sentences=SENTENCES)),
+    "contest": (render_contest, lambda: render_contest([*CHANGED[:1], SENTENCES[0]])),
+    "data": (
+        lambda: render_data(SEVERAL, pairs=[(HOSTILE, "</style></bdi>"), ("x", "<!--")]),
+        lambda: render_data({name: describe("files") for name in SEVERAL}, near={}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_hostile_text_is_shown_and_never_obeyed(name):
+    hostile, plain = (make() for make in PAGES[name])
+    tree = parse(hostile)
+    tags = {node.tag for node in tree.css("*")}
+    attributes = [item for node in tree.css("*") for item in node.attributes.items()]
+
+    assert SHOWN in tree.text() or SHOWN in " ".join(one.text() for one in tree.css("bdi"))
+    assert tags - {"ins", "del"} == {node.tag for node in parse(plain).css("*")} - {"ins", "del"}
+    assert not {"script", "img", "iframe", "link"} & tags
+    assert not [key for key, value in attributes if key.startswith("on") or "//" in (value or "")]
+    assert not {*map(chr, (*range(9), *range(11, 32), 127))} & {*hostile}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_ask_nobody_and_can_be_heard(name):
+    page = PAGES[name][0]()
+    tree = parse(page)
+    policy = tree.css_first("meta[http-equiv]").attributes["content"]
+
+    assert page == PAGES[name][0]()
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    assert not re.search(r"@import|url\(|//", tree.css_first("style").text())
+    assert len(tree.css("h1")) == len(tree.css("title")) == len(tree.css("main")) == 1
+    assert all(section.css_first("h2").text() for section in tree.css("section"))
+    assert all(cell.attributes["scope"] in ("row", "col") for cell in tree.css("th"))
+    assert all(table.css_first("caption").text() for table in tree.css("table"))
+    for table in tree.css(".wide"):
+        assert table.attributes["tabindex"] == "0"
+        assert table.attributes["aria-label"] == table.css_first("caption").text()
+    for picture in tree.css("svg"):
+        assert (picture.attributes["role"], bool(picture.attributes["aria-label"])) == ("img", True)
+
+
+@pytest.mark.parametrize(
+    "sign", [*"\0\x08\x0b\x1f\x7f\x9f\ud800\udfff\ufffe\uffff", *"\t\n a\u202e"]
+)
+def test_characters_that_no_page_may_hold_are_replaced(sign):
+    page = render_template("contest.html", title=sign, outcome="", reason="", lines=[], changes={})
+    assert (f"<title>{sign}</title>" in page) is (sign in "\t\n a\u202e")
+
+
+# the report of a run
+
+
+def test_report_begins_with_the_verdict_and_the_worst_sentences():
+    tree = parse(render())
+    worst = [node.text() for node in tree.css("#verdict ol.worst li")]
+
+    assert tree.css_first("body").text().strip().startswith(judge().summary)
+    assert TRAINING["fingerprint"] == tree.css_first("header p code").text()
+    assert "400 test sentences" in tree.css_first("header p").text()
+    assert len(worst) == 10
+    assert SHOWN in worst[0]
+    assert "line 1, chrF 41" in worst[1]
+    names = ["verdict", "scores", "slices", "behaviour", "confidence", "translations", "training"]
+    assert [node.attributes["id"] for node in tree.css("section")] == [*names, "text"]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+@pytest.mark.parametrize("remarks", [judge(good=10).remarks, ()])
+def test_verdict_shows_its_remarks(ready, remarks):
+    verdict = judge().model_copy(update={"ready": ready, "remarks": remarks})
+    tree = parse(render(verdict=verdict))
+    listed = tree.css("#verdict .remarks li")
+
+    assert tree.css_first("h1").attributes["class"] == f"verdict {'ready' if ready else 'wrong'}"
+    assert [node.text() for node in listed] == [f"{r.what} {r.advice}" for r in remarks]
+    assert [node.css_first("strong") is not None for node in listed] == [r.blocks for r in remarks]
+
+
+def test_every_section_of_a_run_names_its_command():
+    for section in parse(render()).css("section"):
+        commands = [node.text() for node in section.css("code")]
+        assert commands, section.attributes["id"]
+        for name in re.findall(
+            r"--force (\w+)|dvc repro (\w+)$", "\n".join(commands), re.MULTILINE
+        ):
+            assert Path(f"stages/{''.join(name)}.py").exists()
+
+
+def test_tables_of_a_run_hold_its_metrics():
+    part = {
+        f"{m}{e}": MEASURED[f"{m}{e}"] - 1 for m in ("bleu", "chrf") for e in ("", "_low", "_high")
+    }
+    tree = parse(render(MEASURED | {"novel": {"sentences": 1300} | part}))
+    found = tables(tree)
+
+    assert rows(found["On the test set"])[1:] == [
+        ["BLEU", "31.0", "29.5 to 32.5", "BLEU|nrefs:1"],
+        ["chrF", "55.0", "54.0 to 56.0", "chrF2|nrefs:1"],
+        ["BLEU, near nothing in training", "30.0", "28.5 to 31.5", "1,300 sentences"],
+        ["chrF, near nothing in training", "54.0", "53.0 to 55.0", "1,300 sentences"],
+    ]
+    assert facts(tree.css_first("#scores")) == {
+        "perplexity": "7.50",
+        "length ratio": "0.980",
+        "unknown source words": "1.00%",
+        "literals kept": "49 of 50",
+        "empty": "0",
+        "copied": "0",
+        "looping": "1",
+        "too long": "0",
+        "detached full stop": "0",
+    }
+    slices = found["Sentences that have something in common, with 95 % intervals"]
+    assert rows(slices) == [
+        ["Sentences", "number", "BLEU", "chrF"],
+        ["with a number, date or time", "60", "30.0 (27.0 to 33.0)", "54.0 (52.0 to 56.0)"],
+        ["questions", "0", "none", "none"],
+        ["all", "400", "31.0 (29.5 to 32.5)", "55.0 (54.0 to 56.0)"],
+    ]
+    assert numbers(slices) == ["number"]
+    share = "95.0 % (76.0 to 99.0)"
+    assert rows(found["What comes through when a sentence changes, with 95 % intervals"])[1:] == [
+        ["literals as they come", "20", share, ""],
+        ["capitals", "20", share, share],
+    ]
+    assert rows(found["Pairs that were left out"]) == [
+        ["Why", "train", "validation", "test"],
+        ["also in train", "0", "0", "1"],
+        ["duplicate", "3", "0", "0"],
+    ]
+    assert [len(rows(found[name])) for name in ("At random", "Best", "Worst")] == [11] * 3
+    assert facts(tree.css_first("#training"))["target tokens"] == "31,149"
+
+
+def test_sentences_have_marks_languages_and_scores():
+    one = JudgedSentence(1234, "a b", "c d", "c e", 41.6, links=(0, -1))
+    tree = parse(render(sentences=[one]))
+    table = tables(tree)["Worst"]
+
+    assert rows(table)[1:] == [["1,234", "a b", "c d", "c e", "42"]]
+    assert numbers(table) == ["chrF"]
+    quotes = [(node.attributes["lang"], node.text()) for node in table.css("bdi")]
+    assert quotes == [("de", "a b"), ("en", "c d"), ("en", "c e")]
+    assert [node.text() for node in table.css("del, ins")] == ["d", "e"]
+    assert [row.attributes["class"] for row in table.css("tbody tr")] == ["linked"]
+    lines = [node.text() for node in tree.css("ol.worst li.linked div")]
+    assert lines == ["a b", "translated: c e", "reference: c d", "line 1,234, chrF 42"]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "table"),
+    [
+        (MEASURED["confidence"], None),
+        (make_confidence(none=True), None),
+        (make_confidence(), [["Confidence", "sentences", "good"], ["0.55", "1,200", "0.50"]]),
+    ],
+)
+def test_confidence_is_shown_as_far_as_it_is_known(confidence, table):
+    section = parse(render(MEASURED | {"confidence": confidence})).css_first("#confidence")
+    found = [rows(one) for one in section.css("table")]
+
+    assert found == ([table] if table else [])
+    assert ("20 validation sentences" in section.text()) is ("missing" in confidence)
+    assert ("ROC curve of 0.80 (95 % interval: 0.75 to 0.85)" in section.text()) is bool(table)
+
+
+@pytest.mark.parametrize(
+    ("measured", "download", "absent"),
+    [
+        ({"behaviour": {}}, None, "otherwise the same"),
+        ({"slices": {}}, None, "Pairs that were left out"),
+    ],
+)
+def test_parts_that_were_not_measured_have_no_table(measured, download, absent):
+    assert absent in render()
+    assert absent not in render(MEASURED | measured, download=download)
+
+
+def test_curves_are_those_of_the_history(monkeypatch):
+    figures = parse(render()).css("#training figure")
+    labels = [figure.css_first("svg").attributes["aria-label"] for figure in figures]
+    texts = [[text.text() for text in figure.css("svg text")] for figure in figures]
+
+    assert "validation loss 4.390" in labels[0]
+    assert labels[1] == "BLEU by update: 22.0 at the best"
+    assert texts == [["4.9", "4.39", "160"], ["22", "21", "160"]]
+    curves = [node.attributes["class"] for node in figures[0].css("polyline, figcaption span")]
+    assert curves == ["key source", "key target", "curve validation", "curve train"]
+    monkeypatch.setitem(TRAINING, "history", TRAINING["history"][-1:])
+    assert "polyline" in render()
+
+
+# the page about a contest
+
+
+def test_contest_shows_losses_and_gains():
+    tree = parse(render_contest())
+    sections = {node.css_first("h2").text(): node for node in tree.css("section")}
+
+    assert tree.css_first("h1").text() == "hold: so"
+    assert [*sections] == ["What was measured", "Losses", "Gains"]
+    assert [node.text() for node in sections["What was measured"].css("li")] == [SHOWN, "two"]
+    [table] = sections["Losses"].css("table")
+    assert rows(table) == [
+        ["Line", "source", "reference", "champion", "challenger", "chrF"],
+        ["1,234", "a b", "c d", "c x", "c e", "-7"],
+    ]
+    assert [node.text() for node in table.css("del, ins")] == ["x", "e"]
+    assert [row[0] for row in rows(sections["Gains"].css_first("table"))[1:]] == ["2"]
+    assert len(parse(render_contest([])).css("table")) == 0
+
+
+# the page about data
+
+
+LENGTHS = Distribution((0.0, 1.0, 2.0, 3.0, 4.0), (0, 5, 3, 0, 2), (1.0, 2.5, 4.0))
+SCRIPTS = (("LATIN", 90_000), ("GREEK", 900), ("A", 60), ("B", 30), ("C", 15), ("D", 6))
+
+
+def make_page(names=("own",), near=NEAR, **more):
+    side = SideStatistics(LENGTHS, 12345, 678, 91011, (("de", 6), ("", 3), ("nl", 1)), SCRIPTS)
+    statistics = CorpusStatistics(
+        sampled=4321,
+        source=side,
+        target=side,
+        ratios=Distribution(tuple(map(float, range(18))), (1,) * 18, (0.5, 1.0, 2.0)),
+        examples=(("eins", "one"), ("x" * (MOST_CHARACTERS + 1), "y" * MOST_CHARACTERS)),
+    )
+    corpora = {name: describe(name, train=12345, weight=2.5) for name in names}
+    report = DownloadReport.parse(gather(corpora, near) | more)
+    return parse(render_data_page(report, dict.fromkeys(names, statistics), LANGUAGES))
+
+
+def test_a_corpus_has_its_facts_and_tables():
+    section = make_page().css_first("section[id=own]")
+    found = tables(section)
+    scripts = "latin 98.9%, greek 1.0%, a below 0.1%, b below 0.1%, others below 0.1%"
+    languages = "de 60.0%, too short to tell 30.0%, nl 10.0%"
+    quantiles = "median 2.5, 90% from 1 to 4"
+
+    assert facts(section) == {
+        "kind": "own",
+        "licence": "own",
+        "train": "12,345",
+        "validation": "2",
+        "test": "1",
+        "left out": "8",
+        "weight": "2.5",
+        "share": "100.0%",
+        "sampled": "4,321",
+    }
+    assert rows(found["Both sides of the sample"]) == [
+        ["What", "source, de", "target, en"],
+        ["languages of lines", languages, f"{languages}; not en"],
+        ["scripts of letters", scripts, scripts],
+        ["words of a line", quantiles, quantiles],
+        ["words", *["12,345 (678 different)"] * 2],
+        ["characters", "91,011", "91,011"],
+    ]
+    assert rows(found["Pairs that were left out"])[1] == ["also in test", "4", "0", "0"]
+    assert rows(found["Examples of pairs"]) == [
+        ["Pair", "de", "en"],
+        ["1", "eins", "one"],
+        ["2", f"{'x' * MOST_CHARACTERS} …", "y" * MOST_CHARACTERS],
+    ]
+    assert rows(found["Examples left out"])[1:] == [
+        ["duplicate", *PAIRS[2]],
+        ["length ratio", "Ja.", f"Yes {SHOWN}"],
+    ]
+    assert rows(found["Files it came from"])[1] == [f"https://own.example/{SHOWN}", "12", "0a"]
+    assert [node.text() for node in section.css("li")] == [SHOWN]
+
+
+def test_histograms_have_ticks_and_keys():
+    lengths, ratios = make_page().css("section[id=own] figure")
+    assert [node.text() for node in lengths.css("svg text")] == ["50%", "0", "1", "2", "3", "4+"]
+    assert [node.text() for node in ratios.css("svg text")] == ["6%", "¼", "½", "1", "2", "4"]
+    assert "source median 2.5" in lengths.css_first("svg").attributes["aria-label"]
+    assert "median 1, 90%" in ratios.css_first("svg").attributes["aria-label"]
+    assert {node.attributes["class"] for node in lengths.css("rect")} == {"source", "target"}
+
+
+@pytest.mark.parametrize("names", [("own",), ("own", "web")])
+def test_corpora_are_added_up(names):
+    tree = make_page(names)
+    table = tables(tree)["Pairs of each corpus"]
+    share = f"{100 / len(names):.1f}%"
+    own = [[name, "own", "12,345", "2", "1", "8", "2.5", share] for name in names]
+    total = [["all", "", "24,690", "4", "2", "16", "", ""]] * (len(names) > 1)
+
+    assert rows(table)[1:] == own + total
+    assert numbers(table) == ["train", "validation", "test", "left out", "weight", "share"]
+    links = [node.attributes["href"] for node in tree.css("nav a")]
+    assert links == [f"#{name}" for name in names] * (len(names) > 1)
+    assert (
+        f"{12345 * len(names):,} for train, {2 * len(names)} for" in tree.css_first("header").text()
+    )
+
+
+NEWS = {"licence": "own", "language": "en", "lines": 7777, "removed": {"too_long": 5}}
+WEB = NEWS | {"removed": {}}
+
+
+@pytest.mark.parametrize(
+    ("more", "caption", "expected"),
+    [
+        (
+            {"repaired": {"a": 1234}, "noticed": {"B_c": 2}},
+            "Repaired or noticed",
+            [["a", "1,234"], ["b c", "2"]],
+        ),
+        ({"repaired": {}, "noticed": {}}, "Repaired or noticed", None),
+        ({"near": {}}, "Examples", None),
+        ({"monolingual": {"news": NEWS, "more": NEWS}}, "Left out", [["too long", "10"]]),
+        ({"monolingual": {"web": WEB}}, "Left out", None),
+        (
+            {"monolingual": {"web": WEB, "news": NEWS}},
+            "Lines of each corpus",
+            [["web", "own", "en", "7,777", "0"], ["news", "own", "en", "7,777", "5"]],
+        ),
+    ],
+)
+def test_other_tables_hold_the_counts(more, caption, expected):
+    found = tables(make_page(**more))
+    assert (caption in found) is (expected is not None)
+    assert expected is None or rows(found[caption])[1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentences", "told"),
+    [
+        (1, 1, "1 pair of training text is near 1 sentence of test and 3 of validation."),
+        (1200, 2, "1,200 pairs of training text are near 2 sentences of test and 3 of validation."),
+    ],
+)
+def test_near_duplicates_are_counted(pairs, sentences, told):
+    near = NEAR | {"pairs": pairs, "test_sentences": sentences, "validation_sentences": 3}
+    tree = make_page(near=near)
+
+    assert told in " ".join(tree.text().split())
+    assert rows(tables(tree)["Examples"])[1] == ["test", SHOWN, PAIRS[0][0], "2"]
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected", "marked"),
+    [
+        ((("de", 9), ("en", 1)), "de", False),
+        ((("de", 9),), "de-AT", False),
+        ((("", 9), ("de", 1)), "de", False),
+        ((("", 9), ("en", 1)), "de", True),
+        ((("", 9),), "de", False),
+        ((), "de", False),
+        ((("en", 9), ("de", 8)), "de", True),
+    ],
+)
+def test_unexpected_language_is_marked(languages, expected, marked):
+    shown = data_page._list_languages(languages, expected)
+    assert ('class="wrong"' in shown) is marked
+    assert (f"; not {expected}" in shown) is marked
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "share"), [(1, 1000, "0.1%"), (1, 1001, "below 0.1%"), (5, 10, "50.0%")]
+)
+def test_tiny_shares_are_not_rounded_to_zero(count, total, share):
+    assert data_page._list_shares((("x", count), ("y", total - count))).startswith(f"x {share}")

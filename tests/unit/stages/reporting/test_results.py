@@ -1,0 +1,142 @@
+"""Results on disk keep their form; those of earlier versions can be read."""
+
+import json
+
+import pytest
+
+from nmt_core.base.errors import ConfigError
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.evaluation import MOST_SCORES, Evaluation
+from stages.tracking.evaluation import list_numbers
+from tests.support.data_pages import NEAR, describe, gather
+from tests.support.run_pages import MEASURED, judge, make_confidence
+
+SCORES = {
+    f"{name}{suffix}": value
+    for name in ("bleu", "chrf")
+    for suffix, value in (
+        ("", 31.0),
+        ("_low", 29.5),
+        ("_high", 32.5),
+        ("_signature", "v"),
+        ("_details", "d"),
+    )
+}
+PART = {
+    f"{name}{suffix}": value
+    for name in ("bleu", "chrf")
+    for suffix, value in (("", 20.0), ("_low", 19.0), ("_high", 21.0))
+}
+STORED = {
+    **SCORES,
+    "novel": {"sentences": 300, **PART},
+    "untagged": {"tags": {"law": 7, "own": 3}, **PART},
+    "sentences": 400,
+    "cross_entropy": 2.0,
+    "perplexity": 7.5,
+    "pairs_cut": 1,
+    "length_ratio": 0.98,
+    "source_unknown_rate": 0.01,
+    "reference_unknown_rate": 0.02,
+    "failures": {"empty": 1, "copied": 2, "looping": 0, "too_long": 0, "detached_full_stop": 4},
+    "literals": MEASURED["literals"],
+    "behaviour": MEASURED["behaviour"],
+    "confidence": make_confidence(),
+    "length_penalty": 1.5,
+    "length_penalty_trials": [{"length_penalty": 1.5, "score": 20.0, "length_ratio": 0.9}],
+    "beam_sizes": {"1": 20.5, "5": 21.5},
+    "slices": MEASURED["slices"],
+    "verdict": judge(good=10).model_dump(mode="json"),
+}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"novel": {}, "untagged": {}}, {"confidence": {"missing": "too few"}}]
+)
+def test_evaluation_keeps_its_form_on_disk(changes):
+    stored = STORED | changes
+    assert json.dumps(Evaluation.parse(stored).dump()) == json.dumps(stored)
+
+
+def test_earlier_evaluation_can_be_read():
+    names = ("sentences", "cross_entropy", "perplexity", "length_ratio")
+    earlier = SCORES | {name: STORED[name] for name in names} | {"gone_since": 1}
+    evaluation = Evaluation.parse(earlier)
+
+    assert evaluation.first_score.low == 29.5
+    assert (evaluation.verdict, evaluation.novel, evaluation.slices) == (None, None, {})
+    assert evaluation.confidence.missing
+    with pytest.raises(ConfigError, match="perplexity"):
+        Evaluation.parse({name: value for name, value in earlier.items() if name != "perplexity"})
+
+
+def test_dvc_compares_few_numbers():
+    many = {f"m{n}{suffix}": 1.0 for n in range(20) for suffix in ("", "_low", "_high")}
+    signatures = {f"m{n}_signature": "s" for n in range(20)}
+
+    assert Evaluation.parse(STORED).summarize() == {
+        "bleu": 31.0,
+        "chrf": 31.0,
+        "loss": 2.0,
+        "perplexity": 7.5,
+        "length_ratio": 0.98,
+        "failures": 7,
+    }
+    assert len(Evaluation.parse(MEASURED | many | signatures).summarize()) == MOST_SCORES + 4 == 15
+
+
+def test_mlflow_shows_the_numbers_of_all_parts():
+    numbers = list_numbers(Evaluation.parse(STORED))
+
+    assert numbers["test_bleu_low"] == 29.5
+    assert (numbers["test_novel_sentences"], numbers["test_novel_bleu"]) == (300, 20.0)
+    assert numbers["test_untagged_bleu_high"] == 21.0
+    assert (numbers["test_confidence_area"], numbers["test_length_penalty"]) == (0.8, 1.5)
+    assert numbers["test_confidence_calibration_error"] == 0.02
+    assert not [name for name in numbers if "signature" in name or "untagged_sentences" in name]
+
+
+@pytest.mark.parametrize("near", [{}, NEAR])
+def test_download_report_keeps_its_form_on_disk(near):
+    corpus = describe("files") | {"tag": "own"}
+    order = ["kind", "licence", "tag", "pairs", "removed", "weight", "examples", "notices"]
+    corpus = {name: corpus[name] for name in [*order, "origins"]}
+    stored = gather({"one": corpus}, near)
+    order = ["pairs", "removed", "near_duplicates", "repaired", "noticed", "corpora"]
+    stored = {name: stored[name] for name in order} | {
+        "corpus": {
+            "kind": "files",
+            "name": "one",
+            "licence": {"license": "own"},
+            "text": "t",
+            "held_out": "by a rule",
+        },
+        "monolingual": {
+            "news": {
+                "language": "de",
+                "licence": "own",
+                "lines": 7,
+                "removed": {"empty": 1},
+                "notices": [],
+                "origins": [],
+            }
+        },
+        "vectors": {"source": {"rows": 3, "sha256": "0a"}},
+        "initial_model": {"folder": "f"},
+    }
+    report = DownloadReport.parse(stored)
+
+    assert json.dumps(report.dump()) == json.dumps(stored)
+    assert report.corpora["one"].left_out == 8
+
+
+@pytest.mark.parametrize(
+    ("weights", "shares"), [((2.0, 0.5), (0.75, 0.25)), ((0.0, 0.0), (0.0, 0.0))]
+)
+def test_shares_follow_weights_and_pairs(weights, shares):
+    corpora = {
+        name: describe("files", train=train, weight=weight)
+        for name, train, weight in zip("ab", (3, 4), weights, strict=True)
+    }
+    report = DownloadReport.parse(gather(corpora, {}))
+    assert report.compute_shares() == dict(zip("ab", shares, strict=True))

@@ -1,0 +1,266 @@
+"""Reports on a terminal and in Markdown: every figure where it belongs."""
+
+import io
+
+import pytest
+import yaml
+from rich.console import Console
+
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.screening.finding import Finding
+from nmt_core.corpora.screening.looking import CorpusLook
+from stages import paths
+from stages.reporting import summary
+from stages.reporting.clean_report import SHOWN, SHOWN_CHARACTERS, show
+from stages.reporting.data_tables import list_tables
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.evaluation import Evaluation
+from stages.reporting.markdown import WIDTH, quote_text, render_pipe_table, replace_part
+from tests.support.data_pages import describe
+from tests.support.run_pages import DOWNLOAD, MEASURED, TRAINING, judge
+
+
+def write(what, width=250):
+    """Return what a terminal shows."""
+    shown = io.StringIO()
+    Console(file=shown, width=width).print(what)
+    return shown.getvalue()
+
+
+def cells(what):
+    """Return the cells of a table with lines between its columns, row by row, its title first."""
+    title, *lines = write(what).splitlines()
+    rows = [[cell.strip() for cell in line[1:-1].replace("┃", "│").split("│")] for line in lines]
+    return [title.strip(), *(row for row in rows if len(row) > 1 and "─" not in row[0] + row[1])]
+
+
+def test_tables_of_the_download_hold_its_counts():
+    text = {"language": "de", "licence": "[i]x", "lines": 7000, "removed": {"a": 900, "b": 100}}
+    vectors = {"url": "u", "path": "p", "sha256": "0a", "rows": 9000, "dimensions": 300}
+    report = DownloadReport.parse(
+        {
+            "pairs": {"train": 12345, "validation": 2, "test": 3},
+            "removed": {"train": {"b": 4000}, "validation": {"a": 1}, "test": {"a": 2}},
+            "corpora": {
+                "one": describe("k", train=12345, weight=2.5, licence="[b]own") | {"tag": "news"},
+                "two": describe("k"),
+            },
+            "monolingual": {"news": text},
+            "vectors": {"source": vectors | {"twice": 1200, "empty": 3}, "target": vectors},
+        }
+    )
+    assert [*map(cells, list_tables(report))] == [
+        [
+            "Pairs",
+            ["", "train", "validation", "test"],
+            ["kept", "12,345", "2", "3"],
+            ["removed: b", "4,000", "0", "0"],
+            ["removed: a", "0", "1", "2"],
+        ],
+        [
+            "Corpora",
+            ["", "train", "validation", "test", "removed", "weight", "licence", "tag"],
+            ["one", "12,345", "2", "1", "8", "2.5", "[b]own", "news"],
+            ["two", "3", "2", "1", "8", "1", "own", ""],
+        ],
+        [
+            "Monolingual text",
+            ["", "language", "lines", "removed", "licence"],
+            ["news", "de", "7,000", "1,000", "[i]x"],
+        ],
+        [
+            "Word vectors",
+            ["", "rows", "dimensions", "removed"],
+            ["source", "9,000", "300", "twice 1,200, empty 3"],
+            ["target", "9,000", "300", "none"],
+        ],
+    ]
+    assert len([*list_tables(DOWNLOAD)]) == 1
+
+
+def test_scores_have_intervals_and_signatures():
+    rows = write(summary.score_table(Evaluation.parse(MEASURED))).splitlines()
+    assert [line.split() for line in rows][1:] == [
+        ["BLEU", "31.0", "29.5", "–", "32.5", "BLEU|nrefs:1"],
+        ["chrF", "55.0", "54.0", "–", "56.0", "chrF2|nrefs:1"],
+    ]
+
+
+NOVEL = {
+    "sentences": 300,
+    **{f"{m}{e}": 20.0 for m in ("bleu", "chrf") for e in ("", "_low", "_high")},
+}
+
+
+@pytest.mark.parametrize("novel", [{}, NOVEL])
+@pytest.mark.parametrize("looping", [0, 2])
+def test_facts_are_a_line_for_each_topic(novel, looping):
+    failures = MEASURED["failures"] | {"looping": looping, "too_long": looping}
+    evaluation = Evaluation.parse(MEASURED | {"novel": novel, "failures": failures})
+    lines = summary.render_facts(evaluation, TRAINING | {"epochs": 1}).plain.splitlines()
+
+    assert lines[:2] == [
+        "400 test sentences, perplexity 7.50, length ratio 0.980, unknown source words 1.00%",
+        "160 updates, 1 epoch, 31,149 target tokens, best at update 160",
+    ]
+    assert ("BLEU 20.0, chrF 20.0 on the 300 test sentences" in lines[2 if novel else 1]) is bool(
+        novel
+    )
+    assert lines[-1].endswith(": 2 looping, 2 too long") is bool(looping)
+
+
+def test_verdict_is_coloured_and_blocking_remarks_are_bold():
+    wrong = judge(good=10)
+    text = summary.render_verdict_lines(wrong)
+    styles = {text.plain[s.start : s.end].strip(" \n-"): str(s.style) for s in text.spans}
+
+    assert text.plain.splitlines() == [
+        wrong.summary,
+        *(f"- {remark.what} {remark.advice}" for remark in wrong.remarks),
+    ]
+    assert {remark.blocks for remark in wrong.remarks} == {True, False}
+    for remark in wrong.remarks:
+        assert ("not bold" in styles.get(remark.what, "")) is not remark.blocks
+    assert text.style == "bold red"
+    ready = wrong.model_copy(update={"ready": True})
+    assert summary.render_verdict_lines(ready).style == "bold green"
+    assert "make repro" in summary.render_verdict_lines(None).plain
+
+
+@pytest.mark.parametrize("corpus", ["demo", "own"])
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [("sqlite:///x.db", "make mlflow"), ("http://me:secret@x.org", "http://x.org")],
+)
+def test_next_commands_are_those_of_this_run(monkeypatch, corpus, runs, told):
+    monkeypatch.setattr(summary, "tracking_uri", lambda: runs)
+    shown = write(summary.render_next_steps(corpus, "it's [b]"))
+    assert f"--model {paths.EXPORT} 'it'\"'\"'s [b]'" in shown
+    assert told in shown
+    assert "secret" not in shown
+    assert ("DATA=files" in shown) is (corpus == "demo")
+
+
+@pytest.fixture
+def results(project, monkeypatch):
+    """Write what a run leaves."""
+    monkeypatch.setattr(summary, "tracking_uri", lambda: "sqlite:///x")
+    evaluation = Evaluation.parse(MEASURED).model_copy(update={"verdict": judge()})
+    examples = [
+        {"source": line, "hypothesis": "[red]h", "reference": "r"} for line in ("das ist", "kurz")
+    ]
+    files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
+    files.write_json(paths.TRAINED / "training.json", TRAINING)
+    files.write_json(paths.REPORTS / "examples.json", examples)
+    download = {"languages": {"source": "de", "target": "en"}, "corpora": {"own": {}, "web": {}}}
+    lock = {"stages": {"download": {"params": {"code/settings.json": {"download": download}}}}}
+    paths.LOCK.write_text(yaml.safe_dump(lock))
+    for name, size in (("model", 3_000_000), ("in/more", 4_000_000)):
+        (paths.EXPORT / name).parent.mkdir(parents=True, exist_ok=True)
+        (paths.EXPORT / name).write_bytes(bytes(size))
+
+
+@pytest.mark.usefixtures("results")
+def test_summary_holds_all_of_a_run(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "250")
+    summary.main()
+    shown = capsys.readouterr().out
+    parts = (
+        "de → en  own, web",
+        "29.5 – 32.5",
+        "31,149 target tokens",
+        "das ist",
+        "[red]h",
+        f"{paths.EXPORT}  (7 MB, sealed)",
+        f"{paths.EXPORT} kurz",
+        judge().summary,
+    )
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)  # the verdict is read last
+    files.write_json(paths.REPORTS / "examples.json", [])
+    summary.main()
+
+
+@pytest.mark.usefixtures("results")
+@pytest.mark.parametrize(
+    "path",
+    [
+        paths.LOCK,
+        paths.REPORTS / "evaluate.json",
+        paths.TRAINED / "training.json",
+        paths.REPORTS / "examples.json",
+    ],
+)
+def test_missing_result_is_named(path):
+    path.unlink()
+    with pytest.raises(NmtError, match=rf"^{path} .* make repro$"):
+        summary.main()
+
+
+# filters of a corpus, before they are used
+
+
+class Learnt:
+    def __init__(self, **thresholds):
+        self.fitted, self.thresholds = True, thresholds
+
+
+def test_filters_are_shown_with_shares_thresholds_and_examples_from_the_middle():
+    taken = ["noise"] * 5 + ["copy"] + [""] * 14
+    pairs = [Pair(f"Satz {n}", f"line {n}") for n in range(19)] + [Pair("x" * 99, "x" * 99)]
+    look = CorpusLook(
+        pairs=pairs,
+        taken=[*taken[:-1], "long"],
+        screen=Learnt(noise=0.5, other=2.0),
+        findings=[],
+    )
+    rows = cells(show("own", look, FilterConfig()))
+
+    assert rows[:2] == ["own", ["filter", "above", "pairs", "%", "for example"]]
+    assert rows[2] == ["noise", "0.50", "5", "25.00", "Satz 2"]
+    assert [row[-1] for row in rows[2 : 2 + 2 * SHOWN]] == ["Satz 2", "line 2", "Satz 3", "line 3"]
+    assert ["copy", "", "1", "5.00", "Satz 5"] in rows
+    assert rows[-1] == ["untranslated", "", "1", "5.00", "x" * SHOWN_CHARACTERS]
+    assert "other" not in [row[0] for row in rows]
+
+
+@pytest.mark.parametrize("screen", [None, Learnt()])
+def test_findings_name_the_setting(screen):
+    finding = Finding("tags", "2 pairs hold tags", (Pair("<b>", "x"),), "repair=[tags]")
+    look = CorpusLook(pairs=[], taken=[], screen=screen, findings=[finding])
+    shown = write(show("own", look, FilterConfig()), 300)
+    assert "own: 2 pairs hold tags (for example '<b>' beside 'x'); set download.corpora." in shown
+    assert ("no thresholds" in shown) is (screen is None)
+
+
+# Markdown
+
+
+def test_tables_in_markdown_have_a_rule_for_each_column():
+    assert render_pipe_table(["a", "b"], [["1", "2"], ["3", "4"]]) == [
+        "| a | b |",
+        "| --- | ---: |",
+        "| 1 | 2 |",
+        "| 3 | 4 |",
+    ]
+    assert render_pipe_table(["a", "b"], [], numbers=":---")[1] == "| --- | :--- |"
+
+
+@pytest.mark.parametrize("size", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH])
+def test_quoted_text_is_no_wider_than_a_cell(size):
+    quoted = quote_text("x" * size)
+    assert len(quoted) == 2 + min(size, WIDTH)
+    assert quoted.endswith("…`") is (size > WIDTH)
+    assert quote_text("a`b|c") == "`a b¦c`"
+
+
+def test_part_of_a_page_is_replaced_or_put_at_its_end():
+    once = replace_part("before\n", "x", "one\n", heading="## X\n")
+    assert once == "before\n## X\n<!-- x: begin -->\none\n<!-- x: end -->\n"
+    again = replace_part(f"{once}after\n", "x", "two\n", heading="## X\n")
+    assert again == "before\n## X\n<!-- x: begin -->\ntwo\n<!-- x: end -->\nafter\n"
+    both = replace_part(again, "y", "three\n")
+    assert replace_part(both, "x", "one\n") == both.replace("two", "one")
