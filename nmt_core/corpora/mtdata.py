@@ -26,9 +26,9 @@ from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.settings import Checksum
 from nmt_core.corpora.fetch.source import Fetch, FindKept, find_nothing
-from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.formats.moses import TOO_LONG
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES
+from nmt_core.corpora.formats.units import pick_pair
 from nmt_core.corpora.local import measure_text
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split

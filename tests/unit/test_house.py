@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2450,
     "nmt_core/cli": 2390,
-    "nmt_core/corpora": 8830,
+    "nmt_core/corpora": 8790,
     "nmt_core/data": 2040,
     "nmt_core/documents": 4970,
     "nmt_core/evaluation": 2170,

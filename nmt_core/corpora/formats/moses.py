@@ -10,8 +10,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines, explain_damage
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
-from nmt_core.corpora.formats.codes import pick_pair
-from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace
+from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, pick_pair
 
 TOO_LONG = "x" * (MAX_LINE_BYTES + 1)
 """What stands for a line that is too long, which is found to be so later."""

@@ -56,9 +56,9 @@ PAIR_FORMATS = Registry(
         "csv": PairFormat((".csv",), "nmt_core.corpora.formats.tables:read_csv"),
         "jsonl": PairFormat((".jsonl",), "nmt_core.corpora.formats.json_lines:read_jsonl"),
         "xlsx": PairFormat((".xlsx",), "nmt_core.corpora.formats.spreadsheets:read_xlsx"),
-        "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.tmx:read_tmx"),
-        "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.xliff:read_xliff"),
-        "po": PairFormat((".po",), "nmt_core.corpora.formats.gettext:read_po"),
+        "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.translations:read_tmx"),
+        "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.translations:read_xliff"),
+        "po": PairFormat((".po",), "nmt_core.corpora.formats.translations:read_po"),
     },
 )
 """Formats of parallel text by name."""

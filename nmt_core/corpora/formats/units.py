@@ -1,8 +1,14 @@
-"""PairedUnits of parallel text: what a reader of any format gives."""
+"""Units of parallel text: what a reader of any format returns, and in which languages."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
+from nmt_core.text.language_codes import pick_code
 
 FieldName = Literal["document", "date", "speaker"]
 
@@ -13,6 +19,10 @@ FIELDS: dict[str, FieldName] = {
     **dict.fromkeys(["speaker", "speakername"], "speaker"),
 }
 """Names by which formats have a field, in small letters alone."""
+
+
+MOST_NAMED = 20
+"""Codes in a message, and characters of each."""
 
 
 class RowPlace(NamedTuple):
@@ -53,3 +63,22 @@ class PairedUnits(NamedTuple):
 def find_field(name: str) -> FieldName | None:
     """Return the field that a column or a property of this name holds, such as x-document."""
     return FIELDS.get(re.sub("[^a-z]", "", name.casefold().removeprefix("x-")))
+
+
+def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    """Return the indices of source and target among codes, or None if one is missing."""
+    source, target = (pick_code(codes, wanted) for wanted in languages.codes)
+    return None if source is None or target is None or source == target else (source, target)
+
+
+def refuse_languages(path: Path, codes: Counter[str], languages: Languages) -> CorpusError:
+    """Return the error of a file that has not the two languages, and name those that it has."""
+    named = [
+        f"{' '.join(code.split())[:MOST_NAMED] or 'none named'} ({count:,})"
+        for code, count in codes.most_common(MOST_NAMED)
+    ]
+    return CorpusError(
+        f"{path} has no unit in {' and '.join(languages.codes)}; "
+        f"it has {', '.join(named) or 'no unit at all'}; "
+        f"set download.languages, or give another file"
+    )

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import regex
 
@@ -11,7 +12,6 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.packages import require
 from nmt_core.corpora.formats.registered import open_units
 
 Pairs: TypeAlias = Iterable[tuple[str, str]]
@@ -91,7 +91,6 @@ def _write_tsv(path: Path, pairs: Pairs) -> int:
 def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> int:
     """Write TMX 1.4."""
     count = 0
-    etree = require("lxml.etree", f"{path} cannot be written", ConfigError)
     header = {
         "creationtool": "nmt",
         "creationtoolversion": "1",
@@ -101,16 +100,14 @@ def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> int:
         "srclang": languages.source,
         "datatype": "plaintext",
     }
-    with etree.xmlfile(str(path), encoding="utf-8") as file:
-        file.write_declaration()
-        with file.element("tmx", version="1.4"):
-            file.write(etree.Element("header", header))
-            with file.element("body"):
-                for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
-                    unit = etree.Element("tu")
-                    for code, text in zip(languages.codes, pair, strict=True):
-                        variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: code})
-                        etree.SubElement(variant, "seg").text = text
-                    file.write(unit)
-                    file.write("\n")
+    with path.open("w", encoding="utf-8") as file:
+        file.write('<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">')
+        file.write(tostring(Element("header", header), encoding="unicode") + "<body>\n")
+        for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
+            unit = Element("tu")
+            for code, text in zip(languages.codes, pair, strict=True):
+                variant = SubElement(unit, "tuv", {XML_LANGUAGE: code})
+                SubElement(variant, "seg").text = text
+            file.write(tostring(unit, encoding="unicode") + "\n")
+        file.write("</body></tmx>\n")
     return count

@@ -1,13 +1,12 @@
 """``nmt corrections``: decided on, exported, deleted, and taken from files of translators."""
 
 import csv
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import open_units
 from nmt_core.translation.memory.correction import Suggestion
@@ -151,12 +150,6 @@ def test_what_is_written_is_read_again(tmp_path_factory, pairs, ending):
         assert not pairs
         return
     assert [pair for pair in wanted if all(pair)] == read
-
-
-def test_a_file_that_needs_a_package_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "lxml.etree", None)
-    with pytest.raises(ConfigError, match="without lxml, which is not installed; run: "):
-        write_pair_file(tmp_path / "a.tmx", [], DE_EN)
 
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path):

@@ -1,0 +1,305 @@
+"""Read files of translators: TMX, XLIFF and PO, with both sides of each unit.
+
+TMX and XLIFF are read element by element in constant memory.
+https://www.gala-global.org/tmx-14b, https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
+https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import explain_damage, open_raw
+from nmt_core.corpora.formats.units import (
+    Metadata,
+    PairedUnits,
+    RowPlace,
+    find_field,
+    pick_pair,
+    refuse_languages,
+)
+from nmt_core.text.language_codes import pick_code
+from nmt_core.text.po_files import FUZZY, parse_po
+
+ENTITY = re.compile(rb"<(?:!ENTITY|[a-zA-Z])")
+"""The first of these in a file is a definition of an entity, or its root."""
+
+COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+
+HEAD_BYTES = 1 << 16
+"""Bytes at the beginning of a file, where definitions of entities stand."""
+
+MOST_DEPTH = 200
+"""Maximum elements within each other."""
+
+MOST_CODES = 1000
+"""Maximum different codes of languages that are remembered of a file."""
+
+MOST_PO_BYTES = 1 << 26
+"""Maximum size of a PO file, which is read whole; the largest that people keep has some 10 MB."""
+
+TMX_TEXT, XLIFF_TEXT = ("hi",), ("g", "mrk", "pc")
+"""Inline elements with text; all others hold codes of the program that wrote the file."""
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
+"""States of targets that hold no translation yet."""
+
+PO_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
+"""A field of the header."""
+
+_BREAKS = ("lb", "xlf:lb")
+"""Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
+
+_BREAK = re.compile(r"(?:<br\s*/?>|\\n|)", re.IGNORECASE)
+"""The text that a code for a line end displays, without surrounding white space."""
+
+
+def iterate_elements(
+    path: Path, names: Collection[str]
+) -> Iterator[tuple[Element, Sequence[Element]]]:
+    """Yield elements of some names, and those around them; each is forgotten when the next comes.
+
+    Raises:
+        CorpusError: if the file is not XML, is damaged, or defines entities, which may make a small
+            file large and read other files.
+    """
+    with open_raw(path) as file:
+        head = re.sub(
+            rb"<!--.*?-->", b"", file.read(HEAD_BYTES).replace(b"\0", b""), flags=re.DOTALL
+        )
+        if (first := ENTITY.search(head)) and first[0] == b"<!ENTITY":
+            raise CorpusError(f"{path} defines entities, which text never needs; write it without")
+    around: list[Element] = []
+    depth = 0  # of elements with one of the names
+    with explain_damage(path), open_raw(path) as file:
+        try:
+            for event, element in iterparse(file, ("start", "end")):  # noqa: S314 - see above
+                is_named = _name(element) in names
+                if event == "start":
+                    around.append(element)
+                    depth += is_named
+                    if len(around) > MOST_DEPTH:
+                        raise CorpusError(f"{path} is nested too deeply; write it anew")
+                    continue
+                around.pop()
+                depth -= is_named
+                if is_named:
+                    yield element, around
+                if around and depth == 0:
+                    around[-1].remove(element)
+        except (ParseError, ValueError, LookupError) as error:
+            line = error.position[0] if isinstance(error, ParseError) else 1
+            raise CorpusError(
+                f"{path} line {line} is not well-formed XML ({str(error).partition(':')[0]}); "
+                f"write the file anew, or repair it there"
+            ) from None
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def join_text(element: Element | None, kept: Collection[str]) -> str:
+    """Return the text of a segment, without the codes that stand for markup.
+
+    Args:
+        element: the segment.
+        kept: names of the elements in it whose text is text of the segment.
+    """
+    if element is None:
+        return ""
+    parts = [element.text or ""]
+    for child in element:
+        if _name(child) in kept:
+            parts.append(join_text(child, kept))
+        elif _name(child) == "cp":  # of XLIFF 2, a character that XML forbids
+            parts.append(_read_character(child.get("hex", "")))
+        elif _is_break(child):
+            parts.append(" ")
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _is_break(code: Element) -> bool:
+    """Tell whether a code stands for a line end, which parts words."""
+    kinds = (code.get("type"), code.get("ctype"), code.get("subType"))
+    shown = (code.text, code.get("equiv-text"), code.get("equiv"))
+    return any(kind in _BREAKS for kind in kinds) or any(
+        _BREAK.fullmatch(text.strip()) for text in shown if text
+    )
+
+
+def _read_character(digits: str) -> str:
+    try:
+        return chr(int(digits, 16))
+    except (ValueError, OverflowError):
+        return ""
+
+
+def read_tmx(path: Path, languages: Languages) -> PairedUnits:
+    """Read a translation memory of any number of languages; a unit that lacks one is empty.
+
+    A property such as x-document or x-speaker says where a unit is from; its date is one, too, or
+    that of its making.
+
+    Raises:
+        CorpusError: at its end, if no unit has both languages.
+    """
+    return PairedUnits(
+        _read_memory(path, languages),
+        RowPlace("unit"),
+        metadata=lambda: (_describe_unit(unit) for unit, _ in iterate_elements(path, ["tu"])),
+    )
+
+
+def _read_memory(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    seen: Counter[str] = Counter()
+    is_ours = False
+    pick = lru_cache(MOST_CODES)(lambda codes: pick_pair(codes, languages))
+    for unit, _ in iterate_elements(path, ["tu"]):
+        variants = unit.findall("{*}tuv")
+        codes = tuple(each.get(XML_LANG) or each.get("lang") or "" for each in variants)
+        pair = pick(codes)
+        if pair is None:
+            if len(seen) < MOST_CODES:
+                seen.update(codes)
+            yield "", ""
+        else:
+            is_ours = True
+            source, target = (join_text(variants[side].find("{*}seg"), TMX_TEXT) for side in pair)
+            yield source, target
+    if not is_ours:
+        raise refuse_languages(path, seen, languages)
+
+
+def _describe_unit(unit: Element) -> Metadata:
+    fields: dict[str, str] = {}
+    for prop in unit.iterfind(".//{*}prop"):
+        if field := find_field(prop.get("type", "")):
+            fields.setdefault(field, (prop.text or "").strip())
+    made = (each.get("creationdate") for each in (unit, *unit.findall("{*}tuv")))
+    return Metadata(**{"date": next(filter(None, made), ""), **fields})
+
+
+def read_xliff(path: Path, languages: Languages) -> PairedUnits:
+    """Read the segments of XLIFF 1.2 or 2.x, in whichever direction it was translated.
+
+    A segment that is not translated yet, or is in other languages, is empty. Its document is its
+    file, or the outermost group in it.
+
+    Raises:
+        CorpusError: at its end, if no segment has both languages.
+    """
+    return PairedUnits(
+        _read_segments(path, languages),
+        RowPlace("segment"),
+        metadata=lambda: _describe_segments(path),
+    )
+
+
+def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    seen: Counter[str] = Counter()
+    is_ours = False
+    for unit, around in iterate_elements(path, ["trans-unit", "segment"]):
+        codes = _find_codes(around, languages)
+        pair = pick_pair(codes, languages)
+        if pair is None and len(seen) < MOST_CODES:
+            seen.update(code for code in codes if code)
+        is_ours = is_ours or pair is not None
+        for sides in _find_sides(unit):
+            yield ("", "") if pair is None else (sides[pair[0]], sides[pair[1]])
+    if not is_ours:
+        raise refuse_languages(path, seen, languages)
+
+
+def _describe_segments(path: Path) -> Iterator[Metadata]:
+    for unit, around in iterate_elements(path, ["trans-unit", "segment"]):
+        file = next((each for each in reversed(around) if _name(each) == "file"), unit)
+        groups = [each for each in around if _name(each) == "group"][:1]
+        names = [_get(file, "original", "id")]
+        names += [_get(group, "resname", "name", "id") for group in groups]
+        yield from [Metadata("/".join(names), file.get("date", ""))] * len(_find_sides(unit))
+
+
+def _get(element: Element, *names: str) -> str:
+    """Return the first attribute of some names that an element has."""
+    return next((value for name in names if (value := element.get(name))), "")
+
+
+def _find_codes(around: Sequence[Element], languages: Languages) -> tuple[str, str]:
+    """Return the languages of source and target; a missing one is the other of ours."""
+    source = target = ""
+    for above in reversed(around):
+        source = source or above.get("source-language") or above.get("srcLang") or ""
+        target = target or above.get("target-language") or above.get("trgLang") or ""
+    if not target and source:
+        ours = pick_code(languages.codes, source)
+        target = "" if ours is None else languages.codes[1 - ours]
+    return source, target
+
+
+def _find_sides(unit: Element) -> list[tuple[str, str]]:
+    """Return source and target of each segment of a unit.
+
+    A machine translation that nobody changed or approved is none.
+    """
+    source, target = unit.find("{*}source"), unit.find("{*}target")
+    machine = unit.find("{*}alt-trans[@origin='nmt']/{*}target")
+    text = join_text(target, XLIFF_TEXT)
+    is_approved = unit.get("approved") == "yes"
+    is_unread = machine is not None and not is_approved and join_text(machine, XLIFF_TEXT) == text
+    state = None if target is None else target.get("state") or unit.get("state")
+    if target is None or is_unread or state in UNTRANSLATED:
+        return [(join_text(source, XLIFF_TEXT), "")]
+    cut = unit.find("{*}seg-source")
+    if cut is not None:
+        sources, targets = _find_marked(cut), _find_marked(target)
+        if sources and targets.keys() <= sources.keys():
+            return [(text, targets.get(name, "")) for name, text in sources.items()]
+    return [(join_text(source, XLIFF_TEXT), text)]
+
+
+def _find_marked(side: Element) -> dict[str, str]:
+    marks = side.iterfind(".//{*}mrk[@mtype='seg']")
+    return {mark.get("mid", ""): join_text(mark, XLIFF_TEXT) for mark in marks}
+
+
+def read_po(path: Path, languages: Languages) -> PairedUnits:
+    """Read the messages of GNU gettext, in whichever direction they were translated.
+
+    The translation of a fuzzy message is empty; one with a plural counts twice.
+
+    Raises:
+        CorpusError: if it is too large, damaged, or translates into another language.
+    """
+    return PairedUnits(_read_messages(path, languages), RowPlace("message"))
+
+
+def _read_messages(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    with explain_damage(path), open_raw(path) as file:
+        content = file.read(MOST_PO_BYTES + 1)
+    if len(content) > MOST_PO_BYTES:
+        raise CorpusError(f"{path} is larger than {MOST_PO_BYTES:,} bytes; cut it by msggrep")
+    messages = parse_po(content, path, CorpusError).messages
+    code = ""
+    for message in messages:
+        header = message.fields[message.forms[0]].text if message.is_header else ""
+        if language := PO_LANGUAGE.search(header):
+            code = language[1]
+    side = pick_code(languages.codes, code) if code else 1
+    if side is None:
+        raise refuse_languages(path, Counter({code: len(messages)}), languages)
+    for message in messages:
+        sources = [name for name in ("msgid", "msgid_plural") if name in message.fields]
+        for source, form in zip(sources, (message.forms[0], message.forms[-1]), strict=False):
+            translation = "" if FUZZY in message.flags else message.fields[form].text
+            if not message.is_header:
+                sides = (message.fields[source].text, translation)
+                yield sides if side else sides[::-1]
