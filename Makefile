@@ -64,7 +64,7 @@ CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN
 # TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro download && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
-BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
+BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(RECORD),--record)
 
 # A title for each ##@, and below it, for each target that says what it does, that, in 80 columns.
 # The section of developers is a menu of its own.
@@ -169,7 +169,7 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on sev
 
 ##@ Which model is better
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]

@@ -1,7 +1,5 @@
-"""Artifacts of a run in Prefect's UI: its name, verdict, scores, curve and translations."""
+"""Artifacts of a run in Prefect's UI: its name, verdict, scores and translations."""
 
-import base64
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -23,8 +21,6 @@ GENERATED = re.compile("[a-z]+-[a-z]+")
 """Prefect's name of a run that nobody has named, such as furry-skylark."""
 
 SCORES = paths.REPORTS / "evaluate.json"
-CURVE = paths.REPORTS / "learning_curve.csv"
-PICTURE = paths.REPORTS / "learning_curve.png"
 EXAMPLES = paths.REPORTS / "examples.json"
 
 
@@ -53,10 +49,6 @@ def publish() -> None:
                 key="report",
                 description="Ready or not, and why",
             )
-    if CURVE.exists():
-        create_markdown_artifact(
-            render_curve(), key="learning-curve", description="How training went"
-        )
     if EXAMPLES.exists():
         create_markdown_artifact(
             render_translations(files.read_json(EXAMPLES)),
@@ -125,25 +117,6 @@ def render_translations(examples: Iterable[Mapping[str, str]]) -> str:
     return render_table(
         ("source", "translation", "reference"), ([e[n] for n in names] for e in examples)
     )
-
-
-def render_curve() -> str:
-    """Return the learning curve as a picture, if it was drawn, and as a table."""
-    with CURVE.open(encoding="utf-8", newline="") as file:
-        points = list(csv.DictReader(file))
-    numbers = ("step", "train_loss", "validation_loss", "validation_perplexity")
-    names = [*numbers, list(points[0])[-1]]  # scores are the last
-    rows = ([format_number(point[name]) for name in names] for point in points)
-    columns = render_table([name.replace("_", " ") for name in names], rows)
-    if not PICTURE.exists():
-        return columns
-    picture = base64.b64encode(PICTURE.read_bytes()).decode()
-    return f"![learning curve](data:image/png;base64,{picture})\n\n{columns}"
-
-
-def format_number(number: str) -> str:
-    """Return a number with as many digits as anybody reads."""
-    return number if number.isdecimal() else f"{float(number):.3f}"
 
 
 def render_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -10,19 +10,16 @@ experiments that ended are taken as they are, and trainings continue from their 
 import os
 import shlex
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import as_completed
-from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
 from flows import dvc_program
@@ -36,7 +33,6 @@ from flows.entry import (
 from flows.experiments import (
     Experiment,
     add_budget,
-    describe_plan,
     parse_seeds,
     plan_experiments,
 )
@@ -60,77 +56,40 @@ PRESETS = paths.CONF / "compare.yaml"
 LOCK = Path(".dvc/tmp/compare.lock")
 
 
-_preparing = threading.Lock()
-"""Locked until an experiment trains, so that shared stages run once."""
-
-
 @task(
     cache_policy=NO_CACHE,
     retries=len(RETRY_SECONDS),
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=server_was_away,
 )
-def run(chosen: Experiment, *, threads: int, parent: str) -> None:
+def run(chosen: Experiment, *, parent: str) -> None:
     """Run an experiment, or find that it has been run."""
     log = get_run_logger().info
     if chosen.name in dvc_program.list_experiments():
         log("%s has been run", chosen.name)
         return
-    with take_turns() as may_continue:
-
-        def said(line: str) -> None:
-            log(line)
-            if "'train'" in line:
-                may_continue()
-
-        dvc_program.run_experiment(
-            chosen.name,
-            chosen.settings,
-            target=LAST_STAGE,
-            environment={"OMP_NUM_THREADS": str(threads), COMPARISON_VARIABLE: parent},
-            log=said,
-        )
-
-
-@contextmanager
-def take_turns() -> Iterator[Callable[[], None]]:
-    """Wait for the experiment that prepares now; yield a function that lets the next one begin."""
-    _preparing.acquire()
-    held = True
-
-    def release() -> None:
-        nonlocal held
-        if held:
-            held = False
-            _preparing.release()
-
-    try:
-        yield release
-    finally:
-        release()
+    dvc_program.run_experiment(
+        chosen.name,
+        chosen.settings,
+        target=LAST_STAGE,
+        environment={COMPARISON_VARIABLE: parent},
+        log=log,
+    )
 
 
 @flow
-def run_experiments(experiments: list[Experiment], *, threads: int, parent: str) -> None:
-    """Run all experiments; one that fails does not stop the others."""
+def run_experiments(experiments: list[Experiment], *, parent: str) -> None:
+    """Run all experiments, one after another; one that fails does not stop the others."""
     log = get_run_logger().info
     known, began, trained = dvc_program.list_experiments(), time.monotonic(), 0
-    log(describe_plan(experiments))
-    try:
-        runs = {
-            run.with_options(task_run_name=chosen.name).submit(
-                chosen, threads=threads, parent=parent
-            ): chosen.name
-            for chosen in experiments
-        }
-        for done, finished in enumerate(as_completed([*runs]), start=1):
-            trained += runs[finished] not in known
-            log(describe_progress(done, len(runs), trained, time.monotonic() - began))
-    except BaseException:
-        dvc_program.stop_all()
-        raise
-    for finished in runs:
-        finished.result()
+    states = []
+    for done, chosen in enumerate(experiments, start=1):
+        named = run.with_options(task_run_name=chosen.name)
+        states.append(named(chosen, parent=parent, return_state=True))
+        trained += chosen.name not in known
+        log(describe_progress(done, len(experiments), trained, time.monotonic() - began))
+    for state in states:
+        state.result()
 
 
 def describe_progress(done: int, total: int, trained: int, seconds: float) -> str:
@@ -157,7 +116,6 @@ def compare(
     steps: int | None = None,
     tokens: int | None = None,
     seeds: list[int] | None = None,
-    jobs: int = 1,
 ) -> results.Comparison:
     """Train several models on equal terms, and test which one is better.
 
@@ -168,14 +126,13 @@ def compare(
         steps: Budget of each model in optimizer updates.
         tokens: Budget of each model in target tokens.
         seeds: Seeds to train each model with; null takes 1.
-        jobs: Experiments at once, sharing the processor's cores.
     """
     given = add_budget(settings or [], seconds, steps, tokens)
     models = models or read(PRESETS)["models"]
-    chosen, threads = schedule_experiments(models, given, seeds=seeds or [1], jobs=jobs)
+    chosen = schedule_experiments(models, given, seeds=seeds or [1])
     busy = "another comparison is at work in this project; wait for it, or end it"
     with hold_lock(LOCK, busy):
-        result = run_and_report(chosen, jobs=jobs, threads=threads)
+        result = run_and_report(chosen)
     create_markdown_artifact(
         report.render_markdown(result),
         key="comparison",
@@ -185,17 +142,17 @@ def compare(
 
 
 def schedule_experiments(
-    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int], jobs: int
-) -> tuple[list[Experiment], int]:
-    """Return the experiments and the number of threads of each.
+    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
+) -> list[Experiment]:
+    """Return the experiments, each with all cores.
 
     Raises:
         NmtError: if a model or a setting is wrong, or git lacks what experiments need.
     """
     dvc_program.check_git()
-    threads = max(1, len(os.sched_getaffinity(0)) // jobs)
+    threads = len(os.sched_getaffinity(0))
     limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
-    return plan_experiments(models, [*limits, *settings], seeds=seeds), threads
+    return plan_experiments(models, [*limits, *settings], seeds=seeds)
 
 
 def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
@@ -211,7 +168,7 @@ def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comp
 
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
-    """Track the results, and metrics that parallel trainings could not send.
+    """Track the results, and metrics that trainings could not send.
 
     The scores of the best system are the comparison's own, under the names by which MLflow's list
     shows those of runs.
@@ -244,9 +201,6 @@ def main(
     seeds: Annotated[
         str, typer.Option(help="Seeds of each model, by number or as a list: 3, or 1,2,3.")
     ] = "1",
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
-    ] = 1,
     *,
     record: Annotated[
         bool, typer.Option("--record", help=f"Put the report into {report.RESULTS}, too.")
@@ -258,10 +212,10 @@ def main(
         models = named or read(PRESETS)["models"]
         chosen = parse_seeds(seeds)
         budgeted = add_budget(settings, seconds, steps, tokens)
-        schedule_experiments(models, budgeted, seeds=chosen, jobs=jobs)  # before a server
+        schedule_experiments(models, budgeted, seeds=chosen)  # before a server
         check_server()
         with leave_nothing_behind():
-            result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
+            result = compare(models, settings, seconds, steps, tokens, chosen)
         if record:
             report.record_results(result)
     Console().print(report.render_report(result))
@@ -275,9 +229,7 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return [name for names in models for name in names.split(",") if name], settings
 
 
-def run_and_report(
-    experiments: Sequence[Experiment], *, jobs: int, threads: int
-) -> results.Comparison:
+def run_and_report(experiments: Sequence[Experiment]) -> results.Comparison:
     """Run, report and track, all nested below one run in MLflow."""
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]
@@ -286,9 +238,7 @@ def run_and_report(
     tags = {"mlflow.runName": title}
     with open_tracker(parent, experiment=paths.EXPERIMENT, tags=tags) as tracker:
         tracker.params({"command": command, "experiments": " ".join(names)})
-        side_by_side: Any = ThreadPoolTaskRunner(max_workers=jobs)
-        flow_of_all = run_experiments.with_options(task_runner=side_by_side)
-        flow_of_all(list(experiments), threads=threads, parent=parent)
+        run_experiments(list(experiments), parent=parent)
         result = conclude(experiments, command=command)
         track(result, tracker)
     return result

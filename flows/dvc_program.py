@@ -1,4 +1,4 @@
-"""Run the dvc program for flows, and tell in words how it ended."""
+"""Run the dvc program for flows, and explain how it ended."""
 
 import json
 import os
@@ -7,10 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -43,21 +41,6 @@ LOCKED = (
 
 REPRODUCING = "failed to reproduce"
 """Messages of dvc when a stage fails."""
-
-ADVICE = (
-    "To track the changes with git, run:",
-    "\tgit add ",
-    "To enable auto staging, run:",
-    "\tdvc config core.autostage",
-    "Use `dvc push` to send",
-)
-"""Prefixes of dvc's advice on commands to type, which flows leave out."""
-
-NO_OUTPUTS_YET = "WARNING: No file hash info found for "
-"""Message of dvc on every output that an experiment has not made yet."""
-
-EDGES = tuple("┏┃┡│├└╭╰┌")
-"""Prefixes of the rows of a table."""
 
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
@@ -307,12 +290,11 @@ def _dvc(
     """Run dvc, and report its failure in one sentence."""
     lines: list[str] = []
     clear_temporary_files()
-    with log_entries(log) as entry:
-        command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, entry)
+    command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, log)
+    code = _run(command, take, environment or {})
+    if code and clear_leftovers(log):
+        lines.clear()
         code = _run(command, take, environment or {})
-        if code and clear_leftovers(entry):
-            lines.clear()
-            code = _run(command, take, environment or {})
     if not code:
         return
     output = "\n".join(lines)
@@ -323,61 +305,18 @@ def _dvc(
     raise StageError(f"{what} exited with {last}; {again}", code=last)
 
 
-@contextmanager
-def log_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Yield a function that logs lines, those of a table together, without dvc's advice."""
-    rows: list[str] = []
-
-    def end_table() -> None:
-        if rows:
-            log("\n".join(["", *rows]))  # its first row below the time, as the others
-            rows.clear()
-
-    def take(line: str) -> None:
-        if line.startswith(EDGES):
-            rows.append(line)
-            return
-        end_table()
-        if line and not line.startswith((*ADVICE, NO_OUTPUTS_YET)):
-            log(line)
-
-    yield take
-    end_table()
-
-
-_running: set[int] = set()
-"""Sessions that were started and have not ended."""
-_stopped = threading.Event()
-
-
-def stop_all() -> None:
-    """End all that runs in other threads, and let nothing begin any more."""
-    _stopped.set()
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for session in tuple(_running):
-            processes.signal_all(session, number)
-        end = time.monotonic() + GRACE_SECONDS
-        while _running and time.monotonic() < end:
-            time.sleep(0.05)
-
-
 def _run(command: list[str], log: Callable[[str], None], environment: Mapping[str, str]) -> int:
     """Run a command in a session of its own, line by line, and leave nothing of it behind."""
-    if _stopped.is_set():
-        return 128 + signal.SIGTERM
     environment = {"PATH": prepend_python(), **QUIET, **environment}
     with processes.start_session(command, environment) as process:
         assert process.stdout is not None
-        _running.add(process.pid)
         try:
-            for line in process.stdout:
-                log(line.rstrip())
+            for line in filter(None, map(str.rstrip, process.stdout)):
+                log(line)
             return process.wait()
         except BaseException:
             _stop(process)
             raise
-        finally:
-            _running.discard(process.pid)
 
 
 def prepend_python() -> str:

@@ -155,12 +155,3 @@ def parse_seeds(words: str) -> list[int]:
             f"after a single one: 7,), got {words!r}"
         )
     return numbers
-
-
-def describe_plan(experiments: Sequence[Experiment]) -> str:
-    """Describe the trainings to come, with their models and seeds."""
-    models = dict.fromkeys(chosen.model for chosen in experiments)
-    seeds = dict.fromkeys(chosen.seed for chosen in experiments)
-    counted = f"{len(experiments)} training{'s' * (len(experiments) > 1)}"
-    numbers = ", ".join(map(str, seeds))
-    return f"{counted}: {', '.join(models)}; {len(seeds)} seed{'s' * (len(seeds) > 1)}: {numbers}"

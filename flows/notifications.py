@@ -1,4 +1,4 @@
-"""An automation of the Prefect server that reports failed scheduled runs to an address."""
+"""An automation of the Prefect server that reports failed and late scheduled runs."""
 
 import re
 
@@ -20,7 +20,7 @@ OFF = "off"
 """The value that turns notifications off."""
 
 BODY = """\
-{{ flow_run.name }} ended as {{ flow_run.state.name }}: {{ flow_run.state.message }}
+{{ flow_run.name }} is {{ flow_run.state.name }}: {{ flow_run.state.message }}
 {{ flow_run|ui_url }}
 """
 
@@ -47,12 +47,12 @@ def make_block(address: str) -> Block:
     )
 
 
-def tell_failures(block: Block) -> AutomationCore:
-    """Return the automation that sends a notification when a scheduled run fails or crashes."""
+def report_failures(block: Block) -> AutomationCore:
+    """Return the automation that reports scheduled runs that failed, crashed or are late."""
     return AutomationCore(
         name=NAME,
         trigger=EventTrigger(
-            expect={"prefect.flow-run.Failed", "prefect.flow-run.Crashed"},
+            expect={f"prefect.flow-run.{state}" for state in ("Failed", "Crashed", "Late")},
             match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
             match_related=ResourceSpecification(
                 {
@@ -66,7 +66,7 @@ def tell_failures(block: Block) -> AutomationCore:
         actions=[
             SendNotification(
                 block_document_id=block.save(BLOCK, overwrite=True),
-                subject="{{ flow_run.name }} failed",
+                subject="{{ flow_run.name }}: {{ flow_run.state.name }}",
                 body=BODY,
             )
         ],
@@ -87,7 +87,7 @@ def ensure_automation(client: SyncPrefectClient, wanted: AutomationCore) -> None
 def set_address(client: SyncPrefectClient, address: str) -> None:
     """Set the address for notifications, or ``OFF``."""
     if address != OFF:
-        ensure_automation(client, tell_failures(make_block(address)))
+        ensure_automation(client, report_failures(make_block(address)))
         return
     for automation in client.read_automations_by_name(NAME):
         client.delete_automation(automation.id)

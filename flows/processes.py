@@ -21,14 +21,9 @@ LEAVE_SECONDS = 110.0
 PR_SET_CHILD_SUBREAPER = 36
 
 LEASHED = """\
-import ctypes, os, pwd, signal, sys
-parent, number, user, *command = sys.argv[1:]
+import ctypes, os, signal, sys
+parent, number, *command = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-if user:
-    account = pwd.getpwnam(user)
-    os.initgroups(user, account.pw_gid)
-    os.setgid(account.pw_gid)
-    os.setuid(account.pw_uid)
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, int(number))  # PR_SET_PDEATHSIG
     if os.getppid() != int(parent):
@@ -39,14 +34,11 @@ os.execv(command[0], command)
 
 A program of its own, since forking Python code in a process with threads may lock up. SIGINT is
 ordinary again: a shell starts what it puts into the background with SIGINT ignored, and Prefect,
-which turns SIGTERM into SIGINT, would never end. The user changes here, before the kernel is asked,
-which forgets it then; and that user may not even reach our Python.
+which turns SIGTERM into SIGINT, would never end.
 """
 
 
-def leash(
-    command: Sequence[str], *, last_word: signal.Signals = signal.SIGTERM, user: str = ""
-) -> list[str]:
+def leash(command: Sequence[str], *, last_word: signal.Signals = signal.SIGTERM) -> list[str]:
     """Return the command that runs ``command`` until we die.
 
     "We" is the thread that starts it: start what is to last in one that lasts.
@@ -54,9 +46,8 @@ def leash(
     Args:
         command: an absolute path and arguments.
         last_word: the signal that it gets when we die.
-        user: whose rights it has; ours if empty, and only root may choose.
     """
-    us = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word)), user]
+    us = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word))]
     return [*us, *command]
 
 
@@ -66,7 +57,6 @@ def start_session(
     *,
     folder: Path | None = None,
     last_word: signal.Signals = signal.SIGTERM,
-    user: str = "",
 ) -> subprocess.Popen[str]:
     """Start a command in a session of its own that ends with us; all that it says is one pipe.
 
@@ -75,10 +65,9 @@ def start_session(
         environment: variables beside our own.
         folder: where it runs; ours if there is none.
         last_word: the signal that it gets when we die.
-        user: whose rights it has, as for :func:`leash`.
     """
     return subprocess.Popen(
-        leash(command, last_word=last_word, user=user),
+        leash(command, last_word=last_word),
         cwd=folder,
         env=os.environ | dict(environment),
         stdin=subprocess.DEVNULL,

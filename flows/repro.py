@@ -21,20 +21,6 @@ from stages import paths
 from stages.runtime.entry import run_stage
 from stages.runtime.turns import take_turn
 
-WITHOUT_ADVICE = """
-import logging, runpy, sys
-from dvc.ui import ui
-logging.getLogger("dvc.repo.scm_context").setLevel(logging.WARNING)
-write = ui.write
-def write_all_else(*said, **how):
-    if not str(*said[:1]).startswith("Use `dvc push` to send"):
-        write(*said, **how)
-ui.write = write_all_else
-runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
-"""
-"""Runs a module as ``python -m`` does, dvc without its advice to commit dvc.lock and to push
-after each run."""
-
 
 def say(sentence: str) -> None:
     """Tell people something, on standard error."""
@@ -45,7 +31,7 @@ def reproduce(stages: list[str]) -> int:
     """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
     before = list_saved_steps()
     clear_temporary_files()
-    command = [sys.executable, "-c", WITHOUT_ADVICE, "dvc", "repro", *stages]
+    command = [sys.executable, "-m", "dvc", "repro", *stages]
     code, stopped_by = run_in_terminal(command)
     if code and not stopped_by and clear_leftovers(say):
         code, stopped_by = run_in_terminal(command)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -60,8 +60,6 @@ class DownloadParams(CorporaConfig):
 
     http: HttpConfig = HttpConfig()
     """Timeouts and retries of downloads."""
-
-    renamed: ClassVar = {"corpus": "corpora, a map from names to corpora, as in conf/data"}
 
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""
@@ -161,8 +159,6 @@ class ShardParams(Config):
 
     max_length: int = Field(200, ge=1, le=1_000_000)
     """Tokens on either side above which a training pair is left out."""
-
-    renamed: ClassVar = {"max_tokens": "max_length"}
 
 
 class TrainParams(Config):
@@ -294,8 +290,6 @@ class EvaluateParams(Config):
     seed: int = Field(1, ge=0)
     """Random seed of the drawn examples and changes."""
 
-    renamed: ClassVar = {"max_tokens": "batch_tokens"}
-
 
 class ExportParams(Config):
     """Further content of the sealed folder beside the model."""
@@ -323,8 +317,6 @@ class ExportParams(Config):
     glossary_sha256: Checksum = ""
     """Digest of that file when params.yaml was written, by which a change is noticed; ``make
     repro`` fills it in."""
-
-    renamed: ClassVar = {"canaries": "golden_sentences"}
 
     def pins(self) -> dict[str, str]:
         """Return the digest of the glossary, by its path."""

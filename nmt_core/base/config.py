@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from os import fspath
-from typing import Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
@@ -30,9 +30,6 @@ class Config(BaseModel):
     """Base of all settings: frozen, strict, and closed to keys it does not know."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-    renamed: ClassVar[Mapping[str, str]] = {}
-    """New names of keys and tags by their old ones, for the error on an old name."""
 
 
 BRIEF_CHARACTERS = 200
@@ -183,14 +180,12 @@ def _follows(problem: Any, found: Sequence[Any]) -> bool:
 
 
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
-    names, owner, field = _follow(kind, values, problem["loc"])
+    names, owner = _follow(kind, values, problem["loc"])
     location = ".".join([at, *names])
     got = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            new = owner.renamed.get(names[-1])
-            answer = f"it is now {new}" if new else suggest(names[-1], owner.model_fields)
-            return f"{location} is not a parameter; {answer}"
+            return f"{location} is not a parameter; {suggest(names[-1], owner.model_fields)}"
         case "missing":
             return f"{location} is missing; it has no default"
         case "union_tag_not_found":
@@ -198,13 +193,9 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
         case "union_tag_invalid":
             context = problem["ctx"]
             key = context["discriminator"].strip("'")
-            options = list_kinds(field) if field else []
-            renamed = {old: new for option in options for old, new in option.renamed.items()}
-            now = renamed.get(context["tag"])
-            answer = f"; that is now {now!r}" if now else ""
             return (
                 f"{location}.{key} must be one of {context['expected_tags']}, "
-                f"got {context['tag']!r}{answer}"
+                f"got {context['tag']!r}"
             )
         case "value_error":
             return f"{location}: {problem['ctx']['error']}"
@@ -219,8 +210,8 @@ def _follow(
     kind: type[Config],
     values: Any,
     location: tuple[str | int, ...],
-) -> tuple[list[str], type[Config], FieldInfo | None]:
-    """Return the keys a user wrote on the way to ``location``, its owner and its field.
+) -> tuple[list[str], type[Config]]:
+    """Return the keys a user wrote on the way to ``location``, and its owner.
 
     A location holds the tags of unions too; those are not keys of the mapping they are found in.
     """
@@ -243,7 +234,7 @@ def _follow(
             field = owner.model_fields.get(str(part)) if inner else None
         values = _item(values, part)
         inner = tuple(_kinds_of(field, values)) if field and not _find_named(field) else ()
-    return names, owner, field
+    return names, owner
 
 
 def _item(values: Any, part: str | int) -> Any:

@@ -14,7 +14,6 @@ from rich.progress import (
     DownloadColumn,
     Progress,
     SpinnerColumn,
-    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -22,7 +21,6 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.text import Text
-from typing_extensions import override
 
 QUIET_SECONDS = 15.0
 """Time between two lines where the output is no terminal."""
@@ -47,7 +45,7 @@ def bytes_bar(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
-        _SpeedOnceKnown(),
+        TransferSpeedColumn(),
         TimeRemainingColumn(),
         console=console,
         disable=not sys.stderr.isatty(),
@@ -58,12 +56,6 @@ def line_counter() -> Progress:
     """Return a bar that counts lines whose total is unknown."""
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-class _SpeedOnceKnown(TransferSpeedColumn):
-    @override
-    def render(self, task: Task) -> Text:
-        return super().render(task) if task.finished_speed or task.speed else Text()
 
 
 class _Moment(NamedTuple):

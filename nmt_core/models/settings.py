@@ -53,8 +53,6 @@ class PositionedConfig(Seq2SeqConfig):
     """Draw one dropout mask per sentence for all its positions (Gal and Ghahramani 2016;
     van der Goten 2018); false draws one per position."""
 
-    renamed: ClassVar = {"dropout_over_time": "variational_dropout, which is its opposite"}
-
     @model_validator(mode="after")
     def _check_positions(self) -> "PositionedConfig":
         if self.positions != "sinusoidal" and self.position_scale == "trained":

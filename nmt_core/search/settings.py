@@ -1,6 +1,6 @@
 """Settings of search; this file imports no torch."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -64,12 +64,6 @@ class BeamConfig(SearchConfig):
     """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
     to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
     model's own. 0 keeps the best; around 1 makes the ``n_best`` differ."""
-
-    renamed: ClassVar = {
-        "best": "n_best",
-        "repeat_guard": "no_repeat_ngram_size",
-        "width": "beam_size",
-    }
 
     @model_validator(mode="after")
     def _check(self) -> "BeamConfig":

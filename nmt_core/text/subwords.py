@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import sentencepiece
 from pydantic import Field
@@ -40,8 +40,6 @@ class SubwordConfig(Config):
     monolingual: float = Field(0.0, ge=0, lt=1)
     """Share of these lines that are monolingual text of the language, as far as there is any; 0
     learns from training pairs alone."""
-
-    renamed: ClassVar = {"algorithm": "model_type", "pieces": "vocab_size"}
 
 
 class Subwords:

@@ -5,7 +5,7 @@ that is used, the update included where that is known before.
 """
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -21,8 +21,6 @@ class InverseSquareRoot(Config):
     """Highest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = Field(400, ge=1)
     """Updates of linear warm-up."""
-
-    renamed: ClassVar = {"peak": "learning_rate"}
 
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""
@@ -46,8 +44,6 @@ class WarmupDecay(Config):
     """How to go down."""
     floor: float = Field(0.0, ge=0, le=1)
     """Share of the peak that is left at the end."""
-
-    renamed: ClassVar = {"peak": "learning_rate", "warm_down": "warmup_decay"}
 
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate where a share of the budget is used."""
@@ -74,8 +70,6 @@ class CosineRestarts(Config):
     """How much higher each cycle starts than the one before (m_mul)."""
     floor: float = Field(0.01, ge=0, le=1)
     """Share of a cycle's first rate that is left at its end (alpha)."""
-
-    renamed: ClassVar = {"initial": "learning_rate"}
 
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""

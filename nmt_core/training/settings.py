@@ -156,8 +156,6 @@ class TrainingConfig(Config):
     """Decay per update of a moving average of the weights, which is what is validated and kept;
     0 keeps the weights themselves."""
 
-    renamed: ClassVar = {"average": "ema_decay"}
-
     @model_validator(mode="after")
     def _check(self) -> "TrainingConfig":
         if self.sampled_softmax and self.label_smoothing:

@@ -23,7 +23,7 @@ from tests.support.projects import (
 
 MODELS = ["transformer", "transformer_base"]
 SETTINGS = {**SMALL, **TRANSFORMER, "train.training.validate_every": 30, "evaluate.pictures": 0}
-COMPARE = f"flows.compare {' '.join(MODELS)} data=demo --steps 60 --jobs 2 {overrides(**SETTINGS)}"
+COMPARE = f"flows.compare {' '.join(MODELS)} data=demo --steps 60 {overrides(**SETTINGS)}"
 
 pytestmark = pytest.mark.slow
 

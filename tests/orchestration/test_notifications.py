@@ -1,4 +1,4 @@
-"""Notifications of the real Prefect server about failed scheduled runs."""
+"""Notifications of the real Prefect server about failed and late scheduled runs."""
 
 import json
 import threading
@@ -34,11 +34,11 @@ def receiving():
             thread.join()
 
 
-def end(fleet, name, state, *, tags):
-    """Let a run end in a state as its engine would."""
+def end(fleet, name, kind, *, tags, state=None):
+    """Let a run come to a state as its engine would."""
     flow = fleet.api("POST", "/flows/", name="retrain")
     run = fleet.api("POST", "/flow_runs/", flow_id=flow["id"], name=name, tags=tags)
-    ended = {"type": state, "message": "the disk is full"}
+    ended = {"type": kind, "name": state or kind.capitalize(), "message": "the disk is full"}
     fleet.api("POST", f"/flow_runs/{run['id']}/set_state", state=ended, force=True)
 
 
@@ -50,10 +50,13 @@ def test_a_failed_scheduled_run_tells_the_address(fleet):
         end(fleet, "weekly", "CRASHED", tags=["auto-scheduled"])
         assert wait_for(lambda: bodies, seconds=60)
         [told] = bodies
+        end(fleet, "nightly", "SCHEDULED", tags=["auto-scheduled"], state="Late")
+        assert wait_for(lambda: len(bodies) > 1, seconds=60)
+        assert "nightly: Late" in bodies[1]["text"]
         fleet.deploy(NOTIFY="off")
         end(fleet, "later", "FAILED", tags=["auto-scheduled"])
-        assert not wait_for(lambda: bodies[1:], seconds=5)
+        assert not wait_for(lambda: bodies[2:], seconds=5)
 
-    assert told["text"].startswith("weekly failed\nweekly ended as Crashed: the disk is full\nhttp")
+    assert told["text"].startswith("weekly: Crashed\nweekly is Crashed: the disk is full\nhttp")
     assert "canary" not in shown
     assert "canary" not in str(fleet.api("POST", "/block_documents/filter"))

@@ -322,7 +322,7 @@ def test_who_is_better_becomes_champion_and_says_why(renewed):
     assert f"promote: {tags['reason']}" in left.log
     assert max(chances) <= GateConfig().significance
     assert left.shown["verdict"].startswith(f"**promote**: {tags['reason']}.")
-    assert {"scores", "learning-curve", "translations"} <= left.shown.keys()
+    assert {"scores", "translations"} <= left.shown.keys()
 
 
 def test_a_schedule_that_comes_round_too_early_is_skipped(renewed):

@@ -118,16 +118,6 @@ def test_sockets_require_the_password(servers, route):
             socket.recv(timeout=20)
 
 
-def test_prefect_shows_its_pages(servers):
-    """They are what asks for the password; they lie with what it keeps, not with its packages."""
-    page = httpx2.get(servers.prefect.address, follow_redirects=True)
-
-    assert 200 == page.status_code
-    assert "<title>Prefect" in page.text
-    assert list(servers.prefect.folder.glob("pages/*/index.html"))
-    assert "BASIC" == httpx2.get(f"{servers.prefect.address}/ui-settings").json()["auth"]
-
-
 # make server
 
 

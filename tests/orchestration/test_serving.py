@@ -9,10 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import httpx2
-import psutil
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
@@ -229,33 +227,6 @@ def test_a_head_that_does_not_come_is_not_waited_for(impatient, head):
     assert time.monotonic() - began < 10
 
 
-def test_a_second_request_on_a_connection_may_be_late_but_not_slow(impatient):
-    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with open_connection(impatient) as connection:
-        for _ in range(3):
-            connection.sendall(request)
-            answer = b""
-            while b'"status":"ok"' not in answer:
-                part = connection.recv(4096)
-                assert part
-                answer += part
-            time.sleep(0.7)
-        began = time.monotonic()
-        connection.sendall(b"GET /hea")
-        read_all(connection)
-
-    assert time.monotonic() - began < 10
-
-
-def test_many_idle_connections_do_not_keep_others_out(impatient):
-    connections = [open_connection(impatient) for _ in range(300)]
-    try:
-        assert impatient.ask("text").json() == {"translatedText": "TEXT"}
-    finally:
-        for connection in connections:
-            connection.close()
-
-
 def test_who_hangs_up_frees_the_place(impatient):
     with pytest.raises(httpx2.ReadTimeout):
         httpx2.post(
@@ -266,28 +237,6 @@ def test_who_hangs_up_frees_the_place(impatient):
         )
 
     assert wait_for(lambda: impatient.status()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
-
-
-def test_a_full_disk_takes_only_the_log(tmp_path, folder):
-    if not Path("/dev/full").exists():
-        pytest.skip("this machine has no /dev/full")
-    port = find_free_port("127.0.0.1")
-    command = ["nmt_core.cli", "serve", "--model", f"de-en={folder}", "--port", str(port)]
-    (tmp_path / "full").symlink_to("/dev/full")
-    with served(*command, port=port, log=tmp_path / "full") as server:
-        assert [200] * 20 == [server.ask(LINE).status_code for _ in range(20)]
-
-
-def test_memory_stays_flat(server):
-    process = psutil.Process(server.process.pid)
-    megabytes = []
-    with ThreadPoolExecutor(8) as clients:
-        for _ in range(6):
-            texts = [f"{LINE} {number}" for number in range(60)]
-            assert {200} == {one.status_code for one in clients.map(server.ask, texts)}
-            megabytes.append(process.memory_info().rss / 1e6)
-
-    assert megabytes[-1] - megabytes[2] < 15, megabytes
 
 
 def test_no_log_holds_text_keys_or_addresses(server, log):

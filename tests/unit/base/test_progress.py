@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from nmt_core.base import progress as module
-from nmt_core.base.progress import TrainingDisplay, bytes_bar, format_duration
+from nmt_core.base.progress import LineProgress, TrainingDisplay, format_duration
 from nmt_core.training.budget import Budget
 
 POINT = {
@@ -86,15 +86,6 @@ def test_the_speed_is_that_of_the_last_minute(seconds):
     assert "2,400 tokens/s, 5:00:" in last
 
 
-def test_a_loss_is_not_told_before_it_is_known():
-    shown = console(force_terminal=True, _environ={})
-    with TrainingDisplay(Budget(steps=1000).done, shown) as display:
-        pass
-
-    assert "step 0 loss –" in said(display)
-    assert "nan" not in said(display)
-
-
 def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
     class Closed(io.StringIO):
         def write(self, text):
@@ -124,25 +115,11 @@ def test_a_validation_is_one_line_however_narrow_the_output():
     assert said(display).splitlines() == [f"{line}  best so far", line]
 
 
-def test_what_a_language_model_does_not_measure_is_left_out():
-    display = TrainingDisplay(Budget(steps=1).done, console())
-    display.validation({"epoch": 2, "step": 7, "validation_loss": 1.5}, best=False)
-
-    assert said(display) == "epoch   2  step       7  validation loss 1.500\n"
-
-
 def test_a_note_is_no_markup():
     display = TrainingDisplay(Budget(steps=1).done, console())
     display.note("checkpoints/[a]b[/] is damaged")
 
     assert said(display) == "checkpoints/[a]b[/] is damaged\n"
-
-
-def test_a_note_is_one_line_however_narrow_the_output():
-    display = TrainingDisplay(Budget(steps=1).done, console())
-    display.note("word " * 100)
-
-    assert said(display).count("\n") == 1
 
 
 def test_a_terminal_shows_a_bar_and_no_lines(seconds):
@@ -160,35 +137,21 @@ def test_a_terminal_shows_a_bar_and_no_lines(seconds):
     assert "perplexity 9.49" in said(display)
 
 
-def test_the_bar_is_taken_away_after_an_error():
-    with (
-        pytest.raises(ZeroDivisionError),
-        TrainingDisplay(Budget(steps=1000).done, console()) as display,
-    ):
-        raise ZeroDivisionError
-    assert not display._bar.live.is_started
-
-
-def test_no_speed_is_shown_before_it_is_known():
-    now = [0.0]
-    console = Console(file=io.StringIO(), width=100, get_time=lambda: now[0])
-    bar = bytes_bar(console)
-    task = bar.add_task("numbering", total=10_000_000)
-
-    def shown():
-        console.print(bar.get_renderable())
-        return console.file.getvalue().splitlines()[-1]
-
-    assert "?" not in shown()
-    for _ in range(3):
-        now[0] += 1.0
-        bar.advance(task, 1_000_000)
-
-    assert "1.0 MB/s" in shown()
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0:00:00"), (59.6, "0:01:00"), (360_061, "100:01:01")]
 )
 def test_times_are_hours_minutes_and_seconds(seconds, words):
     assert format_duration(seconds) == words
+
+
+def test_line_progress_measures_only_its_own_lines(seconds):
+    said = []
+    tell = LineProgress(said.append, seconds=15)
+    for now, done in ((0, 5000), (10, 5100), (20, 5200), (30, 5300), (36, 5360)):
+        seconds[0] = 100.0 + now
+        tell(done, 10000)
+
+    assert said == [
+        "5,200 of 10,000 lines, 10 lines/s, 0:08:00 left",
+        "5,360 of 10,000 lines, 10 lines/s, 0:07:44 left",
+    ]

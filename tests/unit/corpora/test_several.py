@@ -258,11 +258,6 @@ def test_a_wrong_key_beside_a_short_name_is_answered_from_its_kind(corpus):
         settings({"one": corpus("one", [("a", "b")]), "two": short})
 
 
-def test_the_old_key_is_answered_by_the_new(corpus):
-    with pytest.raises(ConfigError, match=r"download.corpus is not a parameter; it is now corpora"):
-        settings({"one": corpus("one", [("a", "b")])}, corpus={"kind": "demo"})
-
-
 def test_sessions_are_of_one_corpus(corpus, tmp_path):
     corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
     split = {"sessions": {"file": str(tmp_path / "s"), "held_out": ["x"]}}

@@ -130,16 +130,6 @@ def test_a_commit_that_is_not_pushed_is_not_left_out_in_silence(origin):
     assert head_commit() == mine
 
 
-def test_a_clone_on_no_branch_is_not_asked_to_push(origin):
-    """As a container's is, where somebody has pushed by force meanwhile."""
-    first = head_commit()
-    git("checkout", "--quiet", "--detach")
-    commit("Gone", code="gone")
-    clone.check_out("origin/HEAD")
-
-    assert (head_commit(), current_branch()) == (first, "")
-
-
 def test_code_that_is_in_no_commit_is_shared_with_nobody(origin):
     CODE.write_text("edited")
 
@@ -189,26 +179,6 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
         clone.check_out("origin/HEAD")
 
 
-def test_new_text_is_looked_for_only_where_that_is_asked_and_told(origin, monkeypatch):
-    """What was found becomes part of the order, for other clones to find the same."""
-    said = []
-    for name, value in {
-        "compose_settings": str,
-        "pin_all": lambda text: f"{text} as it is",
-        "render_params": lambda text: f"text: {text}\n",
-    }.items():
-        monkeypatch.setattr(clone.compose, name, value)
-    monkeypatch.setattr(clone, "build_all", lambda _, **__: "old")
-    monkeypatch.setattr(clone, "refresh_pins", lambda _: ("new", ["train.de has changed"]))
-
-    kept = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
-    renewed = clone.prepare_clone(None, [], renew=True, say=said.append)
-
-    assert ["text: old as it is\n", "text: new\n"] == [kept.params, renewed.params]
-    assert ["train.de has changed"] == said
-    assert paths.PARAMS.read_text() == renewed.params
-
-
 def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     first = head_commit()
     clone.write_settings(Order(first, "seed: 5\n"))
@@ -238,13 +208,6 @@ def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
     monkeypatch.undo()
 
     clone.check_params()
-
-
-def test_missing_parameters_are_taken_from_the_commit(origin):
-    paths.PARAMS.unlink()
-    clone.check_out("origin/HEAD")
-
-    assert paths.PARAMS.read_text() == "seed: 1\n"
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "ignored.txt"])
@@ -292,21 +255,6 @@ def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origi
     assert (current_branch(), paths.PARAMS.read_text()) == ("", "seed: 9\n")
     [sentence] = said
     assert "(More) instead of branch mine: params.yaml was changed" in sentence
-
-
-def test_a_wrong_name_is_told(origin):
-    with pytest.raises(NmtError, match="no commit 'origin/mian'"):
-        clone.check_out("origin/mian")
-    with pytest.raises(NmtError, match="no commit '--orphan'"):
-        clone.check_out("--orphan")
-
-
-def test_an_origin_that_is_away_is_told_with_git_s_reason(origin):
-    git("remote", "set-url", "origin", "/nowhere")
-
-    with pytest.raises(NmtError, match="git fetch: fatal: '/nowhere' does not appear"):
-        clone.check_out("origin/HEAD")
-    clone.check_out(head_commit())  # is at hand
 
 
 def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):

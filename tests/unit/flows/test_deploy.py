@@ -2,9 +2,8 @@
 
 import json
 import subprocess
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import timedelta
-from io import StringIO
 from types import SimpleNamespace
 
 import httpx
@@ -13,7 +12,6 @@ import yaml
 from prefect.events.schemas.automations import Posture
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL
-from rich.console import Console
 
 from flows import deploy
 from flows.notifications import make_block
@@ -190,41 +188,6 @@ class Schedules:
         self.updated.append((deployment, schedule, active))
 
 
-def test_what_can_be_run_is_told_in_rows_by_name(monkeypatch):
-    plans = [
-        SimpleNamespace(schedule=SimpleNamespace(cron="0 3 * * 1"), active=True),
-        SimpleNamespace(schedule="daily", active=False),
-    ]
-    offered = [
-        SimpleNamespace(name=name, work_pool_name=pool, description=told, schedules=schedules)
-        for name, pool, told, schedules in (
-            ("train", None, None, []),
-            ("retrain", "gpu", "Train on new text", plans),
-        )
-    ]
-    client = SimpleNamespace(read_deployments=lambda: offered)
-    monkeypatch.setattr(deploy, "get_client", lambda *, sync_client: nullcontext(client))
-    console = Console(width=100, record=True, file=StringIO())
-    console.print(deploy.list_deployments())
-
-    assert [line.rstrip() for line in console.export_text().splitlines()] == [
-        "deployment  pool  schedule                what it does",
-        "retrain     gpu   0 3 * * 1, daily (off)  Train on new text",
-        "train",
-    ]
-
-
-def test_a_server_gets_all_pools_the_limit_and_the_watch(monkeypatch):
-    server, watches = Server(), []
-    server.create_work_pool = lambda pool: watches.append((pool.name, pool.type))
-    monkeypatch.setattr(deploy, "get_client", lambda *, sync_client: nullcontext(server))
-    monkeypatch.setattr(deploy, "ensure_automation", lambda _, one: watches.append(one.name))
-    deploy.prepare_server({"cpu": "process", "big": "docker"})
-
-    assert watches == [("cpu", "process"), ("big", "docker"), deploy.ZOMBIES]
-    assert server.limits == {deploy.PROMOTION: 1}
-
-
 @pytest.mark.parametrize("address", ["", "me@example.org", "ftp://example.org", "https://"])
 def test_unusable_address_is_refused(address):
     with pytest.raises(ConfigError, match="NOTIFY must be a webhook"):
@@ -237,15 +200,6 @@ def test_mail_is_sent_by_its_server():
 
     assert len(block._apprise_client) == 1
     assert "password" not in str(block)
-
-
-def test_schedules_are_switched_back_and_new_ones_left_alone():
-    before = Schedules(on=True, off=False, kept=True)
-    after = Schedules(on=False, off=True, kept=True, new=True)
-
-    deploy.set_switches(after, deploy.read_switches(before))
-
-    assert after.updated == [("of on", "on's", True), ("of off", "off's", False)]
 
 
 @pytest.mark.parametrize(

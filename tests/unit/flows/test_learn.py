@@ -138,46 +138,12 @@ def test_a_journal_that_is_not_there_is_named(flow, caplog):
     assert "there is no journal" not in caplog.text
 
 
-def test_a_test_set_that_nobody_can_be_judged_on_is_refused_before_anything_trains(
-    flow, monkeypatch
-):
-    def refuse(test_set):
-        raise NmtError("promoted on another test set")
-
-    monkeypatch.setattr(learn, "check_text", refuse)
-    with pytest.raises(NmtError, match="another test set"):
-        learn.learn.fn()
-    assert flow.done == ["held", ("until download", "before")]
-
-
 def test_a_lesson_that_fails_is_learnt_another_night(flow):
     flow.fails = "until export"
     with pytest.raises(NmtError, match="a stage fails"):
         learn.learn.fn()
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
-    assert not settings_aside.ASIDE.exists()
-
-
-def test_machines_share_the_training_alone(flow, monkeypatch):
-    checked = []
-    monkeypatch.setattr(learn, "check_nodes", lambda nodes: checked.append((nodes, *flow.done)))
-    nodes = 2
-    learn.learn.fn(nodes=nodes)
-    assert checked == [(nodes,)]  # before all else
-    assert flow.done[1:4] == [
-        ("until download", "before"),
-        ("look", "same"),
-        ("until export", "of the lesson", nodes),
-    ]
-
-
-def test_settings_lie_aside_while_a_lesson_is_learnt(flow, monkeypatch):
-    """So that whoever works here next can put them back after a crash, which nothing catches."""
-    seen = []
-    monkeypatch.setattr(learn, "publish", lambda: seen.append(settings_aside.ASIDE.exists()))
-    learn.learn.fn()
-    assert seen == [True]
     assert not settings_aside.ASIDE.exists()
 
 

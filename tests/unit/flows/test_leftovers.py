@@ -218,18 +218,6 @@ def test_what_git_could_not_merge_is_left_to_people(repo):
     assert text == Path("dvc.lock").read_text()
 
 
-def test_where_nothing_is_left_nothing_is_done(repo):
-    Path("dvc.lock").write_text(LOCK_FILE)
-    LISTS[0].write_text("{}")
-
-    assert (False, []) == clear()
-    assert (LOCK_FILE, "{}") == (Path("dvc.lock").read_text(), LISTS[0].read_text())
-
-
-def test_a_folder_that_dvc_does_not_know_has_nothing(project):
-    assert (False, []) == clear()
-
-
 FOLDERS = (Path("reports"), Path("metrics"), Path("data/corpus"), Path("models/export/engines"))
 
 

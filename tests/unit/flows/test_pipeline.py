@@ -80,19 +80,6 @@ def test_a_clone_is_free_while_others_work_and_then_has_what_they_made(noted):
     assert noted == begun + away + back
 
 
-def test_text_is_looked_at_before_others_are_asked_to_train_on_it(noted):
-    def refuse():
-        raise ConfigError("another test set")
-
-    with (
-        pytest.raises(ConfigError, match="another test set"),
-        pipeline.hold_up_to_date("export", across_pools=True, before_training=refuse),
-    ):
-        pytest.fail("it is refused")
-
-    assert noted[-1] == "run shard shared"
-
-
 @pytest.mark.parametrize("pools", [None, POOLS, dict.fromkeys(STAGES, "gpu")])
 def test_text_is_looked_at_once_wherever_training_runs(noted, monkeypatch, pools):
     monkeypatch.setattr(dvc_program, "map_pools", lambda: pools)
@@ -100,13 +87,6 @@ def test_text_is_looked_at_once_wherever_training_runs(noted, monkeypatch, pools
         "export", across_pools=bool(pools), before_training=lambda: noted.append("look")
     ):
         assert noted.count("look") == 1
-
-
-def test_what_needs_no_other_pool_is_collected_from_none(noted):
-    with pipeline.hold_up_to_date("shard", across_pools=True):
-        noted.append("all is there")
-
-    assert ["write c0ffee", "all is there", "leave"] == noted[-3:]
 
 
 @pytest.mark.parametrize(
@@ -124,24 +104,6 @@ def test_all_is_taken_as_it_lies_unless_something_else_is_asked_for(noted, asked
         noted.append("all is there")
 
     assert noted == ["hold", *prepared, "introduce", "run train", "all is there", "leave"]
-
-
-def test_several_machines_train_in_the_clone_that_is_held(noted, monkeypatch):
-    """And in no other: what a pool's worker works in is not theirs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "check_nodes", lambda *_, across_pools: noted.append("check"))
-        with pipeline.hold_up_to_date("train", nodes=NODES):
-            noted.append("all is there")
-
-    assert noted == [
-        "check",
-        *("hold", "introduce", "run train nodes", "all is there", "leave"),
-    ]
-    with (
-        pytest.raises(ConfigError, match="a clone of its own; leave out one of the two"),
-        pipeline.hold_up_to_date("train", nodes=NODES, across_pools=True),
-    ):
-        pytest.fail("it is refused")
 
 
 @given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
@@ -261,18 +223,6 @@ def test_the_stages_planned_are_those_up_to_the_last_once_all_parameters_are_rig
     assert checked == ["all"] * 2
     with pytest.raises(ConfigError, match=r"'trian' is not a stage of .*: download, tok"):
         pipeline.plan_stages("trian")
-
-
-@pytest.mark.parametrize("done", [False, True])
-def test_dvc_is_asked_for_a_stage_unless_it_has_said_that_it_is_done(monkeypatch, done):
-    asked = []
-    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
-    monkeypatch.setattr(
-        dvc_program, "reproduce", lambda stage, *, shared, log: asked.append((stage, shared))
-    )
-    pipeline.reproduce.fn("train", shared=True, done=done)
-
-    assert ([] if done else [("train", True)]) == asked
 
 
 @pytest.mark.parametrize("done", [0, 1])

@@ -5,12 +5,8 @@ import signal
 import subprocess
 import sys
 
-import psutil
 import pytest
 
-from nmt_core.base import files
-from stages.runtime.turns import LOCK
-from tests.support.processes import wait_for
 from tests.support.projects import PROJECT, a_users_environment
 
 DVC = """
@@ -71,32 +67,6 @@ def end(process):
     return process.returncode, lines
 
 
-def test_dvc_itself_tells_of_stages_but_gives_no_advice_to_commit_or_push(tmp_path):
-    (tmp_path / "dvc.yaml").write_text(
-        "stages: {train: {cmd: echo trained > model, outs: [model]}}"
-    )
-    environment = a_users_environment() | {
-        "PYTHONPATH": str(PROJECT),
-        "DVC_SITE_CACHE_DIR": str(tmp_path / "site"),
-    }
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    for command in ("dvc init --quiet", "flows.repro train"):
-        done = subprocess.run(
-            [sys.executable, "-m", *command.split()],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=True,
-        )
-
-    assert "Running stage 'train'" in done.stdout
-    assert "git add" not in done.stdout
-    assert "autostage" not in done.stdout
-    assert "dvc push" not in done.stdout  # there may be no remote
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_training_says_what_it_saved(start, number):
     """A terminal tells all programs in it, a service manager or make the first alone."""
@@ -109,32 +79,3 @@ def test_a_stopped_training_says_what_it_saved(start, number):
     assert lines[0].endswith(f"exited with {128 + number}")
     assert "training is saved at step 104; the same command goes on from there" == lines[-1]
     assert len(lines) == 2
-
-
-def test_a_stage_that_outlives_dvc_is_waited_for(start, tmp_path):
-    """As where the terminal is closed, of which dvc dies at once, while the stage saves."""
-    process = start()
-    [program] = psutil.Process(process.pid).children()
-    [stage] = program.children()
-    program.kill()
-    stage.terminate()
-    code, lines = end(process)
-
-    assert code not in {0, 143}
-    assert (tmp_path / "left").exists()
-    assert "training is saved at step 104; the same command goes on from there" == lines[-1]
-
-
-def test_another_run_is_waited_for(fake_dvc, tmp_path):
-    fake_dvc("import sys; print(*sys.argv[1:], flush=True)")
-    (tmp_path / ".dvc").mkdir()
-    log = tmp_path / "log"
-    with files.locked(tmp_path / LOCK), log.open("wb") as file:
-        command = [sys.executable, "-P", "-m", "flows.repro"]
-        env = a_users_environment() | {"PYTHONPATH": str(PROJECT)}
-        process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=file, stdout=file)
-        assert wait_for(log.read_text, seconds=60)
-        said = f"another run works in {tmp_path}; this one begins when it has ended\n"
-        assert (said, None) == (log.read_text(), process.poll())
-
-    assert (0, f"{said}repro\n") == (process.wait(), log.read_text())

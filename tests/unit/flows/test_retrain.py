@@ -2,25 +2,20 @@
 
 import asyncio
 import logging
-import shutil
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from flows import retrain
-from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.statistics.settings import GateConfig, GateError
+from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
 from stages.registry.versions import (
     ChampionMovedError,
     RegistryAwayError,
-    RegistryError,
-    Version,
 )
-from tests.support.projects import PROJECT
 
 CHALLENGER = SimpleNamespace(name="nmt-de-en", digest="d")
 GATE = GateConfig(significance=0.03)
@@ -81,20 +76,6 @@ def test_a_champion_that_moves_meanwhile_is_met_anew(said, monkeypatch):
 
     assert decide().champion == 3
     assert said == [line for n in (1, 2, 3) for line in ("judged", f"recorded against {n}")]
-
-
-@pytest.mark.parametrize("error", [RegistryAwayError, RegistryError])
-def test_a_registry_that_fails_is_not_asked_in_a_circle(said, monkeypatch, error):
-    """Prefect tries again later where that may help."""
-
-    def enact(*_, **__):
-        raise error("away")
-
-    monkeypatch.setattr(retrain, "enact", enact)
-
-    with pytest.raises(error):
-        decide()
-    assert said == ["judged", "recorded against 1"]
 
 
 @pytest.mark.parametrize(
@@ -160,16 +141,6 @@ def test_a_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(fl
     assert (key, text.splitlines()[0]) == ("verdict", "**hold**: so.")
 
 
-def test_a_retraining_by_hand_takes_the_clone_as_it_lies(flow):
-    retrain.retrain.fn(test_set="current", gate=GATE)
-
-    [(_, _, told), look, _, (_, test_set, gate, *_), *_] = flow
-    none = dict.fromkeys(("settings", "revision", "nodes"))
-    assert told == {"renew": True, "across_pools": False, **none}
-    assert look == ("look", "current")
-    assert (test_set, gate) == ("current", GATE)
-
-
 def test_without_a_server_the_lock_of_this_folder_is_all_that_is_held(project, monkeypatch):
     monkeypatch.setattr(retrain, "PREFECT_API_URL", SimpleNamespace(value=lambda: None))
     monkeypatch.setattr(retrain, "get_client", lambda **_: pytest.fail("no server is asked"))
@@ -208,18 +179,3 @@ def test_with_a_server_one_promotion_happens_at_a_time_on_all_machines(project, 
         "lease_duration": retrain.LEASE_SECONDS,
         "strict": True,
     }
-
-
-@pytest.mark.parametrize(
-    ("test_set", "told"), [("same", "on another test set"), ("current", "may have")]
-)
-def test_the_test_set_of_this_clone_is_looked_at(project, monkeypatch, test_set, told):
-    shutil.copy(PROJECT / paths.PARAMS, paths.PARAMS)
-    for side in paths.SIDES:
-        files.write_lines(paths.CORPUS / f"test.{side}", ["Ein Haus."])
-    files.write_json(paths.REPORTS / "download.json", {"corpus": {"held_out": "by the grammar"}})
-    tags = {"test_set": "older", "held_out": "by hash", "signature": ""}
-    registries = {"nmt-de-en": SimpleNamespace(champion=lambda: Version(number=3, tags=tags))}
-    monkeypatch.setattr(retrain, "Registry", registries.__getitem__)
-    with pytest.raises(GateError, match=told):
-        retrain.check_text(test_set)

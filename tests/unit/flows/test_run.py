@@ -4,8 +4,6 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from prefect.client.orchestration import SyncPrefectClient
-from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import run
 from tests.support.commands import invoke
@@ -52,12 +50,3 @@ def test_what_is_not_offered_is_told_with_what_is(asked):
     assert refused.exit_code == 1
     assert "there is no deployment 'trian', but retrain, train" in refused.stderr
     assert (asked, refused.stdout) == ([], "")
-
-
-def test_what_can_be_asked_for_is_what_the_server_offers(monkeypatch):
-    def read_deployments(self):
-        return [SimpleNamespace(name=name, id=number) for name, number in OFFERED.items()]
-
-    monkeypatch.setattr(SyncPrefectClient, "read_deployments", read_deployments)
-    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"}):
-        assert OFFERED == run.fetch_deployments()

@@ -13,10 +13,8 @@ from flows import synthesize as flow_module
 from flows.synthesize import keep_teacher, synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.base.progress import LineProgress
 from stages import paths
 from stages.configure.sections import read_settings
-from stages.runtime import settings_aside
 from stages.synthesis.settings import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
 from tests.support.commands import invoke
@@ -99,24 +97,6 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     assert read_settings()["train"]["model"] == flow.before["train"]["model"]
 
 
-def test_machines_share_the_training_alone(flow, monkeypatch):
-    checked = []
-    monkeypatch.setattr(flow_module, "check_nodes", lambda nodes: checked.append(len(flow.done)))
-    run(nodes=2)
-    assert checked == [0]
-    assert [what for what, _ in flow.done] == ["download", "translate", "export on 2", "publish"]
-
-
-def test_text_is_looked_at_as_its_pairs_will_be(flow):
-    run(settings=["download.corpora.distilled.filter.look.accepted=[tokenized]"])
-    assert flow.look.accepted == ["tokenized"]
-    assert read_settings()["download"]["corpora"]["distilled"]["filter"]["max_words"] == 150
-    run(settings=["download.corpora.distilled.filter.look=null"])
-    assert flow.look is None
-    run()
-    assert flow.look.accepted == []
-
-
 def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
     run(student=True)
     flow.done.clear()
@@ -144,20 +124,6 @@ def test_phases_of_which_none_reads_the_pairs_are_told(flow):
     assert read_settings()["train"]["mixture"]["phases"] == []
 
 
-def test_settings_lie_aside_while_the_pairs_are_made_anew(flow, monkeypatch):
-    """So that whoever works here after a crash has these pairs, which took hours, among others."""
-    run()
-    monkeypatch.setattr(
-        flow_module,
-        "translate_text",
-        lambda *_: flow.done.append(settings_aside.ASIDE.exists()) or WRITTEN,
-    )
-    flow.done.clear()
-    run()
-    assert True in flow.done
-    assert not settings_aside.ASIDE.exists()
-
-
 @pytest.mark.parametrize("fails", ["download", "translate"])
 def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
     flow.fails = fails
@@ -171,13 +137,6 @@ def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
     with pytest.raises(NmtError, match="it fails"):
         run()
     assert read_params() == before != flow.before
-
-
-def test_settings_stay_where_training_fails_so_that_it_can_go_on(flow):
-    flow.fails = "export"
-    with pytest.raises(NmtError, match="it fails"):
-        run()
-    assert "distilled" in read_params()["download"]["corpora"]
 
 
 def test_nothing_is_trained_before_all_machines_have_translated(flow):
@@ -264,16 +223,3 @@ def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monke
     with pytest.raises(ConfigError, match=f"itself learnt.*{kept.teacher}"):
         keep_teacher(config)
     assert keep_teacher(SynthesisConfig(name="other")).teacher == kept.teacher
-
-
-def test_progress_tells_speed_and_time_left_of_what_is_done_now(monkeypatch):
-    now, said = [0.0], []
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    tell = LineProgress(said.append, seconds=15)
-    for seconds, done in ((0, 5000), (10, 5100), (20, 5200), (30, 5300), (36, 5360)):
-        now[0] = float(seconds)
-        tell(done, 10000)
-    assert said == [
-        "5,200 of 10,000 lines, 10 lines/s, 0:08:00 left",
-        "5,360 of 10,000 lines, 10 lines/s, 0:07:44 left",
-    ]

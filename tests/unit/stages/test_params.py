@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nmt_core.base.config import _tags, build, list_kinds
+from nmt_core.base.config import build, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from nmt_core.server.settings import ServerConfig
@@ -95,37 +95,6 @@ def test_all_wrong_parameters_are_told_at_once():
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "answer"),
-    [
-        ("evaluate__beam__width", 5, "it is now beam_size"),
-        ("shard__max_tokens", 9, "it is now max_length"),
-        ("train__model__dropout_over_time", True, "variational_dropout, which is its opposite"),
-        ("train__schedule__peak", 1, "it is now learning_rate"),
-        ("train__schedule__kind", "warm_down", "that is now 'warmup_decay'"),
-    ],
-)
-def test_an_old_name_is_answered_by_the_new_one(name, value, answer):
-    place = f"params.yaml: {name.replace('__', '.')} "
-
-    assert [one for one in problems(**{name: value}) if one.startswith(place) and answer in one]
-
-
-def kinds_within(kinds):
-    """The types of settings, with those of all settings in them."""
-    for kind in kinds:
-        yield kind
-        for field in kind.model_fields.values():
-            yield from kinds_within(list_kinds(field))
-
-
-def test_a_new_name_exists_and_an_old_one_does_not():
-    for kind in kinds_within(SECTIONS.values()):
-        names = set(kind.model_fields) | _tags(kind)
-        assert names.isdisjoint(kind.renamed)
-        assert {new.split(",")[0] for new in kind.renamed.values()} <= names
-
-
 def test_the_file_of_sessions_is_pinned_as_those_of_the_corpora_are(tmp_path):
     files = {name: tmp_path / name for name in ("days", "de", "en")}
     for path in files.values():
@@ -141,6 +110,14 @@ def test_the_file_of_sessions_is_pinned_as_those_of_the_corpora_are(tmp_path):
 
     assert pinned.pins().keys() == pinned.corpora["own"].pins().keys() | {str(files["days"])}
     assert all(pinned.pins().values())
+
+
+def kinds_within(kinds):
+    """The types of settings, with those of all settings in them."""
+    for kind in kinds:
+        yield kind
+        for field in kind.model_fields.values():
+            yield from kinds_within(list_kinds(field))
 
 
 def test_no_setting_has_a_name_that_dvc_overlooks():

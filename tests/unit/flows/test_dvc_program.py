@@ -1,19 +1,14 @@
 import asyncio
 import logging
 import os
-import signal
 import subprocess
 import sys
-import threading
-import time
 from contextlib import nullcontext
-from importlib.resources import files
 from pathlib import Path
 
 import psutil
 import pytest
 import yaml
-from prefect.logging.configuration import setup_logging
 from prefect.states import exception_to_failed_state
 
 from flows import dvc_program, pipeline
@@ -89,63 +84,6 @@ def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
     assert program.startswith("import") or Path("asked").read_text() == asked
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_task_per_stage_asks_dvc_from_the_first_that_is_not_done(monkeypatch, shared):
-    """What other clones made is only known to be there when DVC has looked at its remote."""
-    told = []
-
-    def task(**settings):
-        return lambda stage, **how: told.append((settings["task_run_name"], stage, how["done"]))
-
-    monkeypatch.setattr(dvc_program, "count_done", lambda stages: stages.index("evaluate"))
-    monkeypatch.setattr(pipeline.reproduce, "with_options", task)
-    pipeline.run_stages(["train", "evaluate", "export"], shared=shared)
-
-    done = [not shared, False, False]
-    stages = ["train", "evaluate", "export"]
-    assert [*zip(stages, stages, done, strict=True)] == told
-
-
-def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
-    """The advice is that of the real dvc, for whom nobody is there to type it."""
-    table = ["┏━━━┓", "┃ n ┃", "┡━━━┩", "│ 1 │", "└───┘"]
-    advice = "To track the changes with git, run:\n\n\tgit add dvc.lock\n"
-    advice += "\nTo enable auto staging, run:\n\n\tdvc config core.autostage true\n"
-    advice += "Use `dvc push` to send your updates to remote storage."
-    lines = ["Running stage 'train':", *table, "between", *table]
-    lines += ["WARNING: No file hash info found for '/tmp/data/corpus'. It won't be created."]
-    fake_dvc(f"print({chr(10).join([*lines, advice])!r})")
-
-    whole = "\n".join(["", *table])
-    assert logged("train") == ["Running stage 'train':", whole, "between", whole]
-
-
-@pytest.mark.parametrize("name", ["prefect.flow_runs", "prefect.task_runs"])
-def test_the_log_of_a_run_tells_errors_of_ours_in_a_sentence(name):
-    """On a worker too, where Prefect starts the flow, and others with all that is known."""
-    setup_logging()
-    logger = logging.getLogger(name)
-    kept = []
-    for error in (NmtError("no text"), ValueError("a bug")):
-        told = (type(error), error, None)
-        record = logger.makeRecord(name, logging.ERROR, "", 0, "%r", (error,), told)
-        assert logger.filter(record)
-        kept.append(record.exc_info)
-
-    assert kept == [None, told]
-
-
-def test_dvc_still_gives_the_advice_that_is_left_out():
-    """Under another wording it would come back."""
-    dvc = files("dvc")
-    places = ("commands/repro.py", "repo/scm_context.py")
-    code = "".join(dvc.joinpath(place).read_text() for place in places)
-    for beginning in dvc_program.ADVICE:
-        assert beginning.replace("\t", "\\t") in code
-    checkout = files("dvc_data").joinpath("hashfile/checkout.py").read_text()
-    assert dvc_program.NO_OUTPUTS_YET.removeprefix("WARNING: ") in checkout
-
-
 @pytest.mark.parametrize(
     ("error", "again"),
     [
@@ -183,34 +121,6 @@ def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, mon
     with pytest.raises(StageError, match="exited with 3;"):
         dvc_program.reproduce("train", log=lines.append)
     assert lines[1:] == ["x", "repro --single-item train"]
-
-
-def test_temporary_files_are_cleared_before_dvc_works(fake_dvc, monkeypatch):
-    fake_dvc("""
-        from pathlib import Path
-        assert Path("cleared").exists()
-    """)
-    monkeypatch.setattr(dvc_program, "clear_temporary_files", lambda: Path("cleared").touch())
-
-    dvc_program.reproduce("train", log=print)
-
-
-def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list_it(fake_dvc):
-    fake_dvc("""
-        import json, sys
-        from pathlib import Path
-        for name in ("stopped", "another"):
-            record = Path(f".dvc/tmp/exps/standalone/run/{name}/{name}.run")
-            record.parent.mkdir(parents=True)
-            record.write_text(json.dumps({"name": name, "location": "tempdir", "root_dir": name}))
-            Path(name).mkdir()
-        sys.exit(143)
-    """)
-
-    with pytest.raises(StageError, match="exited with 143"):
-        dvc_program.run_experiment("stopped", [], target="evaluate", environment={}, log=print)
-    assert not Path("stopped").exists()
-    assert Path("another").exists()
 
 
 AWAY = ("ERROR: unable to reach it", 255)
@@ -327,38 +237,6 @@ def test_an_experiment_is_run_with_its_settings_and_variables(fake_dvc):
         f"True {os.environ['HOME']}",
         "\N{REPLACEMENT CHARACTER}",
     ]
-
-
-@pytest.mark.parametrize("on_sigterm", ["signal.SIG_DFL", "signal.SIG_IGN"])
-def test_whoever_stops_all_ends_what_runs_in_threads_and_lets_nothing_begin(
-    asked, monkeypatch, on_sigterm
-):
-    """Politely at first; it returns as soon as all have ended."""
-    monkeypatch.setattr(dvc_program, "_stopped", threading.Event())
-    monkeypatch.setattr(
-        dvc_program, "GRACE_SECONDS", 0.2 if on_sigterm == "signal.SIG_IGN" else 20.0
-    )
-    code = f"import signal, time; signal.signal(signal.SIGTERM, {on_sigterm}); print(1, flush=True)"
-    command = [sys.executable, "-c", f"{code}; time.sleep(60)"]
-    begun, codes = threading.Event(), []
-
-    def run():
-        codes.append(dvc_program._run(command, lambda _: begun.set(), {}))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert begun.wait(60)
-    before = time.monotonic()
-    dvc_program.stop_all()
-    assert time.monotonic() - before < 10
-    thread.join(60)
-
-    number = signal.SIGTERM if on_sigterm == "signal.SIG_DFL" else signal.SIGKILL
-    assert codes == [-number]
-    asked()
-    with pytest.raises(StageError, match="exited with 143"):
-        logged("train")
-    assert not Path("asked").exists()
 
 
 def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
