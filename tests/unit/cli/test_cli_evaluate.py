@@ -1,7 +1,6 @@
 """``nmt evaluate``: the scores are sacreBLEU's, and what cannot be scored is told in a sentence."""
 
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -91,26 +90,6 @@ def test_several_models_are_tested_against_each_other(models, texts, tmp_path):
     assert table[0] == ["source", "reference", "one", "other"]
     made = [Translator.load(models / name).translate(LINES) for name in ("one", "other")]
     assert [list(column) for column in zip(*table[1:], strict=True)] == [LINES, REFERENCES, *made]
-
-
-def test_a_model_equals_itself(models, texts, tmp_path):
-    shutil.copytree(models / "one", tmp_path / "same")
-    code, shown, _ = run("--model", models / "one", "--model", tmp_path / "same", *texts)
-
-    rows = [numbers(line) for line in shown.splitlines() if "one - same" in line]
-    assert code == 0
-    assert [row[-3:] for row in rows] == [[0.0, 1.0, 1.0]] * 2
-
-
-def test_brackets_in_the_name_of_a_model_are_shown(models, texts, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("a[/old]", "b[/old]"):
-        shutil.copytree(models / "one", name)
-    code, shown, _ = run("--model", "a[/old]", "--model", "b[/old]", *texts)
-
-    assert code == 0
-    assert shown.count("a[/old] - b[/old]") == 2
-    assert [shown.count(f"│ {name} │") for name in ("a[/old]", "b[/old]")] == [2, 2]
 
 
 def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):

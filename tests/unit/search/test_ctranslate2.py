@@ -215,14 +215,6 @@ def test_limits_are_those_of_pytorch(default, beam_size, limits, monkeypatch):
         assert len(best.tokens) + 1 <= search.limit_length(len(request.source))
 
 
-def test_a_translation_cut_off_at_its_limit_is_worth_what_pytorch_says(default):
-    search = GREEDY.model_copy(update={"max_length_factor": 0.0, "max_length_offset": 3})
-    one, other = (engine.search(requests(30), search, **QUIET) for engine in default)
-
-    for [mine], [its] in zip(one, other, strict=True):
-        assert mine.score == pytest.approx(its.score, rel=1e-3, abs=1e-3)
-
-
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 def test_the_n_best_are_different_and_in_order(default, penalty):
     search = BeamConfig(beam_size=5, n_best=4, length_penalty=penalty)
@@ -360,14 +352,6 @@ def test_variable_of_another_shape_is_refused(default_files, name, before, after
 def default_files(tmp_path_factory):
     pair(folder := tmp_path_factory.mktemp("files"), {})
     return folder / "float32", (folder / "float32" / "model.bin").read_bytes()
-
-
-def test_tokens_that_cannot_be_read_are_told_in_a_sentence(tmp_path):
-    pair(tmp_path, {})
-    (tmp_path / "float32" / "shared_vocabulary.json").write_text("[" * 200_000)
-
-    with pytest.raises(BundleError, match="is nested too deeply"):
-        load_ctranslate2(tmp_path / "float32", WORDS, WORDS, name="x", device="cpu", threads=1)
 
 
 def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():

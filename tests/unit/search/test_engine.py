@@ -5,7 +5,6 @@ import pytest
 from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import CTranslate2Engine
 from nmt_core.search.engine import PlainEngine, explain_failure
-from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.settings import BeamConfig
 
 
@@ -37,12 +36,6 @@ def test_without_attention_nothing_is_copied():
     assert engine.explain_refusal(BeamConfig(unknown="copy"), prefixes=False) == (
         "copying unknown words"
     )
-
-
-def test_pytorch_refuses_nothing():
-    everything = BeamConfig(diversity=1.0, no_repeat_ngram_size=3, unknown="copy")
-
-    assert PyTorchEngine.explain_refusal(None, everything, prefixes=True) is None
 
 
 def test_a_failure_of_a_library_is_told_by_its_first_line():

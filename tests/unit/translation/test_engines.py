@@ -4,14 +4,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
-from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-import nmt_core
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.models.settings import RnnConfig, TransformerConfig
@@ -144,12 +142,6 @@ def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundl
     assert fast.next_tokens("Hund") == full.next_tokens("Hund")
 
 
-def test_empty_prefixes_are_none(bundle):
-    fast = Translator.load(bundle, threads=1)
-
-    assert fast.translate_sentences(LINES, prefixes=[""] * len(LINES)) == fast.translate(LINES)
-
-
 def test_details_are_told_as_asked_for(bundle):
     for name in ("auto", "torch"):
         translator = Translator.load(bundle, engine=name, threads=1)
@@ -278,20 +270,6 @@ def test_a_shortlist_that_loses_too_much_is_left_out(tmp_path, monkeypatch, capl
     assert engine.parity.bleu == pytest.approx(engine.parity.bleu_torch, abs=5)
 
 
-def test_what_takes_the_place_of_int8_may_have_a_shortlist(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        prepared,
-        "explain_disparity",
-        lambda precision, _: "it is bad" if precision == "int8" else None,
-    )
-    found = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
-
-    assert [engine.name for engine in found.engines] == ["ctranslate2_float32"]
-    assert found.reports["ctranslate2_int8"]["left_out"] == "it is bad"
-    assert found.engines[0].engine.has_shortlist
-    assert not found.reports["ctranslate2_int8"]["shortlist"]
-
-
 @pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
 def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, caplog, model):
     found = prepare(tmp_path, model=model, translator=tiny_translator(model=model))
@@ -324,13 +302,6 @@ def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
     assert [best.tokens for [best] in mine] == [best.tokens for [best] in its]
     assert 1 < sum(best.ids.count(UNK) for [best] in mine) < 36
     assert not any("<unk>" in best.tokens for [best] in mine)
-
-
-def test_parity_tells_the_engine_of_another_model():
-    mine, other = tiny_translator(), tiny_translator(seed=3)
-    measured = parity.measure_parity(mine, other.engine, ParityText(LINES * 3, LINES * 3, "en"))
-
-    assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
 
 
 @dataclass
@@ -381,12 +352,6 @@ def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
     with pytest.raises(BundleError, match="the exported model translates"):
         export(tmp_path / "export", engines=[mixed])
     assert not (tmp_path / "export").exists()
-
-
-def test_a_translator_is_at_hand():
-    assert nmt_core.Translator is Translator
-    with pytest.raises(AttributeError, match="has no attribute 'Translatr'"):
-        resolve_name("nmt_core:Translatr")
 
 
 def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):

@@ -7,9 +7,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from nmt_core.base.errors import ConfigError
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.side import Side
@@ -129,26 +127,9 @@ def test_one_line_gives_one_line(lines):
 TINY = tiny_translator()
 
 
-def test_no_detokenizer_can_break_a_line():
-    class Breaking(Words):
-        def decode(self, tokens):
-            return "\na\u2028b\r\nc\u0085d\x0ce\x1ef\n"
-
-    assert toy_translator(Breaking()).translate_sentences(["one"]) == ["a b c d e f"]
-
-
 @pytest.mark.parametrize("line", ["", " ", "\t", "\u00a0", "\u200b"])
 def test_an_empty_line_stays_empty(line):
     assert TINY.translate_sentences(["Hund", line])[1] == ""
-
-
-def test_an_unknown_word_is_translated_like_any_other():
-    translator = toy_translator()
-
-    assert translator.translate_sentences(["one four"]) == translator.translate_sentences(
-        ["one <unk>"]
-    )
-    assert translator.translate_sentences(["one four"]) != translator.translate_sentences(["one"])
 
 
 def test_a_line_too_long_is_cut_and_says_so(caplog):
@@ -242,12 +223,6 @@ def test_without_attention_nothing_is_copied_or_left_unknown():
     assert UNK not in best.ids
 
 
-def test_without_attention_none_is_told_where_it_is_asked_for():
-    [[best]] = toy_translator(model=Blind()).search(["Haus 2014"], attention=True)
-
-    assert best.attention is None
-
-
 def test_every_architecture_leaves_no_word_unknown(model):
     """It copies with attention, and forbids the unknown word without."""
     vocabulary = Vocabulary([*SPECIALS, *"abcde"])
@@ -269,23 +244,6 @@ def test_every_architecture_leaves_no_word_unknown(model):
     assert not unknown or translator.attention("a", best_first[0]) is not None
 
 
-def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
-    """Once per batch, beside the question whether there is attention at all."""
-    looks = []
-    model = Puzzled()
-    attention = model.attention
-    translator = toy_translator(model=model, **COPYING | {"batch_tokens": 99})
-    monkeypatch.setattr(
-        model,
-        "attention",
-        lambda tokens, memory: looks.append(tokens.shape) or attention(tokens, memory),
-    )
-    translator.search(["a b c", "d e"])
-    translator.search(["one"], prefixes=["a b c"])
-
-    assert looks == [(1, 1), (2, 5), (1, 1)]
-
-
 def test_translations_begin_as_asked():
     prefixes = ["two", "", "three one one"]
     texts = toy_translator(batch_tokens=5).translate_sentences(
@@ -303,13 +261,6 @@ def test_a_subword_translation_begins_with_any_text(prefix):
     [[best]] = TINY.search(["Hund"], prefixes=[prefix])
 
     assert best.text.startswith(prefix.replace("\u2028", " "))
-
-
-def test_a_reserved_token_is_no_beginning():
-    """Whoever begins with the sign of the end has not ended."""
-    [[best]] = toy_translator().search(["one"], prefixes=["</s> two"])
-
-    assert best.tokens[:2] == ("</s>", "two")
 
 
 def test_every_line_needs_its_prefix():
@@ -391,18 +342,6 @@ def test_many_samples_take_the_memory_of_few(many):
     translator.sample(["one two"] * 40, SamplingConfig(samples=many))
 
     assert model.most == min(many, 2) * 16 * len(WORDS)
-
-
-def test_absurd_settings_are_refused_before_memory_is_taken():
-    for search in (
-        lambda: TINY.search(["Hund"], beam_size=1_000_000),
-        lambda: BeamConfig(max_length=10**9),
-        lambda: BeamConfig(length_penalty=1e9),
-        lambda: SamplingConfig(samples=10**9),
-        lambda: TranslatorConfig(max_source_tokens=10**9),
-    ):
-        with pytest.raises((ConfigError, ValidationError), match="less than or equal to"):
-            search()
 
 
 # --- scores of given translations

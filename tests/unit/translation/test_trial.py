@@ -186,30 +186,19 @@ def served(monkeypatch):
     return served
 
 
-def test_whoever_serves_has_models_tried(served, tmp_path):
+def test_servers_try_models_and_take_files_of_the_operator(served, tmp_path):
+    files = {name: tmp_path / name for name in ("memory", "corrections")}
+    options = [f"--{name}={path}" for name, path in files.items()]
     for app, arguments in (
         (cli.app, ["serve", "--model", str(tmp_path)]),
         (registry.app, ["serve"]),
     ):
-        assert CliRunner().invoke(app, arguments).exit_code == 0
+        assert CliRunner().invoke(app, [*arguments, *options]).exit_code == 0
 
-    loads = [load.keywords.get("load", load) for _, load, _ in served]
-    assert [trial.load_tried] * 2 == [load.func for load in loads]
-
-
-def test_whoever_serves_takes_files_of_the_operator(served, tmp_path):
-    """A path is no JSON: ``nmt serve --memory`` must not be refused for being given one."""
-    files = {name: tmp_path / name for name in ("memory", "corrections")}
-    options = [f"--{name}={path}" for name, path in files.items()]
-
-    for app, arguments in (
-        (cli.app, ["serve", "--model", str(tmp_path), *options]),
-        (registry.app, ["serve", *options]),
-    ):
-        assert CliRunner().invoke(app, arguments).exit_code == 0
-
-    for *_, config in served:
+    for _, load, config in served:
+        assert load.keywords.get("load", load).func is trial.load_tried
         assert {name: getattr(config, name) for name in files} == files
+    assert len(served) == 2
 
 
 def test_every_option_of_serve_reaches_the_server(served, tmp_path):
@@ -248,7 +237,7 @@ def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
     models = Models([Watched(FolderSource(folder), LanguagePair("de", "en"))], load)
     manifest.write_text("2")
 
-    assert models.renew() == []
+    assert models.renew() == 0
     assert models.served[0].translator.mark == "1"
     assert "SIGABRT" in models.watched[0].problem
 

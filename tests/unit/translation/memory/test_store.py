@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance.Levenshtein import normalized_similarity
 
@@ -17,7 +17,7 @@ from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.correction import Correction, Suggestion
 from nmt_core.translation.memory.difference import format_differences, list_differences
-from nmt_core.translation.memory.index import bound_lengths, join_spaces, list_terms
+from nmt_core.translation.memory.index import bound_lengths, list_terms
 from nmt_core.translation.memory.learning import forget_corrections, remember_corrections
 from nmt_core.translation.memory.store import TranslationMemory
 from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
@@ -266,15 +266,6 @@ def test_it_is_whole_or_not_there(memory):
     assert ["house"] == targets(memory, "Haus")
 
 
-def test_two_that_open_it_see_the_same(memory):
-    other = TranslationMemory(memory.path)
-    put(memory, ("Haus", "house"))
-    assert ["house"] == targets(other, "Haus")
-    put(other, ("Haus", "home"))
-    assert ["home"] == targets(memory, "Haus")
-    assert memory.path.stat().st_mode & 0o777 == 0o600
-
-
 def test_who_reads_does_not_wait_for_who_writes(memory):
     put(memory, ("Haus", "house"))
     with sqlite3.connect(memory.path) as writer:
@@ -315,11 +306,3 @@ def test_a_full_disk_is_told(memory):
         put(memory, *((f"Satz {n} {'x' * 500}", "t") for n in range(500)))
     assert ["house"] == targets(memory, "Haus")
     assert [] == targets(memory, f"Satz 1 {'x' * 500}")
-
-
-@given(st.text(max_size=60))
-@settings(max_examples=50)
-def test_terms_are_those_of_a_text_whatever_its_white_space(text):
-    flat = join_spaces(text)
-    assert list_terms(flat) == list_terms(join_spaces(f"\n{flat}  "))
-    assert len(set(list_terms(flat))) == len(list_terms(flat)) > 0
