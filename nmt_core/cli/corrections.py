@@ -105,9 +105,7 @@ def approve(
     chosen = _choose(kept, ids, key_digest, every=every)
     approved = kept.decide("approved", chosen, reason=reason)
     if memory:
-        from nmt_core.translation.memory.learning import remember_corrections  # optional
-
-        remember_corrections(_open_memory(memory), approved, shared=shared)
+        _open_memory(memory).remember(approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
 
 
@@ -217,9 +215,7 @@ def _open_memory(path: Path) -> "TranslationMemory":
 
 def _forget(memory: Path | None, gone: Collection[Correction], key: str = "") -> None:
     if memory:
-        from nmt_core.translation.memory.learning import forget_corrections  # optional
-
-        forget_corrections(_open_memory(memory), gone, key=key)
+        _open_memory(memory).delete(origins=[each.id for each in gone], key=key)
 
 
 def escape_unprintable(text: str) -> str:

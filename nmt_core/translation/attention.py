@@ -12,13 +12,7 @@ END = "</s>"
 def trace_attention(
     translator: Translator, line: str | Tokenized, translation: Translation
 ) -> Look | None:
-    """Return a translation's attention; None if the model has none, or the line no token.
-
-    Args:
-        translator: the one that translated.
-        line: the source.
-        translation: its translation.
-    """
+    """Return the attention of a line's translation; None if the model or the line has none."""
     text = translator.source.tokenize(line)
     weights = translator.attention(text, translation)
     if weights is None:

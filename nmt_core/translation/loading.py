@@ -116,33 +116,33 @@ def list_usable_engines(folder: Path) -> list[str]:
     return usable
 
 
-def choose_engine(asked: str, there: list[str], device: str) -> str:
+def choose_engine(name: str, held: list[str], device: str) -> str:
     """Return the engine to load: ``torch``, or one that the bundle holds.
 
     Args:
-        asked: one of :func:`list_choices`.
-        there: engines that the bundle holds, the fastest first.
+        name: one of :func:`list_choices`.
+        held: engines that the bundle holds, the fastest first.
         device: ``auto`` prefers a GPU, and there PyTorch.
 
     Raises:
         ConfigError: if there is no such engine, or the bundle does not hold it.
     """
-    if asked != "auto" and find_program(asked) not in PROGRAMS:
-        known = ", ".join(list_choices())
-        raise ConfigError(f"there is no engine {asked!r}; choose one of {known}")
-    if asked == "torch":
-        return asked
-    if asked == "auto":
-        usable = [name for name in there if is_usable(name)]
+    if name == "torch":
+        return name
+    if name == "auto":
+        usable = [engine for engine in held if is_usable(engine)]
         if usable and (is_processor(device) or not is_installed("torch")):
             return usable[0]
         if not is_installed("torch"):
-            raise _lack(there, "this model")
+            raise _lack(held, "this model")
         return "torch"
-    fitting = [name for name in there if name.startswith(asked)]
+    if find_program(name) not in PROGRAMS:
+        known = ", ".join(list_choices())
+        raise ConfigError(f"there is no engine {name!r}; choose one of {known}")
+    fitting = [engine for engine in held if engine.startswith(name)]
     if not fitting:
         raise ConfigError(
-            f"the exported model holds no engine {asked!r}, only {', '.join([*there, 'torch'])}; "
+            f"the exported model holds no engine {name!r}, only {', '.join([*held, 'torch'])}; "
             f"choose one of these, or export it again with export.engines in params.yaml"
         )
     if not is_usable(fitting[0]):

@@ -19,6 +19,7 @@ from pathlib import Path
 from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
+from nmt_core.translation.memory.correction import Correction
 from nmt_core.translation.memory.index import join_spaces, list_terms, search_units
 from nmt_core.translation.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
 
@@ -61,13 +62,10 @@ WHERE excluded.approved >= approved RETURNING id
 
 
 class TranslationMemory:
-    """Approved translations, by their sources.
-
-    Args:
-        path: of the SQLite file, which is made if it is not there.
+    """Approved translations by their sources, in a SQLite file, which is made if it is missing.
 
     Raises:
-        CorpusError: if it is no memory of this version.
+        CorpusError: if it is not a memory of this version.
         DiskError: if there is no room.
     """
 
@@ -178,6 +176,19 @@ class TranslationMemory:
                 connection.execute("DELETE FROM scope WHERE id = ?", (scope,))
         self._empty_log()
         return count
+
+    def remember(self, corrections: Iterable[Correction], *, shared: bool) -> int:
+        """Put approved corrections in, the newest last; return how many.
+
+        Everybody is served them if ``shared``, else only the users of the key that gave each.
+        """
+        units: dict[MemoryScope, list[MemoryUnit]] = {}
+        for each in sorted(corrections, key=lambda correction: correction.place):
+            if each.status == "approved":
+                own = each.suggestion
+                scope = MemoryScope(own.languages, key="" if shared else own.key)
+                units.setdefault(scope, []).append(MemoryUnit(own.source, own.target, each.id))
+        return sum(self.put(scope, own) for scope, own in units.items())
 
     def _empty_log(self) -> None:
         """Bring what was written into the file, so that nothing of it lies beside."""

@@ -18,7 +18,6 @@ from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.correction import Correction, Suggestion
 from nmt_core.translation.memory.difference import format_differences, list_differences
 from nmt_core.translation.memory.index import bound_lengths, list_terms
-from nmt_core.translation.memory.learning import forget_corrections, remember_corrections
 from nmt_core.translation.memory.store import TranslationMemory
 from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 
@@ -244,12 +243,12 @@ def test_approved_corrections_enter_and_leave(memory):
 
     new, old = correct("house", "approved", 5), correct("hut", "approved", 3)
     waiting = correct("spam", "suggested", 9)
-    assert 2 == remember_corrections(memory, [new, waiting, old], shared=False)
+    assert 2 == memory.remember([new, waiting, old], shared=False)
 
     assert memory.find_exact("Haus", ALL) is None
     assert "house" == memory.find_exact("Haus", ALL._replace(key="k")).target
-    assert 1 == forget_corrections(memory, [new, old])
-    remember_corrections(memory, [new], shared=True)
+    assert 1 == memory.delete(origins=[new.id, old.id])
+    memory.remember([new], shared=True)
     assert "house" == memory.find_exact("Haus", ALL).target
 
 
