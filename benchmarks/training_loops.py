@@ -31,9 +31,8 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
-from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.optimizer import apply_gradients, build_optimizer
 from nmt_core.training.settings import AdamW
-from nmt_core.training.step import apply_gradients
 
 VOCABULARY = 8000
 """Tokens of the random text."""

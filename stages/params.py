@@ -27,8 +27,7 @@ from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.settings import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.training.budget import Budget
-from nmt_core.training.schedule import ScheduleConfig
+from nmt_core.training.schedule import Budget, ScheduleConfig
 from nmt_core.training.settings import (
     AverageShare,
     ModelPart,

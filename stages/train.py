@@ -43,14 +43,13 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.side import Side
 from nmt_core.training.averaging import average_with, choose_average
-from nmt_core.training.budget import Budget
-from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.checkpoint import CheckpointStore, prolong
 from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.initial import describe_taken, load_initial_model, start_from
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
-from nmt_core.training.prolong import prolong
+from nmt_core.training.schedule import Budget
 from nmt_core.training.trainer import Trainer
 from nmt_core.training.translation import TranslationObjective
 from stages import paths

@@ -21,10 +21,15 @@ from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
-from nmt_core.models.recurrence import STATE_PARTS, RecurrentLayer, RecurrentStep
+from nmt_core.models.recurrence import (
+    STATE_PARTS,
+    CellState,
+    RecurrentLayer,
+    RecurrentStep,
+    draw_state_mask,
+)
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import AttentionKind, RnnConfig
-from nmt_core.models.unrolled import CellState, draw_state_mask
 
 
 @dataclass(frozen=True)

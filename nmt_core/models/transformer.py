@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.attention import KeyValue, MultiHeadAttention
+from nmt_core.models.attention import KeyValue, MultiHeadAttention, Rotation, compute_next_rotation
 from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
@@ -25,7 +25,6 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.rotary import Rotation, compute_next_rotation
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState

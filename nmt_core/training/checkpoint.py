@@ -12,8 +12,9 @@ as by a power cut between a best model and its checkpoint, is never taken for it
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from nmt_core.base import files
+from nmt_core.base import config, files
 from nmt_core.base.errors import CheckpointError, DiskError
 from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.training.progress import Progress
+from nmt_core.training.schedule import Budget
 
 FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""
@@ -238,3 +241,60 @@ def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[st
             entries.setdefault(int(number), {})[key] = value
     load_own_tensors(model, weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
+
+
+def prolong(
+    store: CheckpointStore,
+    others: Iterable[CheckpointStore],
+    *,
+    budget: Budget,
+    validate_every: int,
+) -> tuple[CheckpointStore, int] | None:
+    """Put the farthest checkpoint of other trainings, and its best model, into an empty store.
+
+    It is one that a training with ``budget`` passes on its way from the beginning, so that both end
+    in the same bytes. This holds where no update depends on the budget.
+
+    Args:
+        store: where the training continues from.
+        others: checkpoints of trainings that differ in nothing but their budget.
+        budget: ends the training.
+        validate_every: updates between two validations, in all of them.
+
+    Returns:
+        Whose checkpoint it was, and its step; None if there is none to go on from.
+
+    Raises:
+        CheckpointError: if the disk refuses.
+    """
+    passes = partial(is_passed, budget=budget, validate_every=validate_every)
+    found = ((other, at) for other in others if (at := find_newest(other, passes)))
+    farthest = max(found, key=lambda pair: pair[1].progress["step"], default=None)
+    if farthest is None:
+        return None
+    other, checkpoint = farthest
+    if (best := checkpoint.progress["best_step"]) is not None:
+        store.save_best(other.best(), step=best)
+    store.save(checkpoint, step=(step := checkpoint.progress["step"]))
+    return other, step
+
+
+def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int) -> bool:
+    """Tell whether a training with ``budget`` comes to where another one was, and goes on.
+
+    It does not come to where the other one validated because its own budget was spent, or a part of
+    its seconds was; how far seconds lead is never the same, so a budget of them goes on from there.
+    """
+    progress = config.build(Progress, values, at="progress")
+    regular = all(point.step % validate_every == 0 for point in progress.history)
+    return (regular or budget.seconds is not None) and not progress.has_spent(budget)
+
+
+def find_newest(
+    store: CheckpointStore, suits: Callable[[Mapping[str, Any]], bool]
+) -> Checkpoint | None:
+    """Return the newest checkpoint that suits; None, too, where those that would are damaged."""
+    try:
+        return store.newest(suits)
+    except CheckpointError:
+        return None

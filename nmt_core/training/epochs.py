@@ -12,11 +12,11 @@ from typing_extensions import override
 
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import BatchT, Position, Share, TensorBatch
-from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.objective import Objective
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point
+from nmt_core.training.schedule import Budget
 from nmt_core.training.settings import EpochTrainingConfig
 from nmt_core.training.trainer import Trainer
 

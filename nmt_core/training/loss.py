@@ -1,19 +1,26 @@
-"""Cross entropy with label smoothing (Szegedy et al. 2016, section 7).
+"""Cross entropy with label smoothing, sampled softmax and scheduled sampling.
 
-Dimension letters: N positions that are no padding, V target vocabulary, B sentences.
+Label smoothing is that of Szegedy et al. 2016, section 7. Dimension letters: N positions that are
+not padding, V target vocabulary, B sentences, M drawn words, D model width.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, cast
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Batch
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.text.vocabulary import PAD
-from nmt_core.training.settings import Normalization
+from nmt_core.text.vocabulary import BOS, EOS, PAD
+from nmt_core.training.settings import Normalization, ScheduledSampling
 
 TokenLoss = Callable[[Seq2Seq[Any, Any], Tensor, Tensor], Tensor]
 """Estimates each token's cross entropy from what to predict from (N, D) and what is right (N)."""
@@ -130,3 +137,139 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * upstream[0].to(gradient.dtype)[:, None], None, None
+
+
+def replace_with_predictions(
+    model: Seq2Seq[Any, Any], batch: Batch, config: ScheduledSampling, done: float
+) -> Batch:
+    """Return the batch with some of what the decoder reads replaced by its own words.
+
+    This is scheduled sampling (Bengio et al. 2015). Words are drawn one position after another
+    without gradients; the loss then reads them as any others, so it works with every architecture.
+    What it must predict stays; so do BOS and padding. Torch's generator decides.
+
+    Args:
+        model: draws the words, with nothing dropped.
+        batch: pairs.
+        config: how often, and which word.
+        done: share of training that is done.
+    """
+    probability = config.probability(done)
+    if probability == 0:
+        return batch
+    tokens = batch.target_input
+    own = (torch.rand(tokens.shape, device=tokens.device) < probability) & (tokens != PAD)
+    with _evaluation(model), torch.no_grad():
+        read = list(tokens.unbind(dim=1))
+        memory = model.encode(batch.source, batch.source_padding)
+        state = model.start(memory)
+        for position in range(1, 1 + _last(own)):
+            hidden, state = model.decode(read[position - 1][:, None], memory, state)
+            rows = own[:, position].nonzero().squeeze(1)
+            words = _choose(model.log_probs(hidden[rows, 0]), config.choose)
+            read[position] = read[position].index_copy(0, rows, words)
+    return replace(batch, target_input=torch.stack(read, dim=1))
+
+
+def _last(own: Tensor) -> int:
+    """Return the last position at which any row reads an own word, or 0."""
+    return int((own.any(dim=0) * torch.arange(own.size(1), device=own.device)).max())
+
+
+def _choose(
+    log_probs: Float[Tensor, "N V"], choose: Literal["sample", "best"]
+) -> Int[Tensor, " N"]:
+    """Return a word per row, none of those that a decoder never reads after the first."""
+    log_probs = log_probs.index_fill(
+        1, torch.tensor([PAD, BOS, EOS]).to(log_probs.device), -torch.inf
+    )
+    if choose == "best" or not len(log_probs):
+        return log_probs.argmax(dim=1)
+    return torch.multinomial(log_probs.softmax(dim=1), 1).squeeze(1)
+
+
+@contextmanager
+def _evaluation(model: Seq2Seq[Any, Any]) -> Iterator[None]:
+    """Put the model into evaluation mode for a while."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+@functools.lru_cache(maxsize=4)
+def compute_inclusion(words: int, expected: int) -> np.ndarray:
+    """Return each word's probability of being drawn; they sum to ``expected``, none exceeds 1.
+
+    They are proportional to ``log((n + 2) / (n + 1))`` for word ``n``: Zipf's law, for vocabularies
+    numbered from the most frequent word on, as ours are. Other orders only make training noisier.
+    """
+    if expected >= words:
+        return np.ones(words)
+    number = np.arange(words)
+    share = np.log1p(1 / (number + 1))
+    rest = share[::-1].cumsum()[::-1]
+    factor = (expected - number) / rest  # if the first so many words are sure to be drawn
+    sure = (factor * share <= 1).argmax()
+    return np.minimum(1.0, factor[sure] * share)
+
+
+@dataclass(frozen=True)
+class SampledSoftmax:
+    """Sampled softmax of one batch, for large vocabularies in training (Jean et al. 2015).
+
+    The sum over all words is estimated from the right word and others that the whole batch shares.
+    Each word is drawn or not by itself, with probability q, and a drawn one counts for 1 / q: the
+    estimate of the sum is unbiased; if all words are drawn, the loss is the full one.
+
+    Attributes:
+        expected: words to draw, on average.
+        seed: of the training.
+        step: of the training; draws are a function of the two.
+    """
+
+    expected: int
+    seed: int
+    step: int
+
+    def __call__(
+        self, model: Seq2Seq[Any, Any], hidden: Float[Tensor, "N D"], target: Int[Tensor, " N"]
+    ) -> Float[Tensor, " N"]:
+        """Return an estimate of every token's cross entropy, in nats."""
+        words = model.project(hidden[:1]).size(-1)
+        probabilities = compute_inclusion(words, self.expected)
+        draws = make_generator(self.seed, "sampled softmax", self.step).random(words)
+        drawn = (draws < probabilities).nonzero()[0]
+        return sampled_cross_entropy(
+            functools.partial(model.project, hidden),
+            target,
+            torch.from_numpy(drawn).to(target.device),
+            torch.from_numpy(np.log(probabilities[drawn])).to(target.device),
+        )
+
+
+def sampled_cross_entropy(
+    project: Callable[[Tensor], Tensor],
+    target: Int[Tensor, " N"],
+    drawn: Int[Tensor, " M"],
+    log_probability: Float[Tensor, " M"],
+) -> Float[Tensor, " N"]:
+    """Return an estimate of every token's cross entropy, in nats.
+
+    Args:
+        project: returns the logits of given words at all N positions.
+        target: the word that is right at each position; drawn or not, it counts once.
+        drawn: the others, each once.
+        log_probability: logarithm of each one's probability of having been drawn.
+    """
+    words, place = torch.cat([drawn, target]).unique(return_inverse=True)
+    place_of_drawn, right = place[: len(drawn)], place[len(drawn) :, None]
+    logits = project(words)
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    # what is only there because it is right elsewhere weighs nothing
+    correction = logits.new_full((len(words),), -torch.inf)
+    correction[place_of_drawn] = -log_probability.to(logits.dtype)
+    corrected = (logits + correction).scatter(1, right, logits.gather(1, right))
+    return F.cross_entropy(corrected, right.squeeze(1), reduction="none")

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from nmt_core.base.compute import Compute
 from nmt_core.data.batch import BatchT, Position, Share
-from nmt_core.training.progress import Point
-from nmt_core.training.selection import Merit
+from nmt_core.training.progress import Merit, Point
 from nmt_core.training.settings import EpochTrainingConfig, TrainingConfig
 
 

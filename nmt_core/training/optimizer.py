@@ -1,8 +1,9 @@
-"""What turns gradients into updates."""
+"""Optimizers, the update of an optimizer, and moving averages of the weights."""
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -11,6 +12,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from typing_extensions import override
 
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import TrainingError
 from nmt_core.models.embedding import OutputLayer
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
@@ -143,3 +146,92 @@ class MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
         means = [self.state[weight]["momentum"] for weight in weights]
         torch._foreach_lerp_(means, gradients, 1 - self._config.momentum)
         return torch.stack(gradients).lerp_(torch.stack(means), self._config.momentum)
+
+
+def apply_gradients(
+    weights: Sequence[Tensor],
+    optimizer: torch.optim.Optimizer,
+    *,
+    compute: Compute,
+    learning_rate: float,
+    max_norm: float | None,
+) -> None:
+    """Clip the gradients of the weights, make the optimizer's update, forget them.
+
+    Gradients are clipped to an L2 norm, unless that is None.
+
+    Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
+    bfloat16; momentum, and all of AdamW, is in the type of the weights.
+    """
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(weights, max_norm)
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate
+    with compute.autocast():
+        optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) -> float:
+    """Return a loss that is a number.
+
+    Args:
+        loss: a cross entropy, in nats.
+        name: what it is called in the message.
+        place: where training is.
+        remedy: what a person can do about it.
+
+    Raises:
+        TrainingError: if it is infinite or not a number.
+    """
+    if not math.isfinite(loss):
+        raise TrainingError(
+            f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}"
+        )
+    return loss
+
+
+class ExponentialMovingAverage:
+    """Averages weights over the updates.
+
+    Args:
+        weights: those that learn; frozen ones are their own average.
+        decay: share of the average that an update leaves; 0 averages nothing.
+    """
+
+    def __init__(self, weights: Sequence[Tensor], decay: float) -> None:
+        self.decay = decay
+        self._weights = list(weights) if decay > 0 else []
+        self._averages = [weight.detach().clone() for weight in self._weights]
+
+    def update(self, step: int) -> None:
+        """Take in the weights after the update of that number, counted from 0."""
+        if self._averages:
+            # early averages forget faster, or they would remember the random start
+            decay = min(self.decay, (1 + step) / (10 + step))
+            learnt = [weight.detach() for weight in self._weights]
+            torch._foreach_lerp_(self._averages, learnt, 1 - decay)
+
+    @contextmanager
+    def swapped_in(self) -> Iterator[None]:
+        """Put the averages in the place of the weights for a while."""
+        kept = [weight.detach().clone() for weight in self._weights]
+        _copy(self._averages, self._weights)
+        try:
+            yield
+        finally:
+            _copy(kept, self._weights)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the averages under names of their own; nothing is copied."""
+        return {f"average.{number}": value for number, value in enumerate(self._averages)}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Bring back what :meth:`tensors` gave; other tensors are left alone."""
+        _copy([tensors[name] for name in self.tensors()], self._averages)
+
+
+@torch.no_grad()
+def _copy(values: Sequence[Tensor], into: Sequence[Tensor]) -> None:
+    for tensor, value in zip(into, values, strict=True):
+        tensor.copy_(value)

@@ -1,14 +1,15 @@
-"""How far a training is: what a resumed one must know besides tensors."""
+"""Progress of a training, which a resumed one needs, and the selection of its best validation."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.data.batch import Position
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 
 
 class Point(Config):
@@ -137,3 +138,28 @@ class Clock:
         speed = self.recent_tokens / max(self.recent_seconds, 1e-9)
         self.recent_seconds, self.recent_tokens = 0.0, 0
         return speed
+
+
+Merit = tuple[float, ...]
+"""What a validation is judged by: more is better, first numbers count first."""
+
+
+class Selection(NamedTuple):
+    """What the last of some validations decides."""
+
+    is_best: bool
+    """Whether it is better than all before it."""
+    is_out_of_patience: bool
+    """Whether too many in a row were not."""
+
+
+def select(merits: Sequence[Merit], patience: int | None) -> Selection:
+    """Judge the last of all validations so far, at least one.
+
+    Args:
+        merits: of each validation, in order; of equal ones, the first is the best.
+        patience: validations after the best one at which to stop; None never stops.
+    """
+    best = max(range(len(merits)), key=merits.__getitem__)
+    since_best = len(merits) - 1 - best
+    return Selection(since_best == 0, patience is not None and since_best >= patience)

@@ -29,7 +29,6 @@ from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display, NullTracker, Tracker
 from nmt_core.data.batch import Share
 from nmt_core.models.weights import load_own_tensors, own_tensors
-from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
@@ -37,12 +36,10 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.distributed import ALONE, World, measures_batches
-from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.objective import Objective
-from nmt_core.training.progress import Clock, Progress
-from nmt_core.training.schedule import ScheduleConfig
-from nmt_core.training.selection import Selection, select
-from nmt_core.training.step import apply_gradients, require_finite
+from nmt_core.training.optimizer import ExponentialMovingAverage, apply_gradients, require_finite
+from nmt_core.training.progress import Clock, Progress, Selection, select
+from nmt_core.training.schedule import Budget, ScheduleConfig
 
 PAIRS_NAMED = 5
 """Of a batch, where something is wrong with it."""

@@ -13,12 +13,15 @@ from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
 from nmt_core.data.reading_process import read_in_process
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
+from nmt_core.training.loss import (
+    Predicted,
+    SampledSoftmax,
+    batch_loss,
+    measure_predictions,
+    replace_with_predictions,
+)
 from nmt_core.training.objective import Objective, Remedies
-from nmt_core.training.progress import Point
-from nmt_core.training.sampled_softmax import SampledSoftmax
-from nmt_core.training.scheduled_sampling import replace_with_predictions
-from nmt_core.training.selection import Merit
+from nmt_core.training.progress import Merit, Point
 from nmt_core.training.settings import TrainingConfig
 
 BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}

@@ -18,7 +18,7 @@ from nmt_core.base.progress import format_duration
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.evaluation.registered import find_label
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.comparison.paper import render_csv, render_latex
 from stages.comparison.results import Comparison, Outcome, Run, tabulate

@@ -22,7 +22,7 @@ from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.registered import METRICS
 from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_interval, measure_seeds
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.params_file import ParamsLoader

@@ -22,7 +22,7 @@ from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.fetch.kept import find_kept
 from nmt_core.corpora.named import estimate_total
 from nmt_core.data.settings import BatchingConfig, TokenBatching
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams
 from stages.runtime.params_file import read

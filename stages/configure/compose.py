@@ -11,7 +11,7 @@ import yaml
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, NmtError, suggest
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all, check_all

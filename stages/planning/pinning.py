@@ -5,7 +5,7 @@ import math
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import format_duration
-from nmt_core.training.budget import VALIDATIONS, Budget
+from nmt_core.training.schedule import VALIDATIONS, Budget
 from stages.configure.auto import round_down
 from stages.params import TrainParams
 from stages.planning.calibration import Calibration

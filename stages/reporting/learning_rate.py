@@ -8,8 +8,7 @@ import numpy as np
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.evaluation.pictures import Curve
-from nmt_core.training.budget import Budget
-from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
+from nmt_core.training.schedule import Budget, ScheduleConfig, WarmupDecay
 
 MOST_POINTS = 4000
 """Points of a curve; pictures show no more."""

@@ -269,7 +269,7 @@ def test_changed_words_continue(finished, tmp_path):
 
 def test_a_changed_constant_begins_anew(finished, tmp_path):
     copy = finished.untracked(tmp_path / "project")
-    edit(copy, "nmt_core/training/ema.py", "(10 + step)", "(11 + step)")
+    edit(copy, "nmt_core/training/optimizer.py", "(10 + step)", "(11 + step)")
     copy.run("dvc repro train")
 
     assert "continuing from step" not in copy.log

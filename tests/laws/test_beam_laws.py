@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import NmtError
 from nmt_core.search.beam import beam_search
 from nmt_core.search.engine import Hypothesis, drop_impossible
-from nmt_core.search.rules import Rules, compute_length_limits, forbid_repeated_ngrams
+from nmt_core.search.rules import compute_length_limits, forbid_repeated_ngrams
 from nmt_core.search.settings import BeamConfig
 from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -80,16 +80,6 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
 
     assert limits.tolist() == [8, 5, 4]
     assert simple == [list(best.tokens) for [best] in found]
-
-
-def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
-    """What greedy decoding finds is among what the search has seen."""
-    config = beam(beam_size=1)
-    found = beam_search(model, source, padding, config)
-    simple = greedy_search(model, source, padding, compute_length_limits(padding, config))
-
-    for row, ([best], tokens) in enumerate(zip(found, simple, strict=True)):
-        assert best.score >= teacher_forced(model, row, [tokens]).mean().item() - 1e-9
 
 
 def test_every_score_is_the_models_own(model):
@@ -170,31 +160,6 @@ def test_no_hypothesis_exceeds_the_greatest_length():
     ] == [3, 3, 3]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
-    """A model that would say one word for ever must say something else or end."""
-
-    class Stuck(Toy):
-        def project(self, hidden):
-            logits = super().project(hidden)
-            logits[..., 4] += 20.0
-            return logits
-
-    config = beam(max_length_offset=20)
-    guarded = beam(max_length_offset=20, no_repeat_ngram_size=size)
-
-    for [loop], [best] in zip(
-        beam_search(Stuck(), source, padding, config),
-        beam_search(Stuck(), source, padding, guarded),
-        strict=True,
-    ):
-        line = (BOS, *best.tokens)
-        ngrams = [line[start : start + size] for start in range(len(line) - size + 1)]
-
-        assert loop.tokens == (4,) * 19
-        assert len(set(ngrams)) == len(ngrams) > 0
-
-
 @given(
     st.integers(1, 4),
     st.lists(st.lists(st.integers(4, 6), min_size=9, max_size=9), min_size=1, max_size=3),
@@ -209,11 +174,6 @@ def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
         expected = [[*line[len(line) - size + 1 :], word] not in seen for word in (4, 5, 6)]
 
         assert expected == row
-
-
-def test_a_guard_needs_a_size():
-    with pytest.raises(ValueError, match="at least one token, got 0"):
-        forbid_repeated_ngrams(0)
 
 
 def test_the_unknown_word_is_written_only_where_allowed():
@@ -239,27 +199,6 @@ def test_own_constraints_are_obeyed_until_the_limit():
     found = beam_search(Toy(end=5.0), source, padding, beam(), constraints=(no_end,))
 
     assert [len(best.tokens) for [best] in found] == [5, 5, 5]
-
-
-def test_the_source_is_encoded_once_and_shared_by_its_hypotheses(monkeypatch):
-    """Memory has a row per sentence, not per hypothesis."""
-    rows = []
-    model = Toy()
-    encode, decode = model.encode, model.decode
-    monkeypatch.setattr(model, "encode", lambda *given: rows.append("encode") or encode(*given))
-    monkeypatch.setattr(
-        model,
-        "decode",
-        lambda tokens, memory, state: (
-            rows.append((len(tokens), len(memory.digest))) or decode(tokens, memory, state)
-        ),
-    )
-    beam_search(model, source, padding, BeamConfig(beam_size=4, max_length_offset=1))
-
-    assert rows[:2] == ["encode", (3, 3)]
-    assert rows.count("encode") == 1
-    assert all(hypotheses == 4 * sentences for hypotheses, sentences in rows[2:])
-    assert rows[-1][1] < 3
 
 
 def test_a_model_of_nans_is_refused():
@@ -290,18 +229,6 @@ def test_a_translation_begins_as_it_must(model):
             assert hypothesis.tokens[: len(begun)] == begun
             assert expected.tolist() == pytest.approx(hypothesis.token_log_probs)
             assert expected.sum().item() == pytest.approx(hypothesis.log_prob)
-
-
-def test_the_best_is_found_from_its_own_beginning(model):
-    """An exhaustive search that must begin as its best does finds it again."""
-    config = beam(beam_size=200, max_length_offset=4)
-    free = beam_search(model, source, padding, config)
-    for length in (1, 2):
-        own = torch.tensor([[*best.tokens, PAD, PAD][:length] for [best] in free])
-        begun = beam_search(model, source, padding, config, prefix=own)
-
-        assert [best.tokens for [best] in free] == [best.tokens for [best] in begun]
-        assert [best.score for [best] in free] == pytest.approx([best.score for [best] in begun])
 
 
 def test_a_beginning_may_exceed_every_limit():
@@ -340,29 +267,6 @@ def test_diversity_lets_more_beginnings_live():
     assert beginnings == sorted(set(beginnings))
     assert beginnings[-1] > 2 * beginnings[0]
     assert max(scores) == scores[0]
-
-
-def test_a_diverse_beam_scores_as_the_model_does(model):
-    config = beam(beam_size=4, n_best=4, diversity=2.0)
-    for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
-        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
-        for hypothesis in hypotheses:
-            [expected] = teacher_forced(model, row, [hypothesis.tokens])
-
-            assert expected.mean().item() == pytest.approx(hypothesis.score)
-
-
-def test_rules_copy_no_rows_of_the_vocabulary():
-    """Not where a token is demanded, either, which keeps its own probability."""
-    rules = Rules.of(torch.tensor([1, 9]), constraints=(forbid_repeated_ngrams(1),))
-    log_probs = torch.linspace(-3, -1, 14).view(2, 7)
-    expected = log_probs.clone()
-    expected[0, :EOS] = expected[0, EOS + 1 :] = -torch.inf
-    expected[1, [PAD, BOS, UNK]] = -torch.inf
-    allowed = rules.allow(torch.full((2, 1), BOS), log_probs)
-
-    assert allowed.data_ptr() == log_probs.data_ptr()
-    assert torch.equal(allowed, expected)
 
 
 @pytest.mark.parametrize("scores", [[-1.0, -math.inf, -2.0, math.nan], [-math.inf], []])

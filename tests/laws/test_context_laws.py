@@ -6,7 +6,7 @@ or queen, stands farther back than an n-gram sees ("There is Still Something Mis
 and Long-Term Dependency").
 """
 
-from contextlib import contextmanager
+from contextlib import nullcontext
 from itertools import product
 
 import pytest
@@ -18,23 +18,7 @@ from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
 from nmt_core.extensions.language_models.units import learn_units
 from nmt_core.text.vocabulary import BOS
-
-
-class Silence:
-    """A display that shows nothing."""
-
-    @contextmanager
-    def __call__(self, total_steps):
-        yield self
-
-    def step(self, **_):
-        pass
-
-    def validation(self, point, *, best):
-        pass
-
-    def note(self, sentence):
-        pass
+from tests.support.language_models import Log
 
 
 def learn(folder, lines, model, **training):
@@ -50,7 +34,12 @@ def learn(folder, lines, model, **training):
     units = learn_units(config.unit, "\n".join(lines))
     text = units.encode("\n".join(lines))
     learnt, _ = train_language_model(
-        config, units, training=text, validation=text[:200], checkpoints=folder, display=Silence()
+        config,
+        units,
+        training=text,
+        validation=text[:200],
+        checkpoints=folder,
+        display=lambda _: nullcontext(Log()),
     )
     return TextModel(learnt, units)
 
@@ -104,10 +93,6 @@ def feed_forward(tmp_path_factory):
     )
 
 
-def test_a_neural_n_gram_combines_subject_and_verb(feed_forward):
-    assert all(ranks_right(feed_forward, clause) for clause in CLAUSES if clause not in UNHEARD)
-
-
 def test_a_neural_n_gram_ranks_what_nobody_said(feed_forward):
     """It has seen other people and other cattle, who chew the same."""
     assert len(UNHEARD) == 2
@@ -127,15 +112,6 @@ def test_bigrams_cannot_tell_who_eats(tmp_path):
     for verb in EATING:
         odds = {log_odds(model, f"{who} {verb}", "steak", "hay") for who in PEOPLE + CATTLE}
         assert len(odds) == 1
-
-
-def test_counted_trigrams_know_what_was_said_and_no_more(tmp_path):
-    model = learn(tmp_path, clauses(), {"kind": "ngram", "order": 3})
-    said = [ranks_right(model, clause) for clause in CLAUSES if clause not in UNHEARD]
-    odds = [log_odds(model, f"{who} {verb}", "steak", "hay") for who, verb, _ in UNHEARD]
-
-    assert sum(said) / len(said) > 0.9
-    assert odds[0] == odds[1]
 
 
 # --- what stands far back

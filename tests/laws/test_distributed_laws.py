@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.data.batch import Position, collate
+from nmt_core.data.batch import Position
 from nmt_core.training.distributed import World
 from nmt_core.training.progress import Point
 from tests.support import ranks
@@ -102,21 +102,6 @@ def test_passes_draw_as_so_many_more_processes(top, size, passes):
     assert_close(expected, [weight.grad for weight in training._weights])
 
 
-def test_a_pass_holds_what_its_rows_alone_would(top):
-    """No padding that none of them needs, and every row in one of them."""
-    training = ranks.trainer(top / "one")
-    [whole] = shares(training, 1)
-    for passes in (2, 3, len(whole.pairs) + 1):
-        parts = whole.split(passes)
-
-        assert len(parts) == min(passes, len(whole.pairs))
-        for number, part in enumerate(parts):
-            pairs = [
-                training.objective.batches.dataset[pair] for pair in whole.pairs[number::passes]
-            ]
-            assert all(map(torch.equal, vars(part.batch).values(), vars(collate(pairs)).values()))
-
-
 class Memory:
     """Takes no batch of more than so many rows."""
 
@@ -152,36 +137,6 @@ def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
     assert {max(tried[0])} == tried[1]
     [note] = notes
     assert "does not fit into memory" in note
-
-
-def test_one_row_that_does_not_fit_ends_the_training(top):
-    """As does what is wrong with something else than memory."""
-    training = ranks.trainer(top / "one")
-    [batch] = shares(training, 1)
-    training.forward_backward = Memory(training, rows=0)
-    with pytest.raises(torch.OutOfMemoryError):
-        training._accumulate(batch, 0.5)
-    training._largest = 0.0
-
-    def fail(*_):
-        raise RuntimeError("something else")
-
-    training.forward_backward = fail
-    with pytest.raises(RuntimeError, match="something else"):
-        training._accumulate(batch, 0.5)
-    assert not training._largest
-
-
-def test_processes_draw_for_themselves(top):
-    """Given the same rows, each drops other features of them."""
-    training = ranks.trainer(top / "one", dropout=0.5)
-    [batch] = shares(training, 1)
-    losses = []
-    for world in (World(), World(0, 2), World(1, 2)):
-        training.world = world
-        losses.append(training.forward_backward(batch, done=0.5).item())
-
-    assert len(set(losses)) == 3
 
 
 @pytest.mark.parametrize("preset", MEASURES_BATCHES)

@@ -13,7 +13,6 @@ from nmt_core.literals.glossary import Glossary, join_glossaries
 from nmt_core.literals.masking import write_literal
 from nmt_core.literals.stems import find_stem, stem_words
 from nmt_core.literals.terms import TermFinder, has_fitting_case
-from nmt_core.text.restoration import find_odd_case
 
 LANGUAGES = ("de", "en")
 WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")
@@ -188,11 +187,6 @@ def test_a_glossary_of_more_terms_than_anybody_has_is_refused(monkeypatch):
         Glossary.parse(list("abcd"), LANGUAGES)
 
 
-def test_what_is_too_long_for_a_word_is_its_own_stem():
-    assert find_stem("Committees" + "s" * 190, "en") == "committees" + "s" * 190
-    assert find_stem("Committees", "en") != "committees"
-
-
 def test_what_decides_a_case_a_length_or_a_line_is_seen():
     kinds = Glossary({"McDonald": ("x",)}, LANGUAGES).finders
     assert [one.text for one in find_literals("MCDONALD mcdonald", "de", kinds)] == ["MCDONALD"]
@@ -202,18 +196,3 @@ def test_what_decides_a_case_a_length_or_a_line_is_seen():
     }
     with pytest.raises(ConfigError, match="in line 1 with"):
         Glossary.parse(["a\tb", "a\tb", "a\tc"], LANGUAGES)
-
-
-@pytest.mark.parametrize(
-    ("line", "case"),
-    [
-        ("DAS " * 9 + "km", "upper"),
-        ("DAS " * 8 + "km m", None),
-        ("Das " * 9 + "km", "title"),
-        ("Das " * 8 + "km m", None),
-        ("das haus steht", "lower"),
-        ("das haus", None),
-    ],
-)
-def test_one_word_in_ten_may_be_in_another_case(line, case):
-    assert find_odd_case(line) == case

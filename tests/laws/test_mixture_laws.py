@@ -1,7 +1,7 @@
 """What is read of several corpora is a function of seed, epoch and place, in the shares wanted."""
 
 from collections import Counter
-from itertools import islice, takewhile
+from itertools import takewhile
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +25,6 @@ from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from tests.support.pairs import write_pairs
 from tests.support.presets import TARGET_SIZE
-from tests.support.processes import run_python
 from tests.support.slow_cases import mark_slow
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
@@ -93,12 +92,6 @@ def test_equal_weights_change_nothing(sizes, weight):
     assert mix(sizes, [weight] * len(sizes)).list_rows(3, 0) is None
 
 
-def test_corpora_of_one_size_have_orders_of_their_own():
-    rows = mix([50, 50, 9], [1.0, 1.0, 3.0]).list_rows(0, 0)
-    first, second = ([row % 50 for row in rows.tolist() if row // 50 == n] for n in (0, 1))
-    assert first[:20] != second[:20]
-
-
 def test_a_name_draws_nothing_and_a_seed_everything():
     given = ([50, 70], [1.0, 3.0])
     rows = mix(*given).list_rows(2, 0).tolist()
@@ -156,47 +149,6 @@ def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
     last = Counter(np.concatenate(read_epoch(mixture, 1)).tolist()) - found
     assert last.total() <= 12  # of the last batch, after which another epoch begins
     assert not found - Counter(np.concatenate(read_epoch(mixture, 1)).tolist())
-
-
-def test_groups_of_one_epoch_are_in_orders_of_their_own():
-    batches = TrainingBatches(
-        Numbered(np.full((200, 2), 4)),
-        TokenBatching(max_tokens=10),
-        1,
-        None,
-        mix([200], [1.0], group_pairs=100),
-    )
-    pairs = [pair for share in islice(batches.start_from(Position()), 100) for pair in share.pairs]
-    ranked = [[sorted(half).index(pair) for pair in half] for half in (pairs[:100], pairs[100:])]
-    assert ranked[0] != ranked[1]
-
-
-@pytest.mark.slow
-def test_two_hundred_million_pairs_are_planned_in_little_memory():
-    """Whatever there is, memory holds one group of it."""
-    planned = run_python(PLANNING)
-    pairs, mebibytes = map(int, planned.split())
-    assert pairs >= GROUP * 0.9
-    assert mebibytes < 1024 * 0.9
-
-
-PLANNING = """
-from pathlib import Path
-from types import SimpleNamespace
-import numpy as np
-from nmt_core.data.batch import Position, TrainingBatches
-from nmt_core.data.mixture import Mixture
-from nmt_core.data.settings import MixtureConfig, TokenBatching
-
-ranges = {"a": range(150_000_000), "b": range(150_000_000, 200_000_000)}
-mixture = Mixture(ranges, {"a": 1.0, "b": 3.0}, MixtureConfig(), 1)
-dataset = SimpleNamespace(measure=lambda rows: np.stack([rows % 50, rows % 47], 1).astype(np.int32))
-batches = TrainingBatches(dataset, TokenBatching(max_tokens=4096), 1, None, mixture)
-planned = batches.plan(Position(group=17))
-# not getrusage, whose peak is also that of the program which started this one
-[peak] = [s for s in Path("/proc/self/status").read_text().splitlines() if s.startswith("VmHWM")]
-print(sum(map(len, planned)), int(peak.split()[1]) // 1024)
-"""
 
 
 PHASES = [{"corpora": ["one"], "tokens": 300}, {"tokens": 200}, {"corpora": ["three"]}]

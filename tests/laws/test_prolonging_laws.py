@@ -2,10 +2,8 @@
 
 import pytest
 
-from nmt_core.training.budget import Budget
-from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.prolong import prolong
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
+from nmt_core.training.checkpoint import CheckpointStore, prolong
+from nmt_core.training.schedule import Budget, CosineRestarts, InverseSquareRoot
 from tests.support import trainings
 from tests.support.slow_cases import mark_slow
 

@@ -15,7 +15,6 @@ import psutil
 import pytest
 import torch
 
-from nmt_core.base.compute import Compute
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches, collate
@@ -27,12 +26,9 @@ from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.spacy_words import SpacyWords
 from nmt_core.text.vocabulary import Vocabulary
-from nmt_core.training import translation
-from tests.support.pairs import write_pairs
 from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 from tests.support.subword_pairs import KINDS, LINES, sampler, subwords, write_lines
-from tests.support.trainings import Log, trainer
 
 AUGMENTED = AugmentationConfig(symbols=0.5, typing_errors=0.5, merged=0.2, punctuation=0.2)
 
@@ -84,35 +80,6 @@ def test_what_draws_pairs_draws_the_same_elsewhere(name, tmp_path):
         for number in range(len(LINES)):
             for here, there in zip(draw(number, epoch), elsewhere(number, epoch), strict=True):
                 np.testing.assert_array_equal(here, there)
-
-
-def test_pairs_are_opened_again_and_not_sent(tmp_path):
-    dataset = write_pairs(tmp_path / "train", longest=6, count=500)
-    sent = ForkingPickler.dumps(dataset)
-
-    assert len(sent) < 1000
-    for here, there in zip(dataset, ForkingPickler.loads(sent), strict=True):
-        np.testing.assert_array_equal(here[0], there[0])
-        np.testing.assert_array_equal(here[1], there[1])
-
-
-@pytest.mark.parametrize(("device", "elsewhere"), [("cpu", False), ("cuda", True)])
-def test_a_gpu_lets_another_process_read(tmp_path, monkeypatch, device, elsewhere):
-    made = []
-    monkeypatch.setattr(translation, "read_in_process", lambda make: made.append(make) or make())
-    objective = trainer(
-        write_pairs(tmp_path / "train", longest=6), tmp_path / "kept", Log()
-    ).objective
-    objective.compute = Compute(torch.device(device), torch.float32)
-    place = Position(batch=1)
-    expected = objective.batches.start_from(place, rank=1, size=3)
-
-    share = next(objective.start_from(place, rank=1, size=3))
-
-    assert bool(made) == elsewhere
-    first = next(expected)
-    assert share.after == first.after
-    torch.testing.assert_close(share.batch.source, first.batch.source, rtol=0, atol=0)
 
 
 @pytest.mark.slow

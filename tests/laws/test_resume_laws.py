@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from nmt_core.base.compute import Compute
-from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.schedule import Budget
 from nmt_core.training.settings import Muon, ScheduledSampling
 from tests.support.presets import PRESETS
 from tests.support.slow_cases import mark_slow

@@ -1,7 +1,7 @@
 """Laws of sampling, on every architecture."""
 
 from collections import Counter
-from itertools import pairwise, product
+from itertools import product
 
 import pytest
 import torch
@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import NmtError
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.sampling import draw_tokens, sample, shape_distribution
 from nmt_core.search.settings import SamplingConfig, SearchConfig
@@ -33,15 +32,6 @@ def teacher_forced(model, row, tokens):
     with torch.no_grad():
         logits = model(source[row : row + 1], padding[row : row + 1], target[:, :-1])
     return logits.log_softmax(-1).gather(2, target[:, 1:, None])[0, :, 0]
-
-
-def test_no_step_is_made_when_all_are_done(monkeypatch):
-    model, steps = Toy(end=3.0), []
-    decode = model.decode
-    monkeypatch.setattr(model, "decode", lambda *given: steps.append(1) or decode(*given))
-    found = drawn(model, samples=2)
-
-    assert len(steps) == max(len(tokens) for line in found for tokens in line) + 1
 
 
 def test_what_leaves_no_choice_is_greedy(model):
@@ -183,21 +173,3 @@ def test_samples_end_at_their_limits():
     found = drawn(Toy(end=-50.0), search=search, samples=5)
 
     assert [[10] * 5, [6] * 5, [4] * 5] == [[len(tokens) for tokens in line] for line in found]
-
-
-def test_the_guard_holds_for_samples():
-    search = SearchConfig(max_length_offset=20, no_repeat_ngram_size=2)
-    for line in drawn(Toy(end=-5.0), search=search, samples=5):
-        for tokens in line:
-            pairs = list(pairwise((BOS, *tokens)))
-
-            assert len(set(pairs)) == len(pairs) > 2
-
-
-def test_no_sentences_give_no_samples():
-    assert drawn(Toy(), source[:0]) == []
-
-
-def test_a_model_of_nans_is_refused():
-    with pytest.raises(NmtError, match="not numbers"):
-        drawn(Toy(spread=float("nan")))

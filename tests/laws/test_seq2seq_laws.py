@@ -10,7 +10,7 @@ from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import compare_shapes, own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.training.loss import batch_loss, measure_predictions
+from nmt_core.training.loss import batch_loss
 from tests.support.presets import (
     PRESETS,
     SOURCE_SIZE,
@@ -55,15 +55,6 @@ def test_stepping_equals_teacher_forcing(model):
     found, _ = stepwise(model, model.encode(source, padding), target)
 
     assert_close(found, model(source, padding, target))
-
-
-def test_any_cut_of_the_target_gives_the_same(model):
-    """Two tokens, then two: what a state carries does not depend on how it came about."""
-    memory = model.encode(source, padding)
-    first, state = model.decode(target[:, :2], memory, model.start(memory))
-    second, _ = model.decode(target[:, 2:], memory, state)
-
-    assert_close(model.project(torch.cat([first, second], 1)), model(source, padding, target))
 
 
 def test_padding_is_invisible(model):
@@ -155,20 +146,6 @@ def test_following_is_reading_what_a_parent_wrote(model, learning):
         assert_close(model.project(hidden[:, 0]), expected[:, -1])
 
 
-@torch.inference_mode()
-def test_one_past_has_several_futures(model):
-    """A state may be read on from twice: who does so later changes nothing for who did before."""
-    memory = model.encode(source, padding)
-    state = model.start(memory)
-    for place in range(2):
-        _, state = model.decode(target[:, place : place + 1], memory, state)
-    _, one = model.decode(target[:, 2:3], memory, state)
-    model.decode(target[:, 2:3].roll(1, dims=0), memory, state)
-    found, _ = model.decode(target[:, 3:], memory, one)
-
-    assert_close(model.project(found[:, 0]), model(source, padding, target)[:, 3])
-
-
 def test_hypotheses_share_their_sentence(model):
     """Three rows per sentence score as on three copies of it, read one by one or all at once."""
     rows = torch.arange(3).repeat_interleave(3)
@@ -214,20 +191,6 @@ def test_any_length_is_read(model, length):
     last, _ = model.decode(tokens[:, -1:], memory, state)
 
     assert_close(torch.cat([first, last], dim=1), whole)
-
-
-def test_a_model_learns_alike_after_measuring_a_longer_text(model):
-    """What is kept of a validation on a long sentence may be read while gradients are recorded."""
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-
-    def gradients():
-        loss, _ = batch_loss(model, collate(PAIRS), label_smoothing=0.1, per="token")
-        return torch.autograd.grad(loss, weights, allow_unused=True)
-
-    before = gradients()
-    measure_predictions(model, [collate([([4, 5] * 50, [6, 7, 8] * 30)])])
-
-    assert_close(gradients(), before, rtol=0, atol=0)
 
 
 def test_some_logits_are_those_of_all(model):

@@ -1,8 +1,6 @@
 """Shards give back what was written, in order, and notice what was changed."""
 
 import json
-import subprocess
-import sys
 from itertools import chain
 
 import numpy as np
@@ -135,47 +133,4 @@ def test_arrays_fit_their_index(folder, kind, array):
         ShardDataset(folder, verify=False)
 
 
-BOUNDED = """
-import resource, sys
-from pathlib import Path
-import numpy as np
-from nmt_core.data.shards import Block, write_shards
-
-folder, limit, blocks, pairs, shard = Path(sys.argv[1]), *map(int, sys.argv[2:])
-
-def make(number):
-    tokens = np.arange(number * pairs * 50, (number + 1) * pairs * 50, dtype=np.int32)
-    return Block(tokens, np.full((pairs, 2), 25, np.int32))
-
-held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + limit, held + limit))
-try:
-    write_shards(map(make, range(blocks)), folder, pairs_per_shard=shard)
-except MemoryError:
-    sys.exit(7)
-"""
 """Writes pairs of 50 tokens, all of them different, in so much more memory than it has."""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory there is")
-def test_text_of_ten_times_the_memory_is_sharded(tmp_path):
-    """Nothing is lost then, and no order; with all in one shard the limit is felt."""
-    limit, blocks, pairs = 16_000_000, 80, 10_000
-    total = blocks * pairs * 50
-
-    def write(name, pairs_per_shard):
-        told = map(str, (limit, blocks, pairs, pairs_per_shard))
-        command = [sys.executable, "-c", BOUNDED, str(tmp_path / name), *told]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert total * 4 >= 10 * limit
-    done = write("shards", 10_000)
-    assert done.returncode == 0, done.stderr
-    written = [np.load(path, mmap_mode="r") for path in sorted(tmp_path.rglob("*.tokens.npy"))]
-    assert total == sum(map(len, written))
-    first = 0
-    for tokens in written:
-        assert (tokens == np.arange(first, first + len(tokens))).all()
-        first += len(tokens)
-    assert 7 == write("one", blocks * pairs).returncode

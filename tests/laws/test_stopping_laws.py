@@ -1,16 +1,11 @@
 """A training that is asked to stop saves where it is, whoever asks."""
 
-import os
-import pty
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from nmt_core.base import interrupt as module
 from nmt_core.base.interrupt import Interrupted
-from nmt_core.training.checkpoint import CheckpointStore
 from tests.support import trainings
 
 pytestmark = pytest.mark.usefixtures("heard")
@@ -88,60 +83,3 @@ def test_what_was_to_be_ignored_still_is(dataset, tmp_path, monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
     assert progress.step == trainings.STEPS
-
-
-PROGRAM = """
-import fcntl, sys, termios
-from pathlib import Path
-
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-from nmt_core.data.shards import ShardDataset
-from nmt_core.base.progress import TrainingDisplay
-from nmt_core.training.budget import Budget
-from nmt_core.base.interrupt import Interrupted
-from stages.runtime.entry import run_stage
-from tests.support import trainings
-
-
-def main():
-    checkpoints, dataset = sys.argv[1:]
-    budget = Budget(steps=10**6)
-    with TrainingDisplay(budget.done) as display:
-        log = trainings.Log()
-        training = trainings.trainer(
-            ShardDataset(Path(dataset)), Path(checkpoints), log, budget=budget, validate_every=10**6
-        )
-        training.display = display
-        try:
-            training.fit()
-        except Interrupted as interrupted:
-            sys.exit(128 + interrupted.signal)
-
-
-run_stage(main)
-"""
-
-
-@pytest.mark.slow
-def test_a_training_whose_terminal_is_closed_saves(dataset, tmp_path):
-    """What it would still say has nowhere to go."""
-    ours, theirs = pty.openpty()
-    folder = dataset._tokens[0].filename.parent
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), str(folder)],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    said = b""
-    while b"tokens/s" not in said:
-        said += os.read(ours, 4096)
-    os.close(ours)
-    code = process.wait(60)
-    store = CheckpointStore(tmp_path)
-
-    assert code == 128 + signal.SIGHUP
-    assert store.newest().progress["step"] > 1

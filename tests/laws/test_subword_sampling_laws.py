@@ -3,12 +3,9 @@
 import functools
 import itertools
 import math
-import random
-import subprocess
-import sys
 import threading
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,7 +24,6 @@ from nmt_core.text import segmentations as segmentations_module
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.text.vocabulary import EOS, UNK
-from tests.support.projects import PROJECT
 from tests.support.subword_pairs import KINDS, LINES, drawn, sampler, subwords, write_lines
 
 DRAWS = 4000
@@ -198,34 +194,6 @@ def test_a_draw_is_a_function_of_its_name(kind, dataset):
     assert [found[n] for n in range(3)] == [expected] * 3
 
 
-DRAWS_ELSEWHERE = """
-import sys
-from pathlib import Path
-from nmt_core.base.random import make_generator
-from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
-from nmt_core.text.subwords import Subwords
-for kind in sys.argv[2:]:
-    own = Subwords.load(Path(sys.argv[1]) / kind)
-    numbers = own.vocabulary.encode(own.encode("the placemarket and the gardenhouse of 1999"))
-    sampler = SubwordSampler(SubwordSampling(kind=kind), own)
-    print([sampler.sample(numbers, make_generator(1, n)) for n in range(9)])
-"""
-
-
-def test_other_processes_draw_the_same(tmp_path):
-    """SentencePiece's own sampling does not, whatever its seed."""
-    for kind in KINDS:
-        subwords(KINDS[kind]).save(tmp_path / kind)
-    command = [sys.executable, "-c", DRAWS_ELSEWHERE, str(tmp_path), *KINDS]
-    running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) for _ in range(2)
-    ]
-    one, other = (process.communicate()[0] for process in running)
-
-    assert one.count("[[") == len(KINDS)
-    assert one == other
-
-
 def test_other_names_are_other_draws(tmp_path, kind):
     """Of seed, epoch, pair and side, each alone."""
     same = write_lines(tmp_path / "same", kind, [("the garden house",) * 2] * 20)
@@ -284,57 +252,12 @@ def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
     assert len(seen) == 3 * len(LINES)
 
 
-def test_drawn_batches_have_little_padding(kind, tmp_path):
-    """Lines that are alike before are not when they are drawn."""
-    draw = random.Random(1)
-    words = ["the", "garden", "house", "placemarket", "of", "gardenhouse"]
-    lines = [" ".join(draw.choices(words, k=draw.randint(2, 12))) for _ in range(2000)]
-    pairs = write_lines(tmp_path / "pairs", kind, [(line, line) for line in lines])
-    sample = drawn(pairs, kind)
-    shares = TrainingBatches(pairs, TokenBatching(max_tokens=300), 3, sample).start_from(Position())
-    first = list(itertools.takewhile(lambda share: not share.after.epoch, shares))
-    tokens, size = (
-        sum(count(share.batch) for share in first)
-        for count in (lambda batch: batch.target_tokens, lambda batch: batch.target_output.numel())
-    )
-
-    assert size < 1.15 * tokens
-
-
-def test_what_is_remembered_of_known_words_is_bounded(monkeypatch):
-    monkeypatch.setattr(segmentations_module, "REMEMBERED", 30)
-    pieces = {WORD[first:last]: (last, float(first)) for first, last in combinations(range(12), 2)}
-    merging, chances = segmentations_module.MergeDropout(pieces, 0.5), random.Random(1)
-    for _ in range(300):
-        merging.draw(WORD, iter(lambda: 1 - chances.random(), None))
-
-        assert len(merging._states) <= 30 + len(WORD)
-
-
 @pytest.mark.parametrize("remembered", [0, 30])
 def test_forgetting_words_changes_no_draw(kind, remembered, monkeypatch):
     expected = segmentations(kind)
     monkeypatch.setattr(segmentations_module, "REMEMBERED", remembered)
 
     assert segmentations(kind) == expected
-
-
-@pytest.mark.parametrize("processes", [2, 3])
-def test_processes_and_neighbours_change_no_draw(kind, dataset, processes):
-    """The rows of all processes are those of one, in batches of any size."""
-    batches = TrainingBatches(dataset, TokenBatching(max_tokens=90), 3, drawn(dataset, kind))
-    sample = drawn(dataset, kind)
-    parts = [batches.start_from(Position(), rank=n, size=processes) for n in range(processes)]
-    for whole, *shares in zip(batches.start_from(Position()), *parts, strict=True):
-        if whole.after.epoch:
-            break
-        for rank, share in enumerate(shares):
-            assert share.target_tokens == whole.target_tokens
-            rows = whole.pairs[rank::processes]
-            for row, pair in zip(share.batch.source, rows, strict=True):
-                source, _ = sample(pair, 0)
-                assert [*source] == row[: len(source)].tolist()
-        assert sum(share.batch.target_tokens for share in shares) == whole.target_tokens
 
 
 def test_reading_on_is_reading_from_there(kind, dataset):

@@ -4,16 +4,14 @@ from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
+from nmt_core.data.drawn_pairs import TaggedPairs
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
-from nmt_core.search.settings import SamplingConfig
 from nmt_core.text import Characters
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
@@ -117,17 +115,6 @@ def settings(**changes):
     return SimpleNamespace(**plain | changes)
 
 
-def test_corpora_without_tags_are_read_as_before(dataset):
-    side = Side(Words("whitespace"), Vocabulary([*SPECIALS, *"abcdefgh"]))
-    sides, merged = {"source": side, "target": side}, AugmentationConfig(merged=0.5)
-    for none in ((), ("", "", "")):
-        assert draw_pairs(settings(), dataset, sides, GERMAN, none) is None
-        drawn = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN, none)
-        assert isinstance(drawn.__self__, AugmentedPairs)
-        for pair, plain in zip(read_tagged(dataset, side, none), dataset, strict=True):
-            assert [*map(list, pair)] == [*map(list, plain)]
-
-
 def test_a_pair_that_is_modified_has_its_tag_and_validation_always(dataset):
     known = Vocabulary([*SPECIALS, *"abcdefgh"]).with_tags(NAMES)
     side, of_corpora = Side(Words("whitespace"), known), ("own", "", "news")
@@ -180,17 +167,6 @@ def test_a_tag_is_read_and_never_written(bundle, engine):
         assert translator.translate(LINES, beam_size=1, tag=tag) == wanted
 
 
-def test_samples_hold_no_tag_and_depend_on_one(bundle):
-    translator = Translator.load(bundle, engine="torch")
-    sampling = SamplingConfig(samples=3)
-    plain, tagged = (translator.choose_tag(tag).sample(LINES, sampling) for tag in (None, "own"))
-    numbers = {*translator.target.vocabulary.tags.values()}
-    assert not any(numbers & {*one.ids} for line in (*plain, *tagged) for one in line)
-    assert [one.text for line in plain for one in line] != [
-        one.text for line in tagged for one in line
-    ]
-
-
 RESTORER = Restorer.learn(["Der Hund sieht das Haus im Garten."] * 20)
 
 
@@ -228,27 +204,6 @@ def test_every_way_of_a_line_to_the_model_keeps_its_tag(by_line):
     assert len(recorder.asked) > 4
     assert all(source[0] == own and own not in source[1:] for source in recorder.asked)
     assert all(source[-1] == EOS and len(source) > 2 for source in recorder.asked)
-
-
-def test_attention_is_that_to_the_text(bundle):
-    translator = Translator.load(bundle, engine="torch").choose_tag("news")
-    [[best]] = translator.search(LINES[:1], n_best=1, attention=True)
-    tokens = translator.source.tokens(LINES[0])
-    again = translator.attention(LINES[0], best)
-
-    assert best.attention.shape == (len(best.ids) + 1, len(tokens) + 1)
-    assert np.allclose(best.attention.sum(axis=1), 1, atol=1e-5)
-    assert np.allclose(best.attention, again, atol=1e-6)
-
-
-def test_a_tag_counts_among_the_tokens_that_are_read():
-    plain = tagged_translator(max_source_tokens=4)
-    recorder = Recorder(plain.engine)
-    for tag, read in ((None, 4), ("own", 3)):
-        asking = replace(plain, engine=recorder).choose_tag(tag)
-        [[best]] = asking.search(LINES[:1], n_best=1)
-        assert [*best.source_tokens] == plain.source.tokens(LINES[0])[:read]
-    assert [len(source) for source in recorder.asked] == [5, 5]
 
 
 def test_a_pair_is_as_likely_as_its_tag_lets_it_be(bundle):

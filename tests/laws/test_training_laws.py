@@ -4,7 +4,6 @@ import itertools
 import math
 from dataclasses import replace
 from itertools import islice
-from threading import get_ident
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,11 +16,9 @@ from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.training import translation as module
-from nmt_core.training.budget import Budget
-from nmt_core.training.loss import measure_predictions
+from nmt_core.training.loss import SampledSoftmax, measure_predictions
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.sampled_softmax import SampledSoftmax
-from nmt_core.training.schedule import WarmupDecay
+from nmt_core.training.schedule import Budget, WarmupDecay
 from nmt_core.training.settings import NesterovSgd, ScheduledSampling
 from tests.support import trainings
 
@@ -52,17 +49,6 @@ def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
     training.fit()
 
     assert watch.told == watch.used == [0.5, 1.0, 0.625, 0.25]
-
-
-def test_nothing_is_drawn_by_the_same_seed_twice(dataset, tmp_path, monkeypatch):
-    """Of two updates, or two purposes: what is dropped says nothing of what is replaced."""
-    seeds = []
-    monkeypatch.setattr(Compute, "seed", lambda _, seed: seeds.append(seed))
-    training, _ = watched(dataset, tmp_path)
-    seeds.clear()
-    training.fit()
-
-    assert len({*seeds}) == len(seeds) == 2 * trainings.STEPS
 
 
 def test_a_validation_changes_no_weight(dataset, tmp_path):
@@ -101,18 +87,6 @@ def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
             torch.testing.assert_close(weight, other)
 
 
-def test_gradients_come_as_the_device_computes_them(dataset, tmp_path, monkeypatch):
-    """A GPU's are the same bits each time (test_compute.py), once for each pass."""
-    asked, plain = [], Compute.backward
-    monkeypatch.setattr(
-        Compute, "backward", lambda own, loss: asked.append(own) or plain(own, loss)
-    )
-    training, _ = watched(dataset, tmp_path, budget=Budget(steps=2), ema_decay=0.0)
-    training.fit()
-
-    assert asked == [training.objective.compute] * 2
-
-
 def test_gradients_are_clipped(dataset, tmp_path):
     """However large the loss, an update of SGD moves the weights no further than its rate."""
     training, watch = watched(
@@ -127,26 +101,6 @@ def test_gradients_are_clipped(dataset, tmp_path):
 
     rate_with_momentum = 0.5 * (1 + 0.5)
     assert moved.item() == pytest.approx(rate_with_momentum * 0.01, rel=1e-3)
-
-
-def test_gradients_are_not_clipped_where_nothing_is_asked(dataset, tmp_path):
-    """An update of SGD is as long as the gradient makes it, and less if that is clipped."""
-    moved = []
-    for norm in (1e-6, None, 1e6):
-        training, watch = watched(
-            dataset,
-            tmp_path / str(norm),
-            budget=Budget(steps=1),
-            max_gradient_norm=norm,
-            ema_decay=0.0,
-        )
-        training.optimizer = build_optimizer(training.model, NesterovSgd(momentum=0.5))
-        training.schedule = WarmupDecay(learning_rate=0.5, warmup=0.5, floor=1.0)
-        training.fit()
-        moved.append(torch.cat([weight.flatten() for weight in watch.weights[0]]))
-
-    assert torch.equal(moved[1], moved[2])
-    assert not torch.equal(moved[0], moved[1])
 
 
 def test_the_training_loss_of_a_point_is_that_since_the_point_before(
@@ -220,28 +174,6 @@ def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
     assert bool(pinned) == (device == "cuda")
 
 
-def test_batches_are_ended_by_the_thread_that_made_them(dataset, tmp_path):
-    """What reads them for a GPU is killed with that thread."""
-    training = trainings.trainer(dataset, tmp_path, trainings.Log())
-    made, threads = training.objective.batches.start_from(Position()), []
-
-    def watch(*_, **__):
-        threads.append(get_ident())
-        try:
-            yield from made
-        finally:
-            threads.append(get_ident())
-
-    training.objective.batches = SimpleNamespace(
-        config=training.objective.batches.config, start_from=watch
-    )
-    with training._make_shares_ahead() as shares:
-        next(shares)
-
-    assert len(threads) == 2
-    assert {*threads} - {get_ident()} == {threads[0]}
-
-
 def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
     """When its turn comes, and not before."""
     training = trainings.trainer(dataset, tmp_path, trainings.Log(), validate_every=100)
@@ -284,15 +216,6 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
         f"the loss is nan at step 6, in batch {6} of epoch 1 (training pairs {named}"
     )
     assert (f" and {len(numbers) - 5} more)" in str(told.value)) == (len(numbers) > 5)
-
-
-def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
-    def broken(*_, **__):
-        raise RuntimeError("ours")
-
-    monkeypatch.setattr(module, "batch_loss", broken)
-    with pytest.raises(RuntimeError, match="ours"):
-        trainings.trainer(dataset, tmp_path, trainings.Log()).fit()
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from nmt_core.base import files
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.data.shards import ShardDataset
 from nmt_core.models.weights import own_tensors
-from nmt_core.training.budget import Budget
 from nmt_core.training.distributed import ALONE, PeerError, World
+from nmt_core.training.schedule import Budget
 from tests.support import subword_pairs, trainings
 from tests.support.pairs import write_pairs
 

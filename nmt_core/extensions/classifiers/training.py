@@ -35,8 +35,7 @@ from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
 from nmt_core.training.objective import Remedies
-from nmt_core.training.progress import Point
-from nmt_core.training.selection import Merit
+from nmt_core.training.progress import Merit, Point
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,13 @@ from nmt_core.models.recurrence import (
     GATES,
     STATE_PARTS,
     TORCH_LAYERS,
+    CellState,
+    draw_state_mask,
     has_forget_gate,
     open_forget_gate,
+    unroll,
 )
 from nmt_core.models.settings import CellKind
-from nmt_core.models.unrolled import CellState, draw_state_mask, unroll
 
 
 class FeedForwardConfig(Config):

@@ -45,12 +45,6 @@ def test_a_row_without_an_open_position_is_zeros(dtype, large):
     assert scores.grad[blocked].tolist() == [0] * 6
 
 
-def test_no_mask_blocks_nothing():
-    scores = torch.randn(3, 4)
-
-    assert_close(masked_softmax(scores, None), masked_softmax(scores, torch.zeros(3, 4).bool()))
-
-
 @pytest.fixture
 def twins():
     """Our attention and torch's, with the same weights."""
@@ -116,11 +110,3 @@ def test_a_step_looks_as_whole_sequences_do(twins, learning):
 
         assert_close(found, ours(queries, ours.project(memory), blocked))
         assert_close(ours.look_from(query, key_value, mask), ours(memory, key_value, blocked))
-
-
-def test_a_query_that_may_look_nowhere_gets_the_outputs_bias(twins):
-    ours, _ = twins
-    queries, memory = seeded((1, 2, 12)), seeded((1, 3, 12), 1)
-    found = ours(queries, ours.project(memory), torch.ones(1, 1, 1, 3, dtype=torch.bool))
-
-    assert_close(found, ours.output.bias.expand(1, 2, 12))

@@ -10,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.convs2s import (
     ConvolutionDecoderLayer,
     ConvolutionEncoderLayer,
     ConvS2SMemory,
-    GatedConvolution,
     NormalizedSum,
     PublishedAttention,
     WeightNormLinear,
@@ -24,7 +22,6 @@ from nmt_core.models.convs2s import (
 )
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.training.loss import batch_loss
 from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config, tiny_model
 
 BLOCKS = ["published", "article"]
@@ -119,24 +116,6 @@ def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
     assert past.shape == (2, kernel - 1, 3)
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_gated_convolution_is_torchs(block):
-    """Forwards and backwards."""
-    convolution = lively(GatedConvolution(config(block, width=5)))
-    reference = torch.nn.Conv1d(5, 10, 3).double()
-    with torch.no_grad():
-        reference.weight.copy_(filters(convolution))
-        reference.bias.copy_(convolution.taps.bias)
-    x, same = (torch.linspace(-1, 1, 70).view(2, 7, 5).double().requires_grad_() for _ in range(2))
-    found = convolution(x)
-    expected = F.glu(reference(same.transpose(1, 2)), dim=1).transpose(1, 2)
-    found.square().sum().backward()
-    expected.square().sum().backward()
-
-    assert_close(found, expected)
-    assert_close(x.grad, same.grad)
-
-
 def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
     """The same function as a plain layer, and the same gradients as torch's parametrization."""
     ours = WeightNormLinear(4, 3, deviation=0.5).double()
@@ -215,17 +194,6 @@ def test_published_layers_keep_the_variance(hidden):
     assert 0.5 < (keys.std() / words.std()).item() < 2
 
 
-@pytest.mark.parametrize("block", ["published", "article"])
-def test_no_position_is_shifted_at_first(block):
-    """Section 3.5: biases begin at zero."""
-    config = ConvS2SConfig(width=8, encoder_layers=2, decoder_layers=2, block=block)
-    model = build_model(config, source_size=9, target_size=9)
-    biases = [value for name, value in model.named_parameters() if name.endswith("bias")]
-
-    assert len(biases) > 3
-    assert not any(bias.any() for bias in biases)
-
-
 def padded(batch, columns):
     """The same batch with more padding on both sides."""
     return [F.pad(tokens, (0, columns), value=PAD) for tokens in batch]
@@ -273,30 +241,6 @@ def test_a_single_position_is_normalised():
     )
 
     assert_close(found, torch.zeros(1, 1, 3).double())
-
-
-def test_the_articles_dropout_takes_channels():
-    """A dropped feature is dropped at every position of its sentence."""
-    layer = NormalizedSum(config("article", width=40, dropout=0.5, variational_dropout=True))
-    layer.EPSILON = 0.0
-    y = torch.arange(1.0, 7.0)[None, :, None].expand(1, 6, 40)
-    found = layer(torch.zeros(1, 6, 40), y, torch.zeros(1, 6).bool())
-    kept = found.isfinite()  # a dropped feature has no variance, and nothing but it to divide by
-
-    assert torch.equal(kept, kept[:, :1].expand_as(kept))
-    assert 5 < kept[0, 0].sum() < 35
-
-
-@pytest.mark.parametrize("name", ["convs2s", "convs2s_article"])
-def test_training_in_bfloat16_gives_finite_gradients(name):
-    model = tiny_model(name).train()
-    batch = collate([([4, 5, 6], [4, 5]), ([8], [6, 4, 5, 5])])
-    with torch.autocast("cpu", torch.bfloat16):
-        loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
-    loss.backward()
-
-    assert all(w.grad.isfinite().all() for w in model.parameters() if w.grad is not None)
-    assert all(buffer.dtype == torch.float32 for buffer in model.buffers())
 
 
 @pytest.mark.parametrize(

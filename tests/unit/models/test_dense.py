@@ -1,7 +1,5 @@
 """Dense layers multiply as torch's do, however few the rows and however new the weights."""
 
-import copy
-
 import pytest
 import torch
 from torch import nn
@@ -26,14 +24,6 @@ def test_few_rows_are_multiplied_as_many(layer, rows, shape):
     x = torch.randn(rows, 512).view(shape)
 
     assert_close(layer(x), product(layer, x))
-
-
-def test_large_layers_are_packed_on_this_kind_of_processor(layer):
-    with torch.inference_mode():
-        layer(torch.randn(5, 512))
-
-    packed = layer._product.of(layer.weight).packed
-    assert (packed is None) == (layer.weight.numel() < LARGE)
 
 
 def scale(layer):
@@ -81,17 +71,6 @@ def test_a_layer_that_has_searched_still_learns(layer):
     layer(x).sum().backward()
 
     assert_close(layer.weight.grad, x.sum(dim=0).expand_as(layer.weight))
-
-
-def test_a_copy_has_its_own_weights(layer):
-    with torch.inference_mode():
-        layer(torch.randn(5, 512))
-    twin = copy.deepcopy(layer)
-    scale(twin)
-    x = torch.randn(5, 512)
-    with torch.inference_mode():
-        assert_close(twin(x), product(twin, x))
-        assert_close(layer(x), product(layer, x))
 
 
 @pytest.mark.parametrize("fused", [False, True])

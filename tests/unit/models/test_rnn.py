@@ -8,13 +8,11 @@ from torch import nn
 from torch.testing import assert_close
 
 from nmt_core.base.compute import cpu_has_bfloat16
-from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
 from nmt_core.models.rnn import Attention, Encoder, RnnMemory, reverse_sequences
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.vocabulary import BOS
-from nmt_core.training.loss import batch_loss
 
 WIDTH = 6
 LENGTHS = (5, 2, 3)
@@ -159,20 +157,6 @@ def test_attention_is_the_papers(kind, scale):
             assert vector == pytest.approx(vectors[row, place])
 
 
-def test_bahdanau_looks_before_the_step_and_luong_after():
-    """The first token decides where Luong's attention looks at once, Bahdanau's not yet."""
-    source, tokens = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 4], [5, 4]])
-    moved = {}
-    for kind in ("additive", "concat"):
-        torch.manual_seed(0)
-        model = build_model(config(attention=kind), source_size=9, target_size=9)
-        memory = model.encode(source, source == 0)
-        one, other = (model.attention(row[None], memory)[0] for row in tokens)
-        moved[kind] = [not torch.equal(*pair) for pair in zip(one, other, strict=True)]
-
-    assert {"additive": [False, True], "concat": [True, True]} == moved
-
-
 @pytest.mark.parametrize("kind", ["general", "additive"])
 def test_an_attentional_vector_is_fed_into_the_next_step(kind):
     """The decoder is the papers' loop: what was seen, and the last vector, beside the word."""
@@ -194,13 +178,6 @@ def test_an_attentional_vector_is_fed_into_the_next_step(kind):
             seen, _ = attention(state[0][:, None], memory)
         vector = attention.vector(seen[:, 0], state[0])
         assert_close(found[:, place], model.readout(vector))
-
-
-def test_without_attention_there_is_none():
-    model = build_model(config(attention="none", input_feeding=False), source_size=9, target_size=9)
-    source = torch.tensor([[4, 5, 6]])
-
-    assert model.attention(source, model.encode(source, source == 0)) is None
 
 
 def test_reading_backwards_leaves_padding_where_it_is():
@@ -236,27 +213,6 @@ def test_forget_gates_begin_open():
 needs_bfloat16 = pytest.mark.skipif(
     not cpu_has_bfloat16(), reason="this processor has no bfloat16, in which oneDNN runs LSTMs"
 )
-
-
-@needs_bfloat16
-@pytest.mark.parametrize("attention", ["none", "general", "additive"])
-@pytest.mark.parametrize("cell", TORCHS)
-def test_bfloat16_learns_the_same(cell, attention):
-    """Loss and gradient in bfloat16 are near those in float32."""
-    batch = collate([([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5])])
-    gradients = {}
-    for dtype in (torch.float32, torch.bfloat16):
-        torch.manual_seed(0)
-        shape = config(cell=cell, attention=attention, input_feeding=attention == "general")
-        model = build_model(shape, source_size=9, target_size=9)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-            loss, _ = batch_loss(model, batch, label_smoothing=0.0, per="token")
-        gradients[dtype] = torch.cat(
-            [g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))]
-        )
-    difference = gradients[torch.float32] - gradients[torch.bfloat16]
-
-    assert difference.norm() < 0.03 * gradients[torch.float32].norm()
 
 
 @needs_bfloat16

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.rotary import compute_rotation
+from nmt_core.models.attention import compute_rotation
 from nmt_core.models.settings import TransformerConfig
 from tests.support.presets import tiny_model
 from tests.support.tensors import seeded

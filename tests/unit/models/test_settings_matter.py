@@ -6,11 +6,6 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.extensions.language_models import neural
-from nmt_core.extensions.language_models import transformer as language_transformer
-from nmt_core.extensions.language_models.kinds import build_language_model
-from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
-from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
@@ -124,24 +119,6 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
         monkeypatch.setattr(module, "dropout", half)
 
     assert not torch.allclose(expected, model(SOURCE, SOURCE == PAD, TARGET))
-
-
-@pytest.mark.parametrize(
-    ("config", "places"),
-    [
-        (FeedForwardConfig(order=3, embedding_width=4, width=8, dropout=0.25), 2),
-        (RecurrentConfig(layers=2, embedding_width=8, width=8, dropout=0.25), 3),
-        (TransformerLanguageConfig(layers=2, width=8, dropout=0.25), 1 + 2 * 3),
-    ],
-    ids=["feed_forward", "recurrent", "transformer"],
-)
-def test_language_models_drop_too(monkeypatch, config, places):
-    model = build_language_model(config, 9).train()
-    modules = (neural, language_transformer, transformer, attention)
-    with counted(monkeypatch, modules) as seen:
-        model.decode(TARGET, model.start(len(TARGET)))
-
-    assert [(0.25, True, False)] * places == seen
 
 
 @pytest.mark.parametrize(("layers", "aligning"), [(1, 0), (2, 0), (3, 1), (4, 2)])

@@ -9,12 +9,15 @@ from torch.testing import assert_close
 from nmt_core.data.batch import collate
 from nmt_core.models import recurrence, rnn
 from nmt_core.models.architectures import build_model
-from nmt_core.models.recurrence import FORGET, RecurrentLayer, RecurrentStep
+from nmt_core.models.recurrence import (
+    FORGET,
+    RecurrentLayer,
+    RecurrentStep,
+    draw_state_mask,
+    unroll,
+)
 from nmt_core.models.settings import RnnConfig
-from nmt_core.models.unrolled import draw_state_mask, unroll
 from nmt_core.training.loss import batch_loss
-from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.settings import AdamW, Muon
 
 ROWS, STEPS, INPUTS, WIDTH = 3, 5, 4, 6
 LENGTHS = torch.tensor([5, 2, 3])
@@ -91,58 +94,6 @@ def test_a_layer_without_gates_is_that_of_the_slides(dropping):
         assert_close(last[row].detach().numpy(), h)
 
 
-def test_a_layer_without_gates_begins_without_biases():
-    for module in (RecurrentLayer("tanh", 4, WIDTH), RecurrentStep("tanh", 4, 3, WIDTH)):
-        biases = [weight for weight in module.parameters() if weight.dim() == 1]
-
-        assert biases
-        assert not any(bias.any() for bias in biases)
-
-
-def test_memory_is_kept_whole_over_any_distance():
-    """The derivative of a cell by the one long before it is exactly 1: no gradient vanishes."""
-    layer = built("lstm_1997")
-    with torch.no_grad():
-        for weight in layer.cells.parameters():
-            weight.chunk(4)[0].zero_()  # what is written does not depend on what was read
-            weight.chunk(4)[2].zero_()
-    h, c = (part.requires_grad_() for part in begin(layer))
-    _, (_, last) = layer(torch.randn(ROWS, 200, INPUTS), (h, c))
-    last.sum().backward()
-
-    assert torch.equal(last, c)
-    assert torch.equal(c.grad, torch.ones_like(c))
-
-
-@pytest.mark.parametrize("optimizer", [AdamW(weight_decay=0.1), Muon(weight_decay=0.1)], ids=str)
-@pytest.mark.parametrize("fed", [True, False])
-def test_no_training_closes_the_gate(optimizer, fed):
-    """Nothing goes into it, its gradient is 0, and its sigmoid stays 1."""
-    torch.manual_seed(0)
-    shape = RnnConfig(width=8, hidden_width=8, cell="lstm_1997", input_feeding=fed)
-    model = build_model(shape, source_size=9, target_size=9)
-    updates = build_optimizer(model, optimizer)
-    for group in updates.param_groups:
-        group["lr"] = 0.1
-    for _ in range(5):
-        loss, _ = batch_loss(
-            model, collate([([4, 5, 6], [6, 5])]), label_smoothing=0.0, per="token"
-        )
-        updates.zero_grad()
-        loss.backward()
-        updates.step()
-    gates = [
-        (name, weight.chunk(4)[FORGET])
-        for name, weight in model.named_parameters()
-        if (".cells." in name or "decoder.layers" in name)
-    ]
-
-    assert len(gates) >= 8
-    for name, gate in gates:
-        opened = gate.dim() == 1 and ("bias_ih" in name or "input.bias" in name)
-        assert (gate.sigmoid() == (1.0 if opened else 0.5)).all(), name
-
-
 # --- dropout on what recurs
 
 
@@ -206,26 +157,6 @@ def shaped(name, **more):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_one_mask_a_layer_and_sentence(name, monkeypatch):
-    """Two directions of two encoder layers, and two decoder layers, whatever the length."""
-    drawn = []
-
-    def draw(hidden, probability):
-        drawn.append((tuple(hidden.shape), probability))
-        return torch.ones_like(hidden)
-
-    for module in (recurrence, rnn):
-        monkeypatch.setattr(module, "draw_state_mask", draw)
-    batch = collate([([4, 5, 6], [6, 5, 4, 4]), ([4], [5])])
-    model = shaped(name, state_dropout=0.3).train()
-    dropping, _ = batch_loss(model, batch, label_smoothing=0.0, per="token")
-    plain, _ = batch_loss(shaped(name).train(), batch, label_smoothing=0.0, per="token")
-
-    assert drawn == [((2, 4), 0.3)] * 4 + [((2, 8), 0.3)] * 2
-    assert_close(dropping, plain)
-
-
-@pytest.mark.parametrize("name", SHAPES)
 def test_masks_matter_in_training_and_nowhere_else(name):
     batch = collate([([4, 5, 6], [6, 5, 4, 4]), ([4], [5])])
 
@@ -259,10 +190,3 @@ def test_every_position_has_the_same_mask(name, monkeypatch):
 
     assert len(recurrent) == 4 + 2
     assert all((grad[:, 0::2] == 0).all() and (grad[:, 1::2] != 0).any() for grad in recurrent)
-
-
-def test_a_layer_of_torch_has_the_weights_that_are_read():
-    """Names of torch's that unrolling relies on."""
-    names = set(dict(nn.LSTM(1, 1, bidirectional=True).named_parameters()))
-
-    assert {"weight_ih_l0", "weight_hh_l0_reverse", "bias_ih_l0_reverse", "bias_hh_l0"} <= names

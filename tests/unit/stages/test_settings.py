@@ -15,8 +15,7 @@ from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.aligner.settings import AlignerConfig
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.training.budget import Budget
-from nmt_core.training.schedule import InverseSquareRoot, WarmupDecay
+from nmt_core.training.schedule import Budget, InverseSquareRoot, WarmupDecay
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import (

@@ -12,9 +12,9 @@ from nmt_core.base import files
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.tracking import NullTracker
-from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Point, Progress
+from nmt_core.training.schedule import Budget
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all

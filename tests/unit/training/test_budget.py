@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages.configure import compose
 from stages.configure.sections import build_all
 

@@ -1,5 +1,3 @@
-from contextlib import nullcontext
-
 import pytest
 import torch
 import torch.distributed as dist
@@ -48,25 +46,6 @@ def test_gradients_are_summed_and_who_read_nothing_gets_those_of_the_others(monk
 
     assert total == 12
     assert (read.grad.tolist(), unread.grad.tolist()) == ([3, 4], [1, 1])
-
-
-@pytest.mark.parametrize("end", [None, SystemExit, ValueError])
-def test_a_group_is_left_unless_an_error_ended_it(monkeypatch, end):
-    """Then others may be gone, for whom leaving would wait."""
-    noted = []
-    for name, value in {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "2", "RANK": "1"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(dist, "init_process_group", lambda *_, **given: noted.append(given))
-    monkeypatch.setattr(dist, "destroy_process_group", lambda: noted.append("left"))
-    with (
-        nullcontext() if end is None else pytest.raises(end),
-        init_process_group(WorldConfig(device="cpu")) as world,
-    ):
-        assert (world.rank, world.size) == (1, 2)
-        if end:
-            raise end
-
-    assert noted[1:] == ([] if end is ValueError else ["left"])
 
 
 def test_every_process_needs_a_gpu_of_its_own(monkeypatch):

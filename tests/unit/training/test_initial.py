@@ -2,14 +2,12 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.architectures import build_model
-from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
-from nmt_core.training.averaging import SHARES, average_with, choose_average
+from nmt_core.training.averaging import average_with, choose_average
 from nmt_core.training.chosen_average import describe_average
 from nmt_core.training.initial import (
     InitialModel,
@@ -136,32 +134,6 @@ def test_the_least_share_that_is_good_enough_is_chosen(name):
         "the finished model is 0.4 of the initial one and 0.6 of what was trained since: its loss "
         "on validation text is 5.600, the initial model's 5.000"
     )
-
-
-def test_shares_are_all_tenths_but_the_whole():
-    """Of the initial model alone nothing was learnt."""
-    assert [round(10 * share, 9) for share in SHARES] == [*range(10)]
-
-
-@given(
-    st.lists(st.floats(0, 9), min_size=11, max_size=11),
-    st.lists(st.floats(0, 9), min_size=2, max_size=2).map(sorted),
-)
-@settings(max_examples=30)
-def test_more_tolerance_never_takes_more_of_the_initial_model(losses, tolerances):
-    _, initial = finished("rnn_plain")
-    shares, model = [], fresh("rnn_plain", seed=7)
-    trained = copied(model)
-    for tolerance in tolerances:
-        load_own_tensors(model, trained)
-        chosen = choose(model, initial, iter(losses).__next__, tolerance)
-        shares.append(chosen.share)
-        place = SHARES.index(chosen.share)
-        enough = [loss <= losses[0] + tolerance for loss in losses[1:]]
-        assert place == (enough.index(True) if any(enough) else len(SHARES) - 1)
-        assert (chosen.initial_loss, chosen.loss) == (losses[0], losses[1 + place])
-        assert are_equal(model, trained) == (place == 0)
-    assert shares[0] >= shares[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

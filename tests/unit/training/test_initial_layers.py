@@ -14,7 +14,6 @@ from nmt_core.extensions.language_models.transformer import MaskedConfig, Transf
 from nmt_core.extensions.language_models.units import SubwordUnit, Units
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer import Transformer
-from nmt_core.text import load_tokenizer
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS, Vocabulary
 from nmt_core.training.initial import load_initial_model, start_from
 from tests.support.tiny import tiny_translator
@@ -161,16 +160,6 @@ def test_language_models_are_named_with_their_digests(both, tmp_path):
         half: {"folder": str(folder / half), "bundle_sha256": seal.digest_bundle(folder / half)}
         for half in ("encoder", "decoder")
     }
-
-
-def test_both_sides_get_the_tokens_of_the_language_model(both, tmp_path):
-    """Where the stages look for them that cut text and number tokens."""
-    initial, _ = bring(both[0], ["decoder"], tmp_path / "initial")
-
-    for side, vocabulary in (("source", initial.source), ("target", initial.target)):
-        tokenizer = load_tokenizer(tmp_path / "initial/tokenizer" / side)
-        assert tokenizer.encode("Das Haus") == TOKENS.tokenizer.encode("Das Haus")
-        assert vocabulary.tokens == TOKENS.vocabulary.tokens
 
 
 def test_other_language_models_are_refused(both, tmp_path):

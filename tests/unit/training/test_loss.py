@@ -9,7 +9,6 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.training.loss import batch_loss, compute_token_weights, smoothed_cross_entropy
-from tests.support.presets import PRESETS, tiny_model
 
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
 
@@ -61,21 +60,3 @@ def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model
 
     assert_close(found, (first + second) / 2)
     assert_close(total, 2 * first + 4 * second)
-
-
-@pytest.mark.parametrize("per", ["token", "sentence"])
-@pytest.mark.parametrize(
-    "name", [name for name in PRESETS if PRESETS[name]["architecture"] != "rnn"]
-)
-def test_nothing_waits_for_a_device(name, per):
-    """Tensors without values can only be computed with: whoever asked for one would fail.
-
-    Recurrent encoders ask for lengths.
-    """
-    device = torch.device("meta")
-    model = tiny_model(name).train().to(device)
-    batch = collate([([4, 5], [6]), ([7], [4, 5, 6])]).to(device)
-    loss, plain = batch_loss(model, batch, label_smoothing=0.1, per=per)
-    loss.backward()
-
-    assert loss.device == plain.device == device

@@ -2,7 +2,6 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.base.compute import Compute
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.training.optimizer import (
@@ -12,7 +11,6 @@ from nmt_core.training.optimizer import (
     orthogonalize,
 )
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
-from nmt_core.training.step import apply_gradients
 from tests.support.presets import tiny_config, tiny_model
 
 
@@ -139,43 +137,6 @@ def test_orthogonal_matrices_keep_their_singular_vectors(shape):
         assert_close(one, orthogonalize(matrix[None], 8)[0])
         assert_close(kept, torch.diag(kept.diagonal()), atol=1e-9, rtol=0.0)
         assert 0.6 < kept.diagonal().min() <= kept.diagonal().max() < 1.3
-
-
-@pytest.mark.parametrize("shape", [(32, 32), (64, 16)])
-def test_products_of_another_type_make_about_the_same(shape):
-    """What comes out has the type of the matrices, or their sums would be rounded, too."""
-    torch.manual_seed(3)
-    matrices = torch.randn(2, *shape)
-    exact = orthogonalize(matrices, 5)
-    with torch.autocast("cpu", torch.bfloat16):
-        found = orthogonalize(matrices, 5)
-
-    assert found.dtype == torch.float32
-    assert 0 < (found - exact).norm() < 0.03 * exact.norm()
-
-
-def test_muon_multiplies_in_the_type_of_the_machine():
-    """And in no other way is an update there another."""
-    ended = []
-    for dtype in (torch.float32, torch.bfloat16):
-        model = layers()
-        begin = torch.cat([weight.detach().flatten() for weight in model.parameters()])
-        model(torch.ones(4, 3)).square().sum().backward()
-        apply_gradients(
-            [*model.parameters()],
-            build_optimizer(model, Muon()),
-            compute=Compute(torch.device("cpu"), dtype),
-            learning_rate=0.1,
-            max_norm=1.0,
-        )
-        ended.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
-    exact, rounded = ended
-
-    assert 0 < (exact - rounded).norm() < 0.03 * (exact - begin).norm()
-
-
-def test_nothing_is_made_orthogonal_of_nothing():
-    assert not orthogonalize(torch.zeros(1, 3, 2), 3).any()
 
 
 def layers():

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.text.vocabulary import BOS, EOS, PAD
-from nmt_core.training.scheduled_sampling import replace_with_predictions
+from nmt_core.training.loss import replace_with_predictions
 from nmt_core.training.settings import ScheduledSampling
 from tests.support.presets import tiny_model
 from tests.support.toy_model import Toy

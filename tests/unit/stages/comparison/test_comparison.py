@@ -12,7 +12,7 @@ from rich.console import Console
 
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.significance import Difference
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from nmt_core.translation.translation import Translation
 from stages.comparison import paper, report, results
 from stages.comparison.results import ComparisonError, ScoreInterval

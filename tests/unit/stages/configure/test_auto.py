@@ -14,7 +14,7 @@ from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.opus import opus_index
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import Budget
 from stages.configure import auto, compose
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, read_settings

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nmt_core.training.budget import Budget
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
+from nmt_core.training.schedule import Budget, CosineRestarts, InverseSquareRoot, WarmupDecay
 from stages.reporting import learning_rate
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 
