@@ -34,11 +34,7 @@ class Downloads:
         return key
 
     def fetch(self, key: str) -> Download:
-        """Return a file.
-
-        Raises:
-            RequestError: if it is unknown or has expired.
-        """
+        """Return a file that was added, unless it has expired."""
         self._remove_old(0)
         if key not in self._files:
             minutes = KEPT_SECONDS / 60

@@ -60,11 +60,7 @@ class HeldBytes:
         self._own: Counter[str] = Counter()
 
     def add(self, address: str, size: int) -> None:
-        """Count bytes of an address.
-
-        Raises:
-            RequestError: if they are too many.
-        """
+        """Count bytes of an address, or refuse the request if they are too many."""
         if self._all + size > self._limit or self._own[address] + size > self._limit / 2:
             raise RequestError(
                 503,
@@ -158,11 +154,7 @@ class _Exchange:
             raise self._too_large()
 
     async def receive(self) -> Message:
-        """Return the next part of the body, or that the client has gone.
-
-        Raises:
-            RequestError: if the body is too large or comes too slowly.
-        """
+        """Return the next part of the body; refuse one that is too large or comes too slowly."""
         if self._is_whole:
             return await self._receive()
         message = await self._read()
@@ -278,11 +270,7 @@ def name_client(address: str) -> str:
 
 
 def check_framing(headers: Headers) -> None:
-    """Refuse a request with two lengths, of which a proxy may have believed the other.
-
-    Raises:
-        RequestError: if it has ``Content-Length`` and ``Transfer-Encoding`` (RFC 9112, 6.1).
-    """
+    """Refuse a request with two lengths, of which a proxy may believe the other (RFC 9112, 6.1)."""
     if "content-length" in headers and "transfer-encoding" in headers:
         raise RequestError(
             400,
@@ -294,11 +282,8 @@ def check_framing(headers: Headers) -> None:
 def check_host(headers: Headers, config: ServerConfig) -> None:
     """Refuse a host name that a page of another site may have pointed to this machine.
 
-    Browsers always send ``Host``; a request without it comes from another program, such as the
-    health check of a load balancer.
-
-    Raises:
-        RequestError: if the name is not an address, localhost or a name of this server.
+    The server accepts addresses, localhost and its own names. Browsers always send ``Host``; a
+    request without it comes from another program, such as the health check of a load balancer.
     """
     if "host" not in headers:
         return
@@ -312,11 +297,7 @@ def check_host(headers: Headers, config: ServerConfig) -> None:
 
 
 def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
-    """Refuse requests from pages of other sites.
-
-    Raises:
-        RequestError: unless that site is allowed.
-    """
+    """Refuse requests from pages of other sites, unless the site is allowed."""
     origin = headers.get("origin")
     if origin is None or method in ("GET", "HEAD", "OPTIONS"):
         return

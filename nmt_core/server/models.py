@@ -228,11 +228,7 @@ class Models:
         return [model.pair.source for model in self.served if model.pair.target == target]
 
     def find(self, source: str, target: str) -> ServedModel:
-        """Return the model of two languages.
-
-        Raises:
-            RequestError: if there is none, in LibreTranslate's words.
-        """
+        """Return the model of two languages, or refuse in LibreTranslate's words."""
         for model in self.served:
             if model.pair == (source, target):
                 return model

@@ -38,11 +38,7 @@ class SentFile:
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Return the fields of a request; those of the body replace those of the address.
-
-    Raises:
-        RequestError: if the body does not match its content type.
-    """
+    """Return the fields of a request; those of the body replace those of the address."""
     fields = _parse_fields(request.scope["query_string"], "the address")
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
@@ -103,11 +99,7 @@ def _unwrap(fields: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 
 def take_file(fields: Mapping[str, Any]) -> SentFile:
-    """Return the file of a form.
-
-    Raises:
-        RequestError: if there is none.
-    """
+    """Return the file of a form, or refuse a form without one."""
     file = fields.get("file")
     if not isinstance(file, SentFile) or not file.name:
         raise missing("file")
@@ -115,11 +107,7 @@ def take_file(fields: Mapping[str, Any]) -> SentFile:
 
 
 def build_request(kind: type[BodyT], fields: Mapping[str, Any]) -> BodyT:
-    """Build a request from its fields; empty ones count as absent.
-
-    Raises:
-        RequestError: naming the first field that is missing or wrong.
-    """
+    """Build a request from its fields; empty ones count as absent. The first wrong one is named."""
     given = {name: value for name, value in fields.items() if value not in (None, "", [])}
     try:
         return kind.model_validate(given)
@@ -145,11 +133,7 @@ def _explain_problem(error: ValidationError) -> RequestError:
 
 
 def check_request_tag(tag: str | None, model: ServedModel) -> str | None:
-    """Return the tag of a request, None for none.
-
-    Raises:
-        RequestError: if the model knows no such tag.
-    """
+    """Return the tag of a request; refuse one that the model does not know."""
     try:
         if tag is not None:
             model.translator.choose_tag(tag)
@@ -162,8 +146,7 @@ def check_request_tag(tag: str | None, model: ServedModel) -> str | None:
 def read_glossary(text: str, pair: LanguagePair) -> Glossary:
     """Return the glossary of a request; equal ones are one, so that their requests share batches.
 
-    Raises:
-        RequestError: if it is wrong, too long, or has regular expressions, which may take for ever.
+    It may not have regular expressions, which may take for ever.
     """
     lines = text.splitlines()
     if len(lines) > MAX_GLOSSARY_LINES:

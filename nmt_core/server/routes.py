@@ -80,11 +80,7 @@ def answer_json(answer: Body) -> Response:
 
 
 def admit(request: Request, key: str | None = None) -> User:
-    """Return the user of a request, by a key of its fields, its address or ``Authorization``.
-
-    Raises:
-        RequestError: if a key is needed, and none or a wrong one was given.
-    """
+    """Return the user of a request, by a key of its fields, its address or ``Authorization``."""
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     bearer = sent.strip() if scheme.lower() == "bearer" else None
     address = request.client.host if request.client else "unknown"
@@ -93,22 +89,14 @@ def admit(request: Request, key: str | None = None) -> User:
 
 
 async def read_admitted(request: Request) -> dict[str, Any]:
-    """Return the fields of a request; a key in its head is checked before its body is read.
-
-    Raises:
-        RequestError: if the key is wrong, or the request is not what it says to be.
-    """
+    """Return the fields of a request; a key in its head is checked before its body is read."""
     if request.query_params.get("api_key") or request.headers.get("authorization"):
         admit(request)
     return await read_request(request)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return the result of work; cancel it if the client hangs up.
-
-    Raises:
-        RequestError: if the client has hung up.
-    """
+    """Return the result of work; cancel it if the client hangs up."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(wait_until_gone(request))
     try:

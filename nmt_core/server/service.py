@@ -1,4 +1,4 @@
-"""The work of the routes, without HTTP."""
+"""The work of the routes, without HTTP; a ``RequestError`` refuses a request."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
@@ -105,11 +105,7 @@ class Service:
         self.pool.stop()
 
     def admit(self, key: str | None, address: str) -> User:
-        """Return the user of a request.
-
-        Raises:
-            RequestError: if a key is needed, and none or a wrong one was given.
-        """
+        """Return the user of a request; refuse a wrong key, and none if one is needed."""
         if self.keys is None:
             return User(address, self.config.rate_limit)
         if not key:
@@ -121,11 +117,7 @@ class Service:
         return user
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
-        """Make sure that a request is within its limits.
-
-        Raises:
-            RequestError: naming the limit.
-        """
+        """Refuse texts or alternatives beyond their limits."""
         config = self.config
         if len(texts) > config.max_texts:
             raise beyond_limit(len(texts), config.max_texts)
@@ -139,11 +131,7 @@ class Service:
             )
 
     async def translate(self, user: User, request: TranslateRequest) -> bytes:
-        """Translate the texts of a request; return the JSON of a ``TranslateAnswer``.
-
-        Raises:
-            RequestError: if it is refused, or fails.
-        """
+        """Translate the texts of a request; return the JSON of a ``TranslateAnswer``."""
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check(texts, request.alternatives)
         self.rates.spend(user, len(texts))
@@ -186,12 +174,7 @@ class Service:
     async def translate_file(
         self, user: User, request: FileRequest, file: SentFile
     ) -> tuple[str, FileAnswer]:
-        """Translate a file, and keep it until it is fetched; return its key and the answer.
-
-        Raises:
-            RequestError: if it is refused, or fails.
-            DocumentError: if it cannot be read.
-        """
+        """Translate a file, and keep it until it is fetched; return its key and the answer."""
         try:
             source = SourceText(find_format(file.name), file.content)
         except DocumentError:
@@ -217,11 +200,7 @@ class Service:
         return self.downloads.add(name, FORMATS.load(source.format).mime_type, content), answer
 
     async def suggest(self, user: User, request: SuggestRequest) -> None:
-        """Keep a suggested translation; it is on the disk when this returns.
-
-        Raises:
-            RequestError: if it is refused, or there is no room for it.
-        """
+        """Keep a suggested translation; it is on the disk when this returns."""
         journal = self.open_journal()
         self.suggestion_limits.check(user, request)
         model, _ = await self._choose_model(user, SourceText("text", request.q), request)
@@ -229,21 +208,13 @@ class Service:
         await keep_suggestion(journal, user, request, model)
 
     def open_journal(self) -> CorrectionJournal:
-        """Return the journal of suggestions.
-
-        Raises:
-            RequestError: if no suggestions are taken, in LibreTranslate's words.
-        """
+        """Return the journal of suggestions, or refuse in LibreTranslate's words."""
         if self.journal is None:
             raise RequestError(403, "Suggestions are disabled on this server.")
         return self.journal
 
     async def detect(self, user: User, request: DetectRequest) -> list[Detected]:
-        """Return the likeliest languages of a text, the likeliest first.
-
-        Raises:
-            RequestError: if it is refused.
-        """
+        """Return the likeliest languages of a text, the likeliest first."""
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check(texts)
         self.rates.spend(user, len(texts))
@@ -340,11 +311,7 @@ async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[Res
 
 @asynccontextmanager
 async def limit_time(seconds: float) -> AsyncIterator[None]:
-    """Cancel the work within when its time is over.
-
-    Raises:
-        RequestError: if the time is over.
-    """
+    """Cancel and refuse the work within when its time is over."""
     try:
         async with asyncio.timeout(seconds) as deadline:
             yield

@@ -54,11 +54,7 @@ class SuggestionLimits:
         self._bytes = RateLimit(DAY, "bytes of suggestions a day")
 
     def check(self, user: User, request: SuggestRequest) -> None:
-        """Count a suggestion.
-
-        Raises:
-            RequestError: if it is empty, too long or one too many.
-        """
+        """Count a suggestion; refuse one that is empty, too long or one too many."""
         texts = [request.q, request.s, request.before]
         for name, text in (("q", request.q), ("s", request.s)):
             if not text.strip():
@@ -72,11 +68,7 @@ class SuggestionLimits:
 async def keep_suggestion(
     journal: CorrectionJournal, user: User, request: SuggestRequest, model: ServedModel
 ) -> None:
-    """Append a suggestion to a journal; it is on the disk when this returns.
-
-    Raises:
-        RequestError: if there is no room.
-    """
+    """Append a suggestion to a journal; it is on the disk when this returns."""
     try:
         suggestion = Suggestion(
             languages=build(Languages, model.pair._asdict(), at="languages"),

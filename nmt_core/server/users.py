@@ -38,11 +38,7 @@ class ApiKeys(NamedTuple):
     rates: Mapping[str, int | None]
 
     def find(self, key: str, default_rate: int | None) -> User:
-        """Return the user of a key.
-
-        Raises:
-            RequestError: if the key is unknown.
-        """
+        """Return the user of a key, or refuse an unknown one."""
         digest = _digest(key)
         if digest not in self.rates:
             raise RequestError(403, "Invalid API key")
@@ -98,11 +94,7 @@ class RateLimit:
         self._due: dict[str, float] = {}
 
     def spend(self, user: User, texts: int) -> None:
-        """Count texts of a user; a negative number gives back as many.
-
-        Raises:
-            RequestError: if they are too many, saying when to come again.
-        """
+        """Count texts of a user; a negative number gives back as many. Too many are refused."""
         if user.rate is None:
             return
         now, seconds_each = time.monotonic(), self._seconds / user.rate

@@ -43,28 +43,38 @@ def check(answer):
     assert not any(word in answer.text for word in ("Traceback", "site-packages", ".py"))
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["/translate", "/detect"]), FIELDS | JSON), min_size=1, max_size=9
-    )
-)
-@settings(max_examples=30)
-@in_a_loop
-async def test_any_json_gets_a_clear_answer(sent):
-    async with client_of(APP) as client:
-        for path, fields in sent:
-            kind = {"Content-Type": "application/json"}
-            check(await client.post(path, content=json.dumps(fields), headers=kind))
+def send(client, path, body, kind):
+    return client.post(path, content=body, headers={"Content-Type": kind})
 
 
-@given(st.lists(st.tuples(KINDS, st.binary(max_size=200), TEXT), min_size=1, max_size=9))
+@given(st.lists(st.tuples(st.sampled_from(["/translate", "/detect"]), FIELDS | JSON), max_size=9))
 @settings(max_examples=30)
 @in_a_loop
-async def test_any_bytes_get_a_clear_answer(sent):
+async def test_any_json_gets_a_clear_answer(requests):
     async with client_of(APP) as client:
-        for kind, body, query in sent:
+        for path, fields in requests:
+            check(await send(client, path, json.dumps(fields), "application/json"))
+
+
+@given(st.lists(st.tuples(KINDS, st.binary(max_size=200), TEXT), max_size=9))
+@settings(max_examples=30)
+@in_a_loop
+async def test_any_bytes_get_a_clear_answer(requests):
+    async with client_of(APP) as client:
+        for kind, body, query in requests:
             path = "/translate?" + json.dumps(query)[1:-1].replace("\\", "%")
-            check(await client.post(path, content=body, headers={"Content-Type": kind}))
+            check(await send(client, path, body, kind))
+
+
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "none-such"])
+@in_a_loop
+async def test_form_in_an_odd_encoding_is_refused(charset):
+    body = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--x--\r\n'
+    kind = f"multipart/form-data; boundary=x; charset={charset}"
+    async with client_of(APP) as client:
+        answer = await send(client, "/translate", body, kind)
+
+    assert answer.status_code == 400
 
 
 @pytest.fixture
@@ -80,7 +90,7 @@ def logged():
 @given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=8))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @in_a_loop
-async def test_everyone_gets_their_own_text_and_no_log_has_it(logged, texts):
+async def test_everyone_gets_their_own_text_and_logs_none(logged, texts):
     async with client_of(APP) as client:
         asked = [f"user{number}user {text}" for number, text in enumerate(texts)]
         fields = [{"q": text, "source": "de", "target": "en", "details": True} for text in asked]
@@ -96,7 +106,7 @@ async def test_everyone_gets_their_own_text_and_no_log_has_it(logged, texts):
 @given(st.lists(st.sampled_from([" ", "\n", "\r\n", "\t", "wort", "\u2028", "zwei"]), max_size=12))
 @settings(max_examples=50)
 @in_a_loop
-async def test_white_space_stays_whatever_it_is(parts):
+async def test_white_space_stays(parts):
     text = f"a{''.join(parts)}b"
     async with client_of(APP) as client:
         fields = {"q": text, "source": "de", "target": "en"}
@@ -107,31 +117,10 @@ async def test_white_space_stays_whatever_it_is(parts):
     assert ends[:-1] == found[:-1]
 
 
-@pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "a" * 19_000])
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "\n" * 19_000])
 @in_a_loop
 async def test_odd_characters_are_translated(text):
     async with client_of(APP) as client:
         for way in ("json", "data"):
             fields = {"q": text, "source": "de", "target": "en"}
             assert (await client.post("/translate", **{way: fields})).status_code == 200
-
-
-@in_a_loop
-async def test_a_hundred_thousand_empty_lines_come_back():
-    async with client_of(serve_stand_in()) as client:
-        text = "\n" * 100_000
-        fields = {"q": text, "source": "de", "target": "en"}
-
-        assert (await client.post("/translate", json=fields)).json()["translatedText"] == text
-
-
-@in_a_loop
-async def test_a_megabyte_is_refused_with_the_limit():
-    async with client_of(serve_stand_in()) as client:
-        fields = {"q": "wort " * 200_000, "source": "de", "target": "en"}
-        answer = await client.post("/translate", json=fields)
-
-    assert answer.status_code == 400
-    assert answer.json()["error"].startswith(
-        "Invalid request: request (1000000) exceeds text limit (100000)"
-    )

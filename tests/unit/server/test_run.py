@@ -4,7 +4,7 @@ import asyncio
 import logging
 import resource
 import socket
-from unittest.mock import Mock
+from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
@@ -150,78 +150,63 @@ def test_limit_of_open_files_is_raised(monkeypatch, limits, raised, allowed):
     assert changes == ([raised] if raised else [])
 
 
-@in_a_loop
-async def test_client_that_does_not_read_is_dropped():
-    """Closing a connection waits until all has been taken, which may be never."""
-    size, answered = 30_000_000, []  # more than the system keeps
-
-    async def answer(scope, receive, send):
-        length = [(b"content-length", str(size).encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": length})
-        for more in (True, False):
-            half = {"type": "http.response.body", "body": bytes(size // 2), "more_body": more}
-            await send(half)
-        answered.append(scope["path"])
-
-    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 1.0})
+@asynccontextmanager
+async def serve(answer, seconds):
+    """Yield the address of a server that waits some seconds for its clients, and its state."""
+    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": seconds})
     config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
     config.load()
     server = await asyncio.get_running_loop().create_server(
         lambda: protocol(config, state, {}), "127.0.0.1", 0
     )
-    address = server.sockets[0].getsockname()
-    asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     async with server, asyncio.timeout(20):
-        with socket.create_connection(address) as deaf:
-            deaf.sendall(asked)
-            assert await asyncio.to_thread(
-                wait_for, lambda: answered and not state.connections, seconds=20
-            )
-        with socket.create_connection(address) as hearing:
-            hearing.sendall(asked)
-            assert await asyncio.to_thread(lambda: len(hearing.makefile("rb").read())) > size
+        yield server.sockets[0].getsockname(), state
 
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @in_a_loop
-async def test_each_head_and_each_reader_has_a_timer():
+async def test_client_that_does_not_read_is_dropped():
+    """Closing a connection waits until all has been taken, which may be never."""
+    size, answered = 30_000_000, []  # more than the system keeps
+
     async def answer(scope, receive, send):
+        length = [(b"content-length", str(size).encode()), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        for more in (True, False):
+            half = {"type": "http.response.body", "body": bytes(size // 2), "more_body": more}
+            await send(half)
+        answered.append(scope["path"])
+
+    async with serve(answer, seconds=1.0) as (address, state):
+        with socket.create_connection(address) as deaf:
+            deaf.sendall(HEAD)
+            assert await asyncio.to_thread(
+                wait_for, lambda: answered and not state.connections, seconds=20
+            )
+        with socket.create_connection(address) as hearing:
+            hearing.sendall(HEAD)
+            assert await asyncio.to_thread(lambda: len(hearing.makefile("rb").read())) > size
+
+
+@pytest.mark.parametrize("before", [b"", HEAD])
+@in_a_loop
+async def test_late_head_closes_the_connection(before):
+    """Also that of a second request; a work of longer than that is not disturbed."""
+
+    async def answer(scope, receive, send):
+        await asyncio.sleep(0.5)
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body"})
 
-    config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
-    config.load()
-    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 3.0})
-    timers, transport = [], Mock()
-    transport.get_extra_info.return_value, transport.is_closing.return_value = None, False
-
-    def call_later(seconds, do):
-        timers.append(timer := (seconds, do))
-        return Mock(cancel=lambda: timer in timers and timers.remove(timer))
-
-    loop = Mock(wraps=asyncio.get_running_loop(), call_later=call_later)
-    connection = protocol(config, state, {}, _loop=loop)
-    connection.timeout_keep_alive_task = None
-    connection.connection_made(transport)
-    late, unread = (3.0, transport.close), (3.0, transport.abort)
-    transport.set_write_buffer_limits.assert_called_with(high=0)
-    assert timers == [late]
-    connection.data_received(HEAD[:9])
-    assert timers == [late]
-    connection.data_received(HEAD[9:])
-    assert late not in timers
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert connection.cycle.response_complete
-    connection.data_received(HEAD[:5])
-    assert timers.count(late) == 1
-    connection.pause_writing()
-    assert unread in timers
-    connection.resume_writing()
-    assert unread not in timers
-    connection.pause_writing()
-    connection.connection_lost(None)
-    assert not {late, unread} & {*timers}
-    transport.abort.assert_not_called()
+    async with serve(answer, seconds=0.3) as (address, _):
+        reader, writer = await asyncio.open_connection(*address)
+        if before:
+            writer.write(before)
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204 ")
+        writer.write(HEAD[:9])
+        began = asyncio.get_running_loop().time()
+        assert await reader.read() == b""
+        assert asyncio.get_running_loop().time() - began < 5
+        writer.close()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.scheduler import Scheduler, SearchRequest
+from nmt_core.server.scheduler import FIRST_SPEED, Scheduler, SearchRequest
 from nmt_core.server.segmentation import LEAST_TOKENS, count_costs
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
@@ -59,6 +59,9 @@ async def settle():
         await asyncio.sleep(0)
 
 
+SMALL = {"batch_tokens": 40, "portion_tokens": 20}
+
+
 @given(
     requests=st.lists(
         st.tuples(st.sampled_from("abc"), st.lists(st.integers(1, 40), max_size=9)), max_size=9
@@ -69,33 +72,45 @@ async def settle():
 )
 @settings(max_examples=40)
 @in_a_loop
-async def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, portion, workers):
+async def test_everyone_gets_the_translations_of_their_lines(requests, batch, portion, workers):
     async with Running(batch_tokens=batch, portion_tokens=portion, workers=workers) as running:
-        asked = [
+        sent = [
             [f"{user}{number}x{line} " * words for line, words in enumerate(lengths)]
             for number, (user, lengths) in enumerate(requests)
         ]
-        both = zip(asked, requests, strict=True)
+        both = zip(sent, requests, strict=True)
         found = await asyncio.gather(*(running.ask(lines, user=user) for lines, (user, _) in both))
-        assert found == [[line.upper().strip() for line in lines] for lines in asked]
-        lines = [line for call in running.translator.calls for line in call]
-        assert sorted(lines) == sorted(line for each in asked for line in each)
-        for call in running.translator.calls:
-            tokens = sum(max(LEAST_TOKENS, len(line.split())) for line in call)
-            assert tokens <= batch or len(call) == 1
+        assert found == [[line.upper().strip() for line in lines] for lines in sent]
+        translated = [line for call in running.translator.calls for line in call]
+        assert sorted(translated) == sorted(line for lines in sent for line in lines)
+        sizes = [
+            sum(max(LEAST_TOKENS, len(line.split())) for line in call)
+            for call in running.translator.calls
+        ]
+        assert all(
+            size <= batch or len(call) == 1
+            for size, call in zip(sizes, running.translator.calls, strict=True)
+        )
         assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
+        value = running.metrics.registry.get_sample_value
+        assert value("nmt_batch_tokens_sum") == sum(sizes)
+        assert value("nmt_batch_sentences_sum") == len(translated)
 
 
+@pytest.mark.parametrize("fails", [False, True])
 @in_a_loop
-async def test_a_single_request_does_not_wait():
-    async with Running(wait_seconds=1.0) as running:
-        for _ in range(3):
+async def test_single_request_does_not_wait(fails):
+    async with Running(StandIn(poison="poison"), wait_seconds=1.0) as running:
+        if fails:
+            with pytest.raises(RequestError):
+                await running.ask(["poison " * 40])
+        for words in (30, 20, 10):  # each less than the last batch
             async with asyncio.timeout(0.5):
-                await running.ask(["line"])
+                await running.ask(["line " * words])
 
 
 @in_a_loop
-async def test_a_batch_after_a_shared_one_waits_for_company():
+async def test_batch_after_a_shared_one_waits_for_company():
     async with Running(Slow(), wait_seconds=1.0) as running:
         tasks = [await running.occupy(), *(running.begin([f"{n}"], user=str(n)) for n in range(3))]
         await running.finish(tasks)
@@ -108,25 +123,29 @@ async def test_a_batch_after_a_shared_one_waits_for_company():
 
 
 @pytest.mark.parametrize(
-    "sent", [[[f"many {n}"] for n in range(100)], [["long " * 4] * 500]], ids=["many", "long"]
+    ("sent", "user", "batch"),
+    [
+        ([[f"many {number}"] for number in range(100)], "me", 1),
+        ([["long " * 4] * 500], "me", 1),
+        ([["long " * 4] * 50], "many", 2),
+    ],
+    ids=["many", "long", "own"],
 )
 @in_a_loop
-async def test_users_have_turns_whatever_they_send(sent):
-    """One user's hundred requests do not keep another's waiting, nor does a long text."""
-    sizes = {"batch_tokens": 40, "portion_tokens": 20}
-    async with Running(Slow(), **sizes) as running:
-        tasks = [await running.occupy(), *(running.begin(one, user="many") for one in sent)]
+async def test_short_request_is_in_an_early_batch(sent, user, batch):
+    async with Running(Slow(), **SMALL) as running:
+        tasks = [await running.occupy(), *(running.begin(lines, user="many") for lines in sent)]
         await settle()
-        tasks.append(running.begin(["mine"], user="me"))
+        tasks.append(running.begin(["mine"], user=user))
         await running.finish(tasks)
 
-    assert "mine" in running.translator.calls[1]
+    assert any("mine" in call for call in running.translator.calls[1 : batch + 1])
 
 
 @in_a_loop
-async def test_turns_go_round_among_users_with_much_to_translate():
+async def test_users_have_turns():
     """No batch holds a portion of each of them; after three, all have had two."""
-    async with Running(Slow(), batch_tokens=40, portion_tokens=20) as running:
+    async with Running(Slow(), **SMALL) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([f"{user} " * 20] * 10, user=user) for user in "abc"]
         await running.finish(tasks)
@@ -135,30 +154,24 @@ async def test_turns_go_round_among_users_with_much_to_translate():
     assert sorted(served) == ["a", "a", "b", "b", "c", "c"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"n_best": 2}, {"probabilities": True}, {"links": True}, {"tag": "own"},
+     {"glossary": Glossary({}, ("de", "en"))}],
+)  # fmt: skip
 @in_a_loop
-async def test_a_users_short_request_passes_their_own_long_one():
-    sizes = {"batch_tokens": 40, "portion_tokens": 20}
-    async with Running(Slow(), **sizes) as running:
-        tasks = [await running.occupy(), running.begin(["long " * 4] * 50, user="me")]
-        await settle()
-        tasks.append(running.begin(["short"], user="me"))
-        await running.finish(tasks)
-
-    assert any("short" in call for call in running.translator.calls[1:3])
-
-
-@in_a_loop
-async def test_kinds_of_search_do_not_mix_and_none_starves():
+async def test_searches_with_other_options_share_no_batch(options):
     async with Running(Slow()) as running:
         tasks = [await running.occupy()]
-        tasks += [running.begin([f"{n}"], user=str(n), n_best=1 + n % 3) for n in range(9)]
+        for user, how in (("a", {}), ("b", options), ("c", {}), ("d", options)):
+            tasks.append(running.begin([user], user=user, **how))
         await running.finish(tasks)
 
-    assert [1, 3, 3, 3] == [len(call) for call in running.translator.calls]
+    assert [["busy"], ["a", "c"], ["b", "d"]] == running.translator.calls
 
 
 @in_a_loop
-async def test_a_request_keeps_the_model_it_began_with():
+async def test_request_keeps_the_model_it_began_with():
     async with Running(Slow(mark="old ")) as running:
         tasks = [await running.occupy(), running.begin(["a"], user="a")]
         await settle()
@@ -170,7 +183,7 @@ async def test_a_request_keeps_the_model_it_began_with():
 
 
 @in_a_loop
-async def test_who_hangs_up_amid_a_text_frees_the_rest():
+async def test_cancelled_request_frees_its_lines():
     async with Running(Slow(), batch_tokens=8) as running:
         gone = running.begin(["some"] * 10)
         await asyncio.to_thread(running.translator.begun.wait, 10)
@@ -184,22 +197,7 @@ async def test_who_hangs_up_amid_a_text_frees_the_rest():
 
 
 @in_a_loop
-async def test_a_full_queue_says_when_to_come_again():
-    async with Running(Slow(), queue_tokens=40) as running:
-        tasks = [await running.occupy(), running.begin(["line"] * 10)]
-        await settle()
-        with pytest.raises(RequestError) as refused:
-            await running.ask(["one more"])
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
-        await running.ask(["one more"])
-
-    assert refused.value.status == 429
-    assert int(refused.value.headers["Retry-After"]) >= 1
-
-
-@in_a_loop
-async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
+async def test_full_queue_admits_each_user_up_to_an_equal_share():
     async with Running(Slow(), queue_tokens=60) as running:
         tasks = [await running.occupy(), running.begin(["word " * 400], user="many")]
         await settle()
@@ -209,108 +207,76 @@ async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
             with pytest.raises(RequestError) as refused:
                 await running.ask(["more"] * lines, user=user)
             assert refused.value.status == 429
+        wait = int(refused.value.headers["Retry-After"])
+        assert wait - 1.5 <= running.scheduler.tokens / FIRST_SPEED <= wait
         running.translator.go.set()
         await asyncio.gather(*tasks)
+        await running.ask(["more"], user="new")
 
 
 @in_a_loop
-async def test_a_text_larger_than_the_queue_is_translated_when_none_waits():
+async def test_wait_is_that_of_the_latest_speed():
+    async with Running(StandIn(seconds=0.1)) as running:
+        await running.ask(["line " * 100])
+        speed = running.scheduler._speed
+
+    assert (
+        FIRST_SPEED + 0.1 * (500 - FIRST_SPEED) < speed < FIRST_SPEED + 0.1 * (1100 - FIRST_SPEED)
+    )
+
+
+@in_a_loop
+async def test_text_larger_than_the_queue_is_translated_alone():
     async with Running(queue_tokens=8) as running:
         assert ["LINE"] * 10 == await running.ask(["line"] * 10)
 
 
 @in_a_loop
-async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
-    async with Running(Slow(poison="poison")) as running:
-        tasks = [await running.occupy()]
-        tasks += [running.begin([line], user=line) for line in ("good", "poison", "fine")]
-        done = await running.finish(tasks, failing=True)
+async def test_only_the_request_that_cannot_be_translated_fails(caplog):
+    """A portion that failed need not be the first of its text."""
+    translator = Slow(poison="poison")
+    long = [f"long {number}" for number in range(5)]
+    async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=24) as running:
+        tasks = [await running.occupy(), running.begin(long, user="long")]
+        tasks.append(running.begin(["fine", "fine", "poison", "fine"], user="other"))
+        tasks.append(running.begin(["good"], user="good"))
+        busy, first, error, last = await running.finish(tasks, failing=True)
+        sizes = [len(call) for call in translator.calls]
 
-    assert [["BUSY"], ["GOOD"], ["FINE"]] == [done[0], done[1], done[3]]
-    assert (done[2].status, "poison" in done[2].message) == (500, False)
+    assert [busy, first, last] == [["BUSY"], [line.upper() for line in long], ["GOOD"]]
+    assert (error.status, "poison" in error.message) == (500, False)
     assert "poison" not in "".join(str(vars(record)) for record in caplog.records)
     assert running.metrics.registry.get_sample_value("nmt_failures_total") == 1
+    assert max(sizes) > 2
 
 
 @in_a_loop
-async def test_a_batch_that_cannot_be_counted_is_answered_and_the_next_one_too(monkeypatch):
+async def test_fault_of_the_metrics_stops_no_worker(monkeypatch):
     async with Running(Slow()) as running, asyncio.timeout(10):
         monkeypatch.setattr(running.metrics, "count_batch", lambda *_, **__: 1 / 0)
         tasks = [await running.occupy(), *(running.begin([line]) for line in ("one", "two"))]
 
         assert await running.finish(tasks) == [["BUSY"], ["ONE"], ["TWO"]]
         assert await running.ask(["three"]) == ["THREE"]
-    assert running.metrics.registry.get_sample_value("nmt_failures_total") > 0
 
 
 @in_a_loop
-async def test_an_engine_that_leaves_lines_out_fails_the_requests_and_not_the_server(monkeypatch):
+async def test_engine_that_leaves_lines_out_fails_the_requests(monkeypatch):
+    """Nobody gets the lines of others."""
     translator = Slow()
     search = translator.search
     async with Running(translator) as running, asyncio.timeout(10):
         tasks = [await running.occupy(), *(running.begin([line] * 2) for line in ("one", "two"))]
         monkeypatch.setattr(translator, "search", lambda *a, **k: search(*a, **k)[1:])
         _, *failed = await running.finish(tasks, failing=True)
-        assert [error.status for error in failed] == [500, 500]  # and nobody has another's line
+        assert [error.status for error in failed] == [500, 500]
         monkeypatch.setattr(translator, "search", search)
         assert await running.ask(["three"]) == ["THREE"]
 
 
 @in_a_loop
-async def test_a_batch_that_failed_gives_everyone_the_rest_of_their_own_lines():
-    """The portion that failed is not the first of the text."""
-    translator = Slow(poison="poison")
-    long = [f"long {number}" for number in range(5)]
-    async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=16) as running:
-        tasks = [await running.occupy(), running.begin(long, user="long")]
-        tasks.append(running.begin(["fine", "fine", "poison", "fine"], user="other"))
-        done = await running.finish(tasks, failing=True)
-        began = [len(call) for call in translator.calls]
-
-    assert done[1] == [line.upper() for line in long]
-    assert done[2].status == 500
-    assert 4 in began
-
-
-@in_a_loop
-async def test_after_a_failure_a_single_request_does_not_wait():
-    async with Running(StandIn(poison="poison"), wait_seconds=1.0) as running:
-        with pytest.raises(RequestError):
-            await running.ask(["poison " * 40])
-        for words in (30, 20, 10):  # each less than the last batch
-            async with asyncio.timeout(0.5):
-                await running.ask(["line " * words])
-
-
-@pytest.mark.parametrize("field", ["n_best", "probabilities", "links", "tag", "glossary"])
-@in_a_loop
-async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
-    async with Running(Slow()) as running:
-        tasks = [await running.occupy()]
-        value = {"n_best": 2, "tag": "own", "glossary": Glossary({}, ("de", "en"))}.get(field, True)
-        for user, how in (("a", {}), ("b", {field: value})):
-            tasks.append(running.begin([user], user=user, **how))
-        await running.finish(tasks)
-
-    assert [["busy"], ["a"], ["b"]] == running.translator.calls
-
-
-@in_a_loop
-async def test_more_alternatives_than_beams_widen_the_search():
+async def test_alternatives_widen_the_search():
     async with Running() as running:
-        found = await running.scheduler.search(
-            "me", SearchRequest(running.model, n_best=7), ["line"], [4]
-        )
+        search = SearchRequest(running.model, n_best=7)
 
-    assert len(found[0]) == 7
-
-
-@in_a_loop
-async def test_batches_are_counted():
-    async with Running() as running:
-        await running.ask(["eins zwei drei vier fünf", "sechs"])
-        value = running.metrics.registry.get_sample_value
-
-        assert value("nmt_batch_sentences_sum") == 2
-        assert value("nmt_batch_tokens_sum") == 5 + LEAST_TOKENS
-        assert value("nmt_tokens_total", {"pair": "de-en", "side": "target"}) == 5 + 1 + 2
+        assert len((await running.scheduler.search("me", search, ["line"], [4]))[0]) == 7

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import threading
 from contextlib import asynccontextmanager
 
 import psutil
@@ -148,21 +147,3 @@ async def test_user_with_much_work_delays_nobody():
         await asyncio.gather(*many)
 
     assert order.index("me") <= 2
-
-
-@in_a_loop
-async def test_no_process_is_waited_for_in_the_loop(monkeypatch):
-    """450 MB take up to 0.2 seconds to go."""
-    threads = []
-    async with pool_of() as pool:
-        await pool.run("me", tell_process)
-        process = pool._idle[0].process
-        wait = process.wait
-        monkeypatch.setattr(
-            process, "wait", lambda: threads.append(threading.get_ident()) or wait()
-        )
-        with pytest.raises(DocumentError):
-            await pool.run("me", refuse)
-        assert await asyncio.to_thread(wait_for, lambda: threads, seconds=5)
-
-    assert threading.get_ident() not in threads
