@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.server.errors import RequestError, render_error
-from nmt_core.server.middleware import RequestMiddleware
+from nmt_core.server.errors import RequestError
+from nmt_core.server.middleware import RequestMiddleware, render_error
 from nmt_core.server.models import Models
 from nmt_core.server.routes import router
 from nmt_core.server.service import Service

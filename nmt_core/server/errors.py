@@ -1,9 +1,6 @@
-"""Errors that refuse a request, and their answers."""
+"""Errors that refuse a request."""
 
-import json
 from collections.abc import Mapping
-
-from starlette.responses import Response
 
 CLOSE = {"Connection": "close"}
 
@@ -22,12 +19,6 @@ class RequestError(Exception):
         self.status = status
         self.message = message
         self.headers = dict(headers or {})
-
-
-def render_error(error: RequestError) -> Response:
-    """Return an answer that names the reason; half a character that it quotes is escaped."""
-    body = json.dumps({"error": error.message})
-    return Response(body, error.status, error.headers, "application/json")
 
 
 def missing(name: str) -> RequestError:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import json
 import logging
 import math
 import time
@@ -12,10 +13,11 @@ from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_core.corpora.fetch.address import unmap_address
-from nmt_core.server.errors import CLOSE, RequestError, render_error
+from nmt_core.server.errors import CLOSE, RequestError
 from nmt_core.server.logs import describe_failure
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.settings import ServerConfig
@@ -244,6 +246,12 @@ class _Exchange:
                 "bytes": self._bytes,
             },
         )
+
+
+def render_error(error: RequestError) -> Response:
+    """Return an answer that names the reason; half a character that it quotes is escaped."""
+    body = json.dumps({"error": error.message})
+    return Response(body, error.status, error.headers, "application/json")
 
 
 def cut_body(message: Message) -> Iterator[Message]:

@@ -240,9 +240,10 @@ class Models:
 
     def list_languages(self) -> list[dict[str, Any]]:
         """Return every language with those it is translated into, as LibreTranslate does."""
-        targets = {code: {code} for code in self.codes}
-        for model in self.served:
-            targets[model.pair.source].add(model.pair.target)
+        targets: dict[str, set[str]] = {}
+        for source, target in sorted(model.pair for model in self.served):
+            targets.setdefault(source, {source}).add(target)
+            targets.setdefault(target, {target})
         return [
             {"code": code, "name": name_language(code), "targets": sorted(targets[code])}
             for code in targets

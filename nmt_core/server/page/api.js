@@ -93,7 +93,7 @@ export async function translate({ text, source, target, alternatives, glossary, 
   return {
     detected: answer.detectedLanguage?.language ?? null,
     sentences: sentences.map(readSentence),
-    after: sentences.length ? after : answer.translatedText, // already in the language it is to be in
+    after,
   };
 }
 

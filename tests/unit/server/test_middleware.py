@@ -9,9 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.server import middleware
-from nmt_core.server.errors import RequestError, render_error
+from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.middleware import PART_BYTES, HeldBytes, RequestMiddleware, cut_body
+from nmt_core.server.middleware import (
+    PART_BYTES,
+    HeldBytes,
+    RequestMiddleware,
+    cut_body,
+    render_error,
+)
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
 

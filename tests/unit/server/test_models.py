@@ -168,6 +168,8 @@ def test_models_are_found_by_their_languages():
         {"code": "en", "name": "English", "targets": ["de", "en"]},
         {"code": "fr", "name": "French", "targets": ["en", "fr"]},
     ]
+    languages = serve(("ja", "en"), ("fr", "en")).list_languages()
+    assert [language["code"] for language in languages] == ["fr", "en", "ja"]
     for pair, reason in (
         (("es", "en"), "^es is not supported$"),
         (("de", "x" * 30), f"^{'x' * 20} is not supported$"),
