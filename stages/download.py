@@ -26,7 +26,7 @@ from rich.text import Text
 from nmt_core.base import files
 from nmt_core.base.binomial import FEWEST_SENTENCES
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.cleaning import CleaningOutcome, join_corpora
+from nmt_core.corpora.cleaning import CleaningOutcome, join_corpora, join_monolingual
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
     BundleModel,
@@ -35,12 +35,10 @@ from nmt_core.corpora.fetch.initial_model import (
     copy_initial_model,
     copy_language_models,
 )
-from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.local import FilesCorpus, write_references
 from nmt_core.corpora.monolingual import MonolingualCorpus
-from nmt_core.corpora.monolingual_text import join_monolingual
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
 from nmt_core.corpora.reading import CorpusReader, ReadCorpus
-from nmt_core.corpora.references import write_references
 from nmt_core.corpora.replay import (
     TrainedText,
     list_replayed,
@@ -114,7 +112,7 @@ def run(
             split=params.split,
             fetch=fetch,
             scratch=scratch,
-            kept=downloads / KEPT,
+            cache=downloads / KEPT,
             code=code,
             workers=workers,
         )
@@ -220,7 +218,7 @@ def _write_corpora(
     corpora = {**params.parallel, **replayed}
     reader.forget_others(read.values())
     outcome = join_corpora(
-        {name: read[name].sifted for name in corpora},
+        {name: read[name].filtered for name in corpora},
         folder,
         scratch=reader.scratch,
         split=params.split,
@@ -252,9 +250,9 @@ def _write_corpora(
                 weight=weights[name],
                 examples={
                     why: [(pair.source, pair.target) for pair in pairs]
-                    for why, pairs in read[name].sifted.examples.items()
+                    for why, pairs in read[name].filtered.examples.items()
                 },
-                notices=read[name].sifted.notices,
+                notices=read[name].filtered.notices,
                 origins=read[name].origins,
             )
             for name, cleaned in outcome.corpora.items()
@@ -289,7 +287,7 @@ def _write_monolingual(
         if not own:
             continue
         cleaned = join_monolingual(
-            {name: read[name].sifted for name in own},
+            {name: read[name].filtered for name in own},
             folder / f"{code}.txt",
             corpus=corpus,
             side=side,
@@ -303,7 +301,7 @@ def _write_monolingual(
                 licence=describe_licence(own[name])["license"],
                 lines=one.kept["train"],
                 removed=_sort(one.list_reasons("train")),
-                notices=read[name].sifted.notices,
+                notices=read[name].filtered.notices,
                 origins=read[name].origins,
             )
             for name, one in cleaned.items()

@@ -12,11 +12,10 @@ from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
-from nmt_core.corpora.fetch.settings import Checksum, HttpConfig
+from nmt_core.corpora.fetch.source import Checksum, HttpConfig
 from nmt_core.corpora.fetch.vectors import NoVectors, VectorsConfig
-from nmt_core.corpora.named import check_corpora
+from nmt_core.corpora.named import CorporaConfig, check_corpora
 from nmt_core.corpora.registered import CORPORA
-from nmt_core.corpora.settings import CorporaConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig

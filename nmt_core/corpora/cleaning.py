@@ -1,8 +1,7 @@
-"""Join sifted corpora into train, validation and test sets that share no sentence.
+"""Join filtered corpora into train, validation and test sets that share no sentence.
 
-Duplicates and leaks are found by digests, whichever corpora they are of; those of a part of the
-pairs come into memory at a time. Pairs stay in the order of the corpora, so each has its range of
-lines.
+Duplicates and leaks are found by digests across all corpora. Pairs stay in the order of the
+corpora, so that each corpus has its range of lines.
 """
 
 from collections import Counter
@@ -17,12 +16,14 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.parallel.spans import append
+from nmt_core.corpora.filtering import FilteredCorpus
+from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
 from nmt_core.corpora.parallel_text import CorpusReading
-from nmt_core.corpora.sessions import Mask
-from nmt_core.corpora.sifting import SiftedCorpus
-from nmt_core.corpora.splitting import SPLITS, NearDuplicateConfig, Split, SplitConfig
-from nmt_core.corpora.staging import SIDES, PairKeys, StagedPairs
+from nmt_core.corpora.splitting import SPLITS, NearDuplicateConfig, Split, SplitConfig, digest
+from nmt_core.corpora.staging import SIDES, Mask, PairKeys, StagedPairs
+
+HELD_OUT: tuple[Split, ...] = ("test", "validation")
 
 
 @dataclass
@@ -35,8 +36,16 @@ class CleanedCorpus:
     )
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
 
+    @classmethod
+    def begin(cls, filtered: FilteredCorpus) -> "CleanedCorpus":
+        """Return the counts after filtering."""
+        corpus = cls(readings=filtered.readings)
+        for name, reasons in filtered.removed.items():
+            corpus.removed[name].update(reasons)
+        return corpus
+
     def list_reasons(self, name: Split) -> Counter[str]:
-        """Return why pairs of a split were left out, those included that are no text."""
+        """Return why pairs of a split were removed, unreadable ones included."""
         return self.removed[name] + self.readings.get(name, CorpusReading()).dropped
 
 
@@ -46,18 +55,20 @@ class CleaningOutcome:
 
     corpora: dict[str, CleanedCorpus]
     near: Nearness | None = None
-    """Pairs of train that are near to those of test and then validation; None if not compared."""
+    """Near duplicates in train of test and then validation; None without a search."""
 
     @property
     def kept(self) -> dict[Split, int]:
-        """Pairs of each split, of all corpora."""
+        """Number of pairs of each split, of all corpora."""
         return {
-            name: sum(one.kept.get(name, 0) for one in self.corpora.values()) for name in SPLITS
+            name: sum(corpus.kept.get(name, 0) for corpus in self.corpora.values())
+            for name in SPLITS
         }
 
     def list_reasons(self, name: Split) -> Counter[str]:
-        """Return why pairs of a split were left out, of all corpora."""
-        return sum((one.list_reasons(name) for one in self.corpora.values()), Counter[str]())
+        """Return why pairs of a split were removed, of all corpora."""
+        reasons = (corpus.list_reasons(name) for corpus in self.corpora.values())
+        return sum(reasons, Counter[str]())
 
 
 @dataclass(frozen=True)
@@ -67,48 +78,87 @@ class JoinedSplit:
     name: Split
     pairs: StagedPairs
     keys: PairKeys
-    sifted: Sequence[SiftedCorpus]
+    filtered: Sequence[FilteredCorpus]
     corpora: Sequence[CleanedCorpus]
     bounds: tuple[int, ...]
     """Where each corpus begins, and the last ends."""
+    keep: Mask
+    """Pairs that were not removed."""
 
     @classmethod
     def read(
         cls,
         name: Split,
-        sifted: Sequence[SiftedCorpus],
+        filtered: Sequence[FilteredCorpus],
         corpora: Sequence[CleanedCorpus],
         scratch: Path,
     ) -> "JoinedSplit":
         """Join the pairs of a split in a folder for temporary files."""
-        pairs, counts = StagedPairs(scratch, name), []
-        for corpus in sifted:
+        pairs, ends = StagedPairs(scratch, name), [0]
+        for corpus in filtered:
             if name == "train" or not corpus.replayed:
                 pairs.take(corpus.folder)
-            counts.append(pairs.files["digests"].stat().st_size // PairKeys.BYTES)
-        return cls(name, pairs, pairs.keys(), sifted, corpora, (0, *counts))
+            ends.append(pairs.files["digests"].stat().st_size // PairKeys.BYTES)
+        keep = np.ones(ends[-1], dtype=np.bool_)
+        return cls(name, pairs, pairs.keys(), filtered, corpora, tuple(ends), keep)
 
     def ranges(self) -> Iterator[tuple[CleanedCorpus, slice]]:
         """Yield the range of pairs of each corpus."""
         for corpus, (begin, end) in zip(self.corpora, pairwise(self.bounds), strict=True):
             yield corpus, slice(begin, end)
 
-    def strike(self, keep: Mask, marked: Mask, why: str) -> None:
-        """Keep none of the marked pairs, and count them."""
+    def remove(self, marked: Mask, reason: str) -> None:
+        """Remove and count marked pairs."""
         for corpus, rows in self.ranges():
-            if struck := int((keep[rows] & marked[rows]).sum()):
-                corpus.removed[self.name][why] += struck
-        keep[marked] = False
+            if removed := int((self.keep[rows] & marked[rows]).sum()):
+                corpus.removed[self.name][reason] += removed
+        self.keep[marked] = False
 
-    def write(self, folder: Path, keep: Mask) -> None:
-        """Write the pairs that are kept."""
-        self.pairs.write(folder, keep)
+    def remove_shared(self, other: PairKeys, reason: str) -> None:
+        """Remove pairs with a side that occurs in other pairs."""
+        self.remove(self.keys.shared_with(other), reason)
+
+    def remove_repeated(self) -> None:
+        """Remove pairs that equal an earlier one, unless their corpus keeps them."""
+        marked = self.keys.repeated()
+        for corpus, (_, rows) in zip(self.filtered, self.ranges(), strict=True):
+            given = self.name != "train" and self.name in corpus.readings
+            if given or (self.name == "train" and corpus.keep_duplicates):
+                marked[rows] = False
+        self.remove(marked, "duplicate")
+
+    def remove_near(
+        self,
+        sides: Mapping[str, Path],
+        folder: Path,
+        scratch: Path,
+        config: NearDuplicateConfig,
+        workers: WorkersConfig,
+    ) -> Nearness:
+        """Find near duplicates of the test and validation sets in a folder; remove them if set."""
+        held_out = {side: scratch / f"held_out.{side}" for side in sides}
+        for side, path in held_out.items():
+            path.touch()
+            for name in HELD_OUT:
+                append(folder / f"{name}.{side}", path)
+        near = find_near_pairs(sides, held_out, config, workers=workers, scratch=scratch)
+        for path in held_out.values():
+            path.unlink()
+        if config.remove:
+            marked = np.zeros_like(self.keep)
+            marked[near.rows] = True
+            self.remove(marked, "near_duplicate")
+        return near
+
+    def write(self, folder: Path) -> None:
+        """Write the pairs that are left."""
+        self.pairs.write(folder, self.keep)
         for corpus, rows in self.ranges():
-            corpus.kept[self.name] = int(keep[rows].sum())
+            corpus.kept[self.name] = int(self.keep[rows].sum())
 
 
 def join_corpora(
-    sifted: Mapping[str, SiftedCorpus],
+    filtered: Mapping[str, FilteredCorpus],
     folder: Path,
     *,
     scratch: Path,
@@ -118,140 +168,137 @@ def join_corpora(
 ) -> CleaningOutcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
-    No sentence of test, on either side, is left in validation or train, and none of validation in
-    train, of whichever corpora; sentences are the same if their :func:`comparison_key` is. Nor is
-    one left in train that is near to one of test or validation; ``test.near`` says of each pair of
-    test how many were. Of pairs that are equal, the first is kept; given sets stay as they are.
+    No sentence of test, on either side, stays in validation or train, and none of validation in
+    train, across all corpora; sentences are compared by :func:`make_comparison_key`. Near
+    duplicates of test or validation leave train; ``test.near`` counts those of each test pair. The
+    first of equal pairs is kept; given sets keep their repetitions.
 
-    Args:
-        sifted: the corpora by name, in the order in which they are written.
-        folder: the target; the caller makes it appear whole.
-        scratch: folder for all pairs while they are compared.
-        split: how train was split.
-        near_duplicates: the threshold of sentences that are too near to stay in train.
-        workers: processes or a cluster.
+    The caller makes the folder appear whole; corpora are written in their order.
 
     Raises:
         CorpusError: if a split, or the train of a corpus, is left without any pair.
         WorkersError: if workers are lost.
     """
-    corpora = {name: CleanedCorpus(readings=corpus.readings) for name, corpus in sifted.items()}
-    for name, corpus in sifted.items():
-        for removed, reasons in corpus.removed.items():
-            corpora[name].removed[removed].update(reasons)
+    corpora = {name: CleanedCorpus.begin(corpus) for name, corpus in filtered.items()}
     outcome = CleaningOutcome(corpora)
     held_out: dict[Split, PairKeys] = {}
     for name in reversed(SPLITS):
-        joined = JoinedSplit.read(name, [*sifted.values()], [*corpora.values()], scratch)
-        keep = np.ones(joined.bounds[-1], dtype=np.bool_)
-        for other, other_keys in held_out.items():
-            joined.strike(keep, joined.keys.shared_with(other_keys), f"also_in_{other}")
+        joined = JoinedSplit.read(name, [*filtered.values()], [*corpora.values()], scratch)
+        for other, keys in held_out.items():
+            joined.remove_shared(keys, f"also_in_{other}")
         if name == "train":
-            joined.strike(keep, _mark_held_out_before(joined), "held_out_before")
+            joined.remove(_mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
-            outcome.near = _find_near(joined.pairs, folder, scratch, near_duplicates, workers)
+            sides = {side: joined.pairs.files[side] for side in SIDES}
+            outcome.near = joined.remove_near(sides, folder, scratch, near_duplicates, workers)
             near_tests = outcome.near.counts[: outcome.kept["test"]]
             files.write_lines(folder / "test.near", map(str, near_tests.tolist()))
-            if near_duplicates.remove:
-                marked = np.zeros_like(keep)
-                marked[outcome.near.rows] = True
-                joined.strike(keep, marked, "near_duplicate")
-        joined.strike(keep, mark_repeated(joined), "duplicate")
+        joined.remove_repeated()
         if name != "train":
-            held_out[name] = joined.keys.only(keep)
-        joined.write(folder, keep)
-    _check(outcome, sifted, split)
+            held_out[name] = joined.keys.only(joined.keep)
+        joined.write(folder)
+    _check_splits(outcome, split)
+    for own, corpus in corpora.items():
+        if not corpus.kept["train"] and not filtered[own].replayed:
+            raise CorpusError(_explain_empty(own, "pair", corpus, outcome.kept))
     return outcome
+
+
+def join_monolingual(
+    filtered: Mapping[str, FilteredCorpus],
+    path: Path,
+    *,
+    corpus: Path,
+    side: str,
+    scratch: Path,
+    near_duplicates: NearDuplicateConfig,
+    workers: WorkersConfig,
+) -> dict[str, CleanedCorpus]:
+    """Write the text of a language, one sentence a line; return the counts of each corpus.
+
+    Sentences of validation or test on their side, near duplicates of these, and repetitions are
+    removed.
+
+    ``corpus`` is the folder of parallel text, and ``side`` that of the language.
+
+    Raises:
+        CorpusError: if a corpus is left without any line.
+        WorkersError: if workers are lost.
+    """
+    corpora = {name: CleanedCorpus.begin(one) for name, one in filtered.items()}
+    joined = JoinedSplit.read("train", [*filtered.values()], [*corpora.values()], scratch)
+    for split in HELD_OUT:
+        lines = files.read_lines(corpus / f"{split}.{side}")
+        digests = b"".join(digest(make_comparison_key(line)) for line in lines)
+        column = np.frombuffer(digests, dtype="<u8")
+        # each line is a pair with itself
+        joined.remove_shared(PairKeys(np.stack([column, column], axis=1)), f"also_in_{split}")
+    if near_duplicates.distance and near_duplicates.remove:
+        text = {side: joined.pairs.files["source"]}
+        joined.remove_near(text, corpus, scratch, near_duplicates, workers)
+    joined.remove_repeated()
+    written = scratch / "monolingual"
+    written.mkdir()
+    joined.write(written)
+    (written / "train.source").replace(path)
+    (written / "train.target").unlink()
+    written.rmdir()
+    for name, cleaned in corpora.items():
+        if not cleaned.kept["train"]:
+            raise CorpusError(_explain_empty(name, "line", cleaned, {}))
+    return corpora
 
 
 def _mark_held_out_before(train: JoinedSplit) -> Mask:
     """Mark pairs with a sentence that was held out of an earlier training."""
-    marked = np.zeros(train.bounds[-1], dtype=np.bool_)
-    for corpus in train.sifted:
-        for name in SPLITS[1:] if corpus.replayed else ():
+    marked = np.zeros_like(train.keep)
+    for corpus in train.filtered:
+        for name in HELD_OUT if corpus.replayed else ():
             marked |= train.keys.shared_with(StagedPairs(corpus.folder, name).keys())
     return marked
 
 
-def mark_repeated(joined: JoinedSplit) -> Mask:
-    """Mark pairs that an earlier one equals, but those that stay all the same."""
-    marked = joined.keys.repeated()
-    for corpus, (_, rows) in zip(joined.sifted, joined.ranges(), strict=True):
-        given = joined.name != "train" and joined.name in corpus.readings
-        if given or (joined.name == "train" and corpus.keep_duplicates):
-            marked[rows] = False
-    return marked
-
-
-def _find_near(
-    train: StagedPairs,
-    folder: Path,
-    scratch: Path,
-    config: NearDuplicateConfig,
-    workers: WorkersConfig,
-) -> Nearness:
-    """Compare train with test and validation, which are written."""
-    held_out = {side: scratch / f"held_out.{side}" for side in SIDES}
-    for side, path in held_out.items():
-        path.touch()
-        for name in ("test", "validation"):
-            append(folder / f"{name}.{side}", path)
-    sides = {side: train.files[side] for side in SIDES}
-    near = find_near_pairs(sides, held_out, config, workers=workers, scratch=scratch)
-    for path in held_out.values():
-        path.unlink()
-    return near
-
-
-def _check(
-    outcome: CleaningOutcome, sifted: Mapping[str, SiftedCorpus], split: SplitConfig
-) -> None:
-    """Refuse a split without any pair, train first, for the others may come of it."""
-    rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
+def _check_splits(outcome: CleaningOutcome, split: SplitConfig) -> None:
+    """Refuse a split without any pair, train first, since the others may come of it."""
     kept = outcome.kept
-    given = {name for corpus in outcome.corpora.values() for name in corpus.readings}
-    hint = _explain_line_ends(outcome)
+    readings = [each for corpus in outcome.corpora.values() for each in corpus.readings.items()]
     for name in ("train", "test", "validation"):
         if kept[name]:
             continue
-        if name not in given:
-            raise CorpusError(
-                f"no pair of {kept['train']} fell into {name} at {rates[name]:g} in "
-                f"10,000; raise split.{name}_per_10000 or give a {name} text{hint}"
+        if name not in {given for given, _ in readings}:
+            message = (
+                f"no pair of {kept['train']} fell into {name} at {split.rate(name):g} in "
+                f"10,000; raise split.{name}_per_10000 or give a {name} text"
             )
-        reasons = outcome.list_reasons(name)
-        advice = advise_other_text(reasons) or "give more text or loosen the filter"
-        raise CorpusError(f"no pair is left for {name} ({_list(reasons, outcome)}); {advice}{hint}")
-    for own, corpus in outcome.corpora.items():
-        if not corpus.kept["train"] and not sifted[own].replayed:
-            reasons = corpus.list_reasons("train")
-            raise CorpusError(
-                f"no pair of the corpus {own} is left for train ({_list(reasons, outcome)}); "
-                f"{advise_other_text(reasons) or 'loosen its filter'}, or take it out of "
-                f"download.corpora"
-            )
+        else:
+            reasons = outcome.list_reasons(name)
+            advice = _advise(reasons) or "give more text or loosen the filter"
+            message = f"no pair is left for {name} ({_list(reasons, kept)}); {advice}"
+        breaks = sum(reading.repaired["inner_line_break"] for _, reading in readings)
+        overlong = any(reading.dropped["line_too_long"] for _, reading in readings)
+        if breaks > sum(kept.values()) or overlong:
+            message += r"; lines must end in \n, not in CR alone"
+        raise CorpusError(message)
 
 
-def advise_other_text(reasons: Counter[str]) -> str:
-    """Return what helps where most was left out because it is validated or tested on, or near."""
+def _explain_empty(name: str, unit: str, corpus: CleanedCorpus, kept: Mapping[Split, int]) -> str:
+    reasons = corpus.list_reasons("train")
+    return (
+        f"no {unit} of the corpus {name} is left for train ({_list(reasons, kept)}); "
+        f"{_advise(reasons) or 'loosen its filter'}, or remove it from download.corpora"
+    )
+
+
+def _advise(reasons: Counter[str]) -> str:
+    """Return the remedy if most pairs are those of validation and test, or near duplicates."""
     held_out = ("also_in_validation", "also_in_test", "near_duplicate")
-    if 2 * sum(reasons[why] for why in held_out) <= reasons.total():
+    if 2 * sum(reasons[reason] for reason in held_out) <= reasons.total():
         return ""
-    return "what is validated or tested on is never learnt, so give other text"
+    return "text of validation and test is never trained on, so give other text"
 
 
-def _list(reasons: Counter[str], outcome: CleaningOutcome) -> str:
-    others = any(outcome.kept.values())
-    nothing = "none, all fell into other splits" if others else "none, the text is empty"
-    told = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
-    return f"removed: {told or nothing}"
-
-
-def _explain_line_ends(outcome: CleaningOutcome) -> str:
-    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
-    breaks = sum(reading.repaired["inner_line_break"] for reading in readings)
-    if breaks > sum(outcome.kept.values()) or any(
-        reading.dropped["line_too_long"] for reading in readings
-    ):
-        return r"; lines must end in \n, for which CR alone does not stand"
-    return ""
+def _list(reasons: Counter[str], kept: Mapping[Split, int]) -> str:
+    elsewhere = any(kept.values())
+    nothing = "none, all fell into other splits" if elsewhere else "none, the text is empty"
+    listed = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
+    return f"removed: {listed or nothing}"

@@ -1,7 +1,7 @@
 """Corpora: the sources of parallel text.
 
 A new source is a file with a subclass of :class:`Corpus`, its line in ``registered.py``, and a
-choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a corpus is.
+preset ``conf/data/NAME.yaml``. No other code depends on the kind of a corpus.
 """
 
 import re
@@ -12,8 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.fetch.settings import Pinnable
-from nmt_core.corpora.fetch.source import Fetch, Fetchable, FindKept, find_nothing
+from nmt_core.corpora.fetch.source import Fetch, Fetchable, FindCached, Pinnable, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
@@ -49,10 +48,10 @@ class Description(NamedTuple):
 
 
 def check_tag_name(tag: str) -> str:
-    """Return a tag, or nothing where there is none.
+    """Return a tag; empty for none.
 
     Raises:
-        ValueError: if it is no short name.
+        ValueError: if it is not a short name.
     """
     if tag and not re.fullmatch("[A-Za-z0-9_-]{1,40}", tag):
         raise ValueError(
@@ -81,75 +80,74 @@ class Corpus(Pinnable, Fetchable):
     """
 
     is_parallel: ClassVar[bool] = True
-    """Whether it gives pairs, and not text of one language alone."""
+    """Whether it has pairs; False for monolingual text."""
 
     kind: str
     """The name of this choice, by which it is registered."""
 
     weight: float = Field(1.0, ge=0, le=1_000_000)
-    """How often a pair is seen for one of a corpus of weight 1; 0 leaves it out of training, but
-    not out of validation and test."""
+    """Sampling weight relative to the other corpora; 0 excludes it from training, but not from
+    validation and test."""
 
     licence: str = Field("", max_length=100)
     """Licence of the text, as SPDX or Hugging Face spell it, such as cc-by-4.0, or a name of your
-    own; empty takes what is known of this kind. Asked for where there are several corpora."""
+    own; empty takes the known licence of this kind. Required of each of several corpora."""
 
     tag: Annotated[str, AfterValidator(check_tag_name)] = ""
-    """Short name of where the text is from, which several corpora may share: what a model reads
-    before each of their source lines. Who translates may choose one, by ``nmt translate --tag``;
-    empty for none."""
+    """Domain tag that the model reads before each source line, which several corpora may share;
+    ``nmt translate --tag`` selects one. Empty for none."""
 
     filter: FilterConfig | None = None
-    """Filters of its training pairs; null, and what it leaves out, takes ``download.filter``."""
+    """Filters of its training pairs; null, and settings that it omits, take ``download.filter``."""
 
     train_only: bool = False
-    """Take no validation or test pairs from it; what it brings for them is not read."""
+    """Take no validation or test pairs from it, and ignore those that it has."""
 
     @abstractmethod
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Bring the corpus onto the disk; its text is not read yet.
+        """Bring the corpus onto the disk without reading its text.
 
         Args:
-            languages: of source and target; :meth:`check` has let them pass.
-            fetch: brings a file of the web onto the disk, and keeps it for the next time.
-            scratch: takes what is needed only now.
+            languages: source and target, which passed :meth:`check`.
+            fetch: fetches a file of the web, or takes it from the cache.
+            scratch: folder for temporary files.
 
         Returns:
             The text of train, and of the splits in :meth:`list_given`.
 
         Raises:
-            DownloadError: if a file cannot be fetched or is not what was promised.
-            CorpusError: if a file cannot be read or is not what it was.
+            DownloadError: if a file cannot be fetched or has another digest.
+            CorpusError: if a file cannot be read or was changed.
         """
 
     @abstractmethod
     def origin(self, split: str, languages: Languages) -> Origin:
-        """Return where the text of a split came from."""
+        """Return the origin of a split."""
 
     @abstractmethod
     def describe(self) -> Description:
         """Describe the corpus, its licence above all."""
 
     def list_languages(self, languages: Languages) -> tuple[str, ...]:
-        """Return the codes of the languages that the text is in, the source's first."""
+        """Return the language codes of the text, the source's first."""
         return languages.codes
 
     def list_given(self) -> frozenset[Split]:
-        """Return the splits that the corpus brings beside train."""
+        """Return the splits that the corpus has besides train."""
         return frozenset()
 
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
-        """Return the filters of the corpus: its own, or else those of all."""
+        """Return the filters of the corpus, or the default ones."""
         return self.filter or default
 
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        """Return size and SHA-256 of every file that the text comes from, the web's fetched.
+        """Return size and SHA-256 of every file of the text, fetched if necessary.
 
-        A corpus that comes from no file has none, and is read whenever it is asked for.
+        A corpus without files has none, and is read on every run.
 
         Raises:
-            DownloadError: if a file cannot be fetched or is not what was promised.
-            CorpusError: if a file cannot be read or is not what it was.
+            DownloadError: if a file cannot be fetched or has another digest.
+            CorpusError: if a file cannot be read or was changed.
         """
         return [fetch(source).origin for source in self.sources(languages)]
 
@@ -161,31 +159,25 @@ class Corpus(Pinnable, Fetchable):
         """
 
     def estimate_size(
-        self, languages: Languages, *, find_kept: FindKept = find_nothing
+        self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
-        """Estimate the size of train without fetching anything; None if it is unknown.
-
-        Args:
-            languages: of source and target.
-            find_kept: finds files of the web that were fetched before.
+        """Estimate the size of train without fetching a file; None if it is unknown.
 
         Raises:
             CorpusError: if a file cannot be read.
         """
-        del languages, find_kept
+        del languages, find_cached
         return None
 
     def held_out(self) -> str | None:
-        """Return the rule by which the test set was held out; None if a hash draws it."""
+        """Return the rule that selects the test set; None if a hash does."""
         return None
 
 
 def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Problem, ...]:
-    """Return the problems for which a pair is left out and counted.
+    """Return the problems for which a pair is dropped and counted.
 
-    Args:
-        on_bad_line: what the user wants of lines that are no text.
-        given: whether the text is a validation or test set, where nothing may be left out unasked.
+    Given validation and test sets stay complete by default.
     """
     if on_bad_line == "drop":
         return (*DAMAGED, *UNUSABLE)

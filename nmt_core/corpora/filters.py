@@ -20,35 +20,35 @@ class FilterConfig(Config):
     """Fewest words of a side, separated by white space."""
 
     max_words: PositiveInt = 150
-    """Most words of a side; longer lines cost more memory than they teach."""
+    """Most words of a side; longer lines cost memory and teach little."""
 
     max_characters: PositiveInt = 1000
-    """Most characters of a side; bounds languages that write no spaces, too."""
+    """Most characters of a side, for languages without spaces."""
 
     max_length_ratio: Annotated[float, Field(ge=1)] = 3.0
-    """Most letters of the longer side for one of the shorter; more is hardly a translation. An
-    ideograph counts as three letters, a Japanese or Korean syllable as two."""
+    """Maximum ratio of letters of the longer side to the shorter. An ideograph counts as three
+    letters, a Japanese or Korean syllable as two."""
 
     ratio_floor_characters: PositiveInt = 20
-    """A side of fewer letters counts as this long in the ratio: short sentences vary most."""
+    """Minimum length of a side in the ratio, since short sentences vary most."""
 
     remove_untranslated: bool = True
-    """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
-    learn to copy from few of these (Khayrallah and Koehn 2018)."""
+    """Remove pairs of a sentence with itself if longer than ``ratio_floor_characters``; few of them
+    teach a model to copy (Khayrallah and Koehn 2018)."""
 
     repair: list[RepairName] = Field(default_factory=list)
     """Repairs of every line before all filters: ``entities`` (``&amp;`` becomes ``&``),
     ``tags`` of HTML (removed) and ``mojibake`` (``fÃ¼r`` becomes ``für``)."""
 
     look: LookConfig | None = None
-    """A look at each corpus that comes from files, before it is used: whether it is in the other
-    direction, shifted by lines, in another language, tokenized, in lower case, with entities of
-    HTML or mojibake, or begins with a header; null leaves it out, if ``screen`` does."""
+    """Sanity check of each corpus from files: swapped or shifted sides, another language,
+    tokenization, lower case, entities of HTML, mojibake or a header; null turns it off, unless
+    ``screen`` is set."""
 
     screen: ScreenConfig | None = None
-    """The same look, and filters whose thresholds are learnt from the corpus; null leaves these
-    out. They also judge what is split off for validation and test. ``make clean-report`` shows
-    what they would take."""
+    """The same check, and filters with thresholds learnt from the corpus, which also apply to
+    validation and test sets that are split off; null turns them off. ``make clean-report`` shows
+    what they would drop."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""
@@ -61,19 +61,17 @@ class FilterConfig(Config):
 
 
 NO_TRANSLATION = frozenset({"length_ratio", "untranslated"})
-"""Reasons of :func:`find_fault` for which a pair is not fit to test on, either; the other ones
-bound what training costs."""
+"""Reasons of :func:`find_fault` for which a pair is unfit for testing, too."""
 
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
-"""They change the looks of the character before them, such as the colour of an emoji."""
+"""Characters that change the glyph before them, such as the colour of an emoji."""
 
 
 class MarkTable(dict[int, str]):
-    """A table for ``str.translate`` that replaces characters of no word, filled as they occur.
+    """A table for ``str.translate`` that replaces punctuation, symbols, separators and controls.
 
-    These are punctuation, symbols, separators and controls of any script. Characters that only
-    change the looks of their neighbours, such as a soft hyphen (category Cf, and variation
-    selectors), are dropped for any replacement: they separate no words.
+    Format characters and variation selectors, such as a soft hyphen, are always dropped, since they
+    do not separate words.
     """
 
     def __init__(self, replacement: str) -> None:
@@ -89,7 +87,7 @@ class MarkTable(dict[int, str]):
         return self[code]
 
     def replace(self, line: str) -> str:
-        """Return a line composed (NFC), with characters of no word replaced."""
+        """Return a line in NFC, with these characters replaced."""
         replaced = unicodedata.normalize("NFC", line).translate(self)
         return unicodedata.normalize("NFC", replaced)  # a letter may have met its accent
 
@@ -105,29 +103,28 @@ _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 """Hiragana, Katakana and Hangul."""
 
 
-@lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
+@lru_cache(maxsize=2)  # several functions ask for the sides of a pair
 def make_comparison_key(line: str) -> str:
-    """Return the key that two lines share if they count as the same sentence.
+    """Return the key that equal sentences share.
 
-    The key is the line as a model sees it (:func:`normalize`), case-folded and composed (NFC),
-    without punctuation, symbols and white space; a line of nothing else is its own key.
+    The key is the line as a model sees it (:func:`normalize`), case-folded, in NFC, without
+    punctuation, symbols and white space; a line of these alone is its own key.
     """
     folded = normalize(line).casefold()
     return _COMPARABLE.replace(folded) or unicodedata.normalize("NFC", folded)
 
 
 def count_letters(line: str) -> int:
-    """Return the length of a line in characters of an alphabet.
+    """Return the length of a line in letters of an alphabet.
 
-    An ideograph counts as three, a syllable as two. So measured, an English sentence of the Tanaka
-    corpus is as long as its Japanese (the median of 50,000; 98 % lie between 0.6 and 1.8), while it
-    has 2.2 times as many characters (1.2 to 4.0).
+    An ideograph counts as three, a syllable as two, so that English and Japanese sentences of the
+    Tanaka corpus have the same median length.
     """
     return len(line) + 2 * len(_IDEOGRAPHS.findall(line)) + len(_SYLLABLES.findall(line))
 
 
 def find_fault(pair: Pair, config: FilterConfig) -> str | None:
-    """Return why ``pair`` is not fit to train on, or None if it is."""
+    """Return why a pair is unfit for training, or None."""
     characters = max(len(side.strip()) for side in pair)
     shorter, longer = sorted(count_letters(side.strip()) for side in pair)
     words = sorted(len(side.split()) for side in pair)

@@ -1,40 +1,50 @@
-"""Splits by where text is from: a document, a day or a speaker is never in two of them."""
+"""Splits by the origin of pairs: a document, day, speaker or session is held out as a whole."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from nmt_core.base.errors import CorpusError
+from nmt_core.base import config
+from nmt_core.base.errors import CorpusError, suggest
+from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.formats.chapters import read_chapters
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.units import Metadata
 from nmt_core.corpora.formats.verses import read_verses
 from nmt_core.corpora.parallel_text import Text
-from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig, digest
+from nmt_core.corpora.splitting import PER, SPLITS, SessionSplit, Split, SplitConfig, digest
+from nmt_core.corpora.staging import Digests, Mask
+from nmt_core.corpora.text_files import require_pinned
 
-MOST_HELD_OUT = 0.5
-"""Share of the pairs of a corpus that validation and test may hold together."""
+Ranks: TypeAlias = npt.NDArray[np.int32]
+
+NOT_HELD_OUT = -1
+"""The rank of a session that is not held out."""
+
+MAX_HELD_OUT = 0.5
+"""Largest share of pairs in validation and test together."""
+
+FIRST_YEAR = 70
+"""Two-digit years from here on are of the twentieth century."""
 
 _DAY = re.compile(r"(?<!\d)(?:(\d{4})(-?)(\d\d)\2(\d\d)|ep-(\d\d)-(\d\d)-(\d\d))(?!\d)")
-"""A day as ISO 8601 has it, or as EuroParl does in the names of its files."""
-
-CENTURY = 70
-"""Years of two digits from here are of the twentieth century."""
+"""A day in ISO 8601, or as in EuroParl's file names."""
 
 
 class GroupedRows(NamedTuple):
     """The split of every row of a text."""
 
-    splits: npt.NDArray[np.int32]
-    """Places in ``SPLITS``."""
+    splits: Ranks
+    """Indices into ``SPLITS``."""
     unknown: int
-    """Rows in train because they say nothing of where they are from."""
+    """Rows of unknown origin, which are in train."""
 
 
 def group_rows(
@@ -42,16 +52,11 @@ def group_rows(
 ) -> GroupedRows:
     """Return the split of every row.
 
-    Args:
-        text: the text.
-        rows: how many it has.
-        config: what stays whole, and how many pairs are set aside.
-        wanted: "test", "validation", or both.
-        name: of the corpus.
+    ``wanted`` names the splits to hold out.
 
     Raises:
-        CorpusError: if the text does not say where it is from, or does so for another number of
-            rows, or a date cannot be read, or see :func:`split_groups`.
+        CorpusError: if the origins are missing, unreadable or of another number of rows, or as
+            :func:`split_groups`.
     """
     numbers: dict[str, int] = {}
     groups = np.fromiter(
@@ -71,19 +76,16 @@ def group_rows(
 def split_groups(
     counts: Counter[str], config: SplitConfig, wanted: Collection[Split], name: str
 ) -> dict[str, Split]:
-    """Return the split of every group: test from one end of an order, validation from what is next.
+    """Return the split of every group.
 
-    Days are taken from the newest; others in the order of a keyed hash of their names, validation
-    from its other end, so that changing the size of one does not touch the other.
+    Test takes the newest days, and validation the next. Other groups are ordered by a keyed hash of
+    their names; test takes them from one end and validation from the other, so that changing the
+    size of one does not affect the other.
 
-    Args:
-        counts: pairs of each group; the one without a name is train.
-        config: what the groups are, and how many pairs are set aside.
-        wanted: "test", "validation", or both.
-        name: of the corpus.
+    ``counts`` has the pairs of each group; the group without a name is train.
 
     Raises:
-        CorpusError: if there are too few groups, or those to hold out hold most of the pairs.
+        CorpusError: if there are too few groups, or those to hold out have most of the pairs.
     """
     by_date = config.by == "date"
     left = sorted(
@@ -92,11 +94,10 @@ def split_groups(
         reverse=by_date,
     )
     splits: dict[str, Split] = dict.fromkeys(counts, "train")
-    rates = {"test": config.test_per_10000, "validation": config.validation_per_10000}
     total, named = counts.total(), len(left)
-    for split in (each for each in ("test", "validation") if each in wanted):
+    for split in ("test", "validation"):
         taken = 0
-        while left and taken < max(1, total * rates[split] / PER):
+        while split in wanted and left and taken < max(1, total * config.rate(split) / PER):
             group = left.pop(0 if by_date or split == "test" else -1)
             splits[group], taken = split, taken + counts[group]
     needed = ["train", *sorted(wanted)]
@@ -107,7 +108,7 @@ def split_groups(
             f"names more, as docs/your-text.md says, or set by=pair"
         )
     held_out = sum(counts[group] for group, split in splits.items() if split != "train")
-    if held_out > MOST_HELD_OUT * total:
+    if held_out > MAX_HELD_OUT * total:
         raise CorpusError(
             f"download.split.by: of corpus {name}, {held_out:,} of {total:,} pairs would be "
             f"held out, since each {config.by} stays whole; ask for fewer by "
@@ -118,20 +119,20 @@ def split_groups(
 
 
 def find_day(text: str) -> str:
-    """Return the first day in a text, as in 2000-01-17, or nothing."""
-    for found in _DAY.finditer(text):
-        year, _, *rest = found.groups()
-        numbers = [year, *rest[:2]] if year else rest[2:]
-        century = 0 if year else 1900 if int(numbers[0]) >= CENTURY else 2000
+    """Return the first day in a text, as in 2000-01-17; empty if there is none."""
+    for match in _DAY.finditer(text):
+        year, _, *rest = match.groups()
+        numbers = [*map(int, [year, *rest[:2]] if year else rest[2:])]
+        century = 0 if year else 1900 if numbers[0] >= FIRST_YEAR else 2000
         try:
-            return date(century + int(numbers[0]), *map(int, numbers[1:])).isoformat()
+            return date(century + numbers[0], *numbers[1:]).isoformat()
         except ValueError:  # no such day
             continue
     return ""
 
 
 def name_files(paths: Sequence[Path]) -> list[str]:
-    """Return the names of files, with as many of their folders as tell them apart."""
+    """Return the names of files, with as many of their folders as distinguish them."""
     parts = [path.parts for path in paths]
     for length in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(some[-length:]) for some in parts]
@@ -143,7 +144,7 @@ def name_files(paths: Sequence[Path]) -> list[str]:
 def _read_labels(text: Text, config: SplitConfig) -> Iterator[str]:
     names = name_files([paths[0] for paths in text.parts])
     for name, paths in zip(names, text.parts, strict=True):
-        for number, unit in enumerate(_read_part(paths, text, name), start=1):
+        for number, unit in enumerate(_read_metadata(paths, text, name), start=1):
             document = unit.document or name
             match config.by:
                 case "date":
@@ -160,10 +161,86 @@ def _read_labels(text: Text, config: SplitConfig) -> Iterator[str]:
                     yield document
 
 
-def _read_part(paths: tuple[Path, ...], text: Text, name: str) -> Iterator[Metadata]:
+def _read_metadata(paths: tuple[Path, ...], text: Text, name: str) -> Iterator[Metadata]:
     if are_paired_by_id(paths):
         return (Metadata() for _ in read_verses(*paths).rows)
     if len(paths) == 1 and text.languages:
         units = open_units(paths[0], text.languages)
         return units.metadata() if units.metadata else (Metadata() for _ in units.rows)
     return read_chapters(paths[0], name)
+
+
+def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
+    """Return for every pair the rank of its session among those held out, or NOT_HELD_OUT.
+
+    Raises:
+        CorpusError: if the file cannot be read, has another number of lines, or does not name a
+            session to hold out.
+    """
+    require_pinned(sessions)
+    columns = ((line or b"").partition(b"\t")[0] for line in read_raw_lines(sessions.file))
+    names = [name.decode(errors="replace").strip(BYTE_ORDER_MARK).strip() for name in columns]
+    if len(names) != lines:
+        raise CorpusError(
+            f"{sessions.file} has {len(names)} lines but the corpus {lines}; "
+            f"line N must name the session of pair N"
+        )
+    known = sorted(set(names))
+    for prefix in sessions.held_out:
+        if not any(name.startswith(prefix) for name in known):
+            raise CorpusError(
+                f"download.split.sessions.held_out: no session of {sessions.file} begins with "
+                f"{prefix!r}; {suggest_sessions(prefix, known)}"
+            )
+    held_out = [name for name in known if name.startswith(sessions.held_out)]
+    ranks = {name: rank for rank, name in enumerate(held_out)}
+    return np.array([ranks.get(name, NOT_HELD_OUT) for name in names], dtype=np.int32)
+
+
+def suggest_sessions(prefix: str, known: Sequence[str]) -> str:
+    """Suggest the closest names of sessions."""
+    alike = sorted({name[: len(prefix)] for name in known})
+    suggestion = suggest(prefix, alike)
+    if len(alike) <= config.BRIEF_CHARACTERS // 10 or suggestion.startswith("did"):
+        return suggestion
+    return f"it names {known[0]} to {known[-1]}"
+
+
+def take_last(
+    unique: Mask, ranks: Ranks, sessions: SessionSplit, wanted: Collection[Split]
+) -> dict[Split, Mask]:
+    """Select the last unique pairs of held-out sessions: test from the end, validation before it.
+
+    ``unique`` marks pairs whose sides occur nowhere else, and ``ranks`` orders sessions.
+
+    Raises:
+        CorpusError: if there are too few.
+    """
+    sizes: dict[Split, int] = {
+        "test": sessions.test_pairs,
+        "validation": sessions.validation_pairs,
+    }
+    places = np.flatnonzero(unique)
+    places = places[np.argsort(ranks[places], kind="stable")]
+    needed = sum(sizes[name] for name in wanted)
+    if len(places) < needed:
+        raise CorpusError(
+            f"download.split.sessions: those held out have {len(places):,} pairs that occur "
+            f"nowhere else, fewer than the required {needed:,}; name more sessions, or ask for "
+            f"fewer pairs"
+        )
+    taken: dict[Split, Mask] = {}
+    for name in (name for name in sizes if name in wanted):
+        taken[name] = np.zeros(len(unique), dtype=np.bool_)
+        taken[name][places[len(places) - sizes[name] :]] = True
+        places = places[: len(places) - sizes[name]]
+    return taken
+
+
+def mark_unique(rows: Digests) -> Mask:
+    """Mark the rows of (pairs, sides) whose digest is unique in every column."""
+    marked = np.ones(len(rows), dtype=np.bool_)
+    for column in rows.T:
+        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        marked &= counts[places] == 1
+    return marked

@@ -1,9 +1,12 @@
-"""Parallel text of the user's own, on this machine."""
+"""The user's own parallel text, on this machine."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sized
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self
+
+from typing_extensions import override
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
@@ -22,97 +25,103 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
-from nmt_core.corpora.fetch.source import Fetch, FindKept, Source, find_nothing
+from nmt_core.corpora.fetch.source import Fetch, FindCached, Source, find_nothing
 from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
 from nmt_core.corpora.formats.verses import read_verses
-from nmt_core.corpora.parallel_text import Text
+from nmt_core.corpora.parallel_text import UNUSABLE, CorpusReading, Pair, Text, cut_rows, read_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
 
+LOGGER = logging.getLogger(__name__)
+
+MAX_PAIRS = 2**40
+"""Pairs of a span that is a whole file."""
+
 
 class FilesCorpus(Corpus):
-    """Text that is on this machine."""
+    """Text on this machine."""
 
     kind: Literal["files"]
     """The tag of this choice."""
 
     train: TextFiles
-    """What to learn from."""
+    """Training text."""
 
     validation: TextFiles | None = None
-    """What to measure on during training; null splits it off train."""
+    """Validation set; null splits it off train."""
 
     test: ReferenceFiles | None = None
-    """What to measure on at the end; null splits it off train."""
+    """Test set; null splits it off train."""
 
     on_bad_line: OnBadLine = "error"
-    """What to do with a pair that is not UTF-8, holds NUL or lacks a column, and with an empty or
-    endless line of validation or test: stop and name it, or drop and count it."""
+    """Stop at a pair that is not UTF-8, contains NUL or lacks a column, and at an empty or overlong
+    line of validation or test, or drop and count it."""
 
+    @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Find the files."""
         del fetch, scratch
         texts: dict[Split, Text] = {}
         for split, text in self._texts():
             drop = list_dropped(self.on_bad_line, given=split != "train")
-            texts[split] = Text(tuple(text.found().values()), drop, languages)
+            texts[split] = Text(tuple(text.expand().values()), drop, languages)
         return texts
 
+    @override
     def list_given(self) -> frozenset[Split]:
-        """Return the splits that have files of their own."""
         return frozenset(split for split, _ in self._texts() if split != "train")
 
+    @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        """Read size and SHA-256 of the files, which must be those that were pinned."""
         del languages, fetch
         for _, text in self._texts():
             require_pinned(text)
-        parts = [part for _, text in self._texts() for part in text.found().values()]
+        parts = [part for _, text in self._texts() for part in text.expand().values()]
         parts.append(tuple(self.test.references) if self.test else ())
         return [measure_file(path) for path in dict.fromkeys(chain.from_iterable(parts))]
 
+    @override
     def origin(self, split: str, languages: Languages) -> Origin:
-        """Return the path of the split's source, or of the text that it was split off."""
         del languages
         text = getattr(self, split) or self.train
         return Origin("local", str(text.source))
 
-    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
-        """Count the pairs, and the bytes of their targets."""
-        del find_kept
-        return measure_text(self.train.found().values(), languages)
+    @override
+    def estimate_size(
+        self, languages: Languages, *, find_cached: FindCached = find_nothing
+    ) -> Size:
+        del find_cached
+        return measure_text(self.train.expand().values(), languages)
 
+    @override
     def describe(self) -> Description:
-        """Return a description that leaves the facts to the user."""
         text = (
             "Files of whoever trained the model; they alone know the licence of the text, and "
             "whether the model may be given away."
         )
         return Description("files", {"license": "unknown"}, text)
 
+    @override
     def pins(self) -> dict[str, str]:
-        """Return the digest of each text, by its paths."""
         return {str(text): text.sha256 for _, text in self._texts()}
 
+    @override
     def pinned(self) -> Self:
-        """Return the corpus with the present digests of its files."""
-        return self._changed(lambda text: {"sha256": text.digest()})
+        return self._change(lambda text: {"sha256": text.digest()})
 
+    @override
     def absolute(self) -> Self:
-        """Return the corpus with absolute paths."""
-        return self._changed(lambda text: text.absolute())
+        return self._change(lambda text: text.absolute())
 
+    @override
     def held_out(self) -> str | None:
-        """Return that the test set was given, if it was."""
         return None if self.test is None else GIVEN
 
     def _texts(self) -> Iterator[tuple[Split, TextFiles]]:
         for split in SPLITS:
-            text = getattr(self, split)
-            if text is not None:
+            if text := getattr(self, split):
                 yield split, text
 
-    def _changed(self, change: Callable[[TextFiles], dict[str, Any]]) -> Self:
+    def _change(self, change: Callable[[TextFiles], dict[str, Any]]) -> Self:
         texts: dict[str, TextFiles] = {
             split: text.model_copy(update=change(text)) for split, text in self._texts()
         }
@@ -120,7 +129,7 @@ class FilesCorpus(Corpus):
 
 
 def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:
-    """Count the pairs in files, and the bytes of their targets, as most characters are one.
+    """Count the pairs in files, and the bytes or characters of their targets.
 
     Raises:
         CorpusError: if a file cannot be read.
@@ -132,21 +141,20 @@ def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Siz
     return Size(pairs, size)
 
 
-def measure_kept(
-    sources: Iterable[Source], languages: Languages, find_kept: FindKept
+def measure_cached(
+    sources: Iterable[Source], languages: Languages, find_cached: FindCached
 ) -> Size | None:
-    """Count the pairs in files of the web that hold a text; None where one was not fetched yet.
+    """Count the pairs in cached files of the web; None if one was not fetched yet.
 
     Raises:
         CorpusError: if a file cannot be read.
     """
-    kept = [*map(find_kept, sources)]
-    paths = tuple(each.path for each in kept if each is not None)
-    return measure_text([paths], languages) if len(paths) == len(kept) else None
+    cached = [*map(find_cached, sources)]
+    paths = tuple(file.path for file in cached if file is not None)
+    return measure_text([paths], languages) if len(paths) == len(cached) else None
 
 
 def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:
-    """Yield the targets of pairs, as bytes or as text."""
     if are_paired_by_id(paths):
         return (target for source, target in read_verses(*paths).rows if source and target)
     if len(paths) > 1:
@@ -167,3 +175,39 @@ def measure_file(path: Path) -> dict[str, Any]:
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
         raise explain_unreadable_file(path, error) from None
+
+
+def write_references(tests: Iterable[ReferenceFiles], folder: Path, *, scratch: Path) -> None:
+    """Write further references of the test pairs (Papineni et al. 2002, section 2.1).
+
+    ``test.target.2`` and so on have an empty line for a pair without such a reference.
+
+    Raises:
+        CorpusError: if a file cannot be read or has another number of lines than the source.
+    """
+    further: dict[Pair, list[str]] = {}
+    for test in tests:
+        first, *others = (
+            _read_numbered(test.source, target, scratch)
+            for target in (test.target, *test.references)
+        )
+        for number, pair in first.items():
+            further[pair] = [rows[number].target if number in rows else "" for rows in others]
+    if not any(further.values()):
+        return
+    pairs = map(Pair, *(files.read_lines(folder / f"test.{side}") for side in Pair._fields))
+    rows = [further.get(pair, []) for pair in pairs]
+    if single := sum(not any(row) for row in rows):
+        LOGGER.warning("%d of %d test pairs have one reference only", single, len(rows))
+    for number, column in enumerate(zip_longest(*rows, fillvalue=""), start=2):
+        files.write_lines(folder / f"test.target.{number}", column)
+
+
+def _read_numbered(source: Path, target: Path | None, scratch: Path) -> dict[int, Pair]:
+    """Return the pairs of two aligned files by their line numbers."""
+    paths = (source,) if target is None else (source, target)
+    return {
+        number: pair
+        for rows in cut_rows(Text((paths,)), MAX_PAIRS, scratch=scratch)
+        for number, pair in read_pairs(rows, drop=UNUSABLE, reading=CorpusReading())
+    }

@@ -1,4 +1,4 @@
-"""Text of one language alone: one sentence a line, of nobody's translation."""
+"""Monolingual text: one sentence a line, without translations."""
 
 import hashlib
 import json
@@ -23,9 +23,9 @@ from nmt_core.corpora.text_files import STAR, fill_part, find_parts, require_pin
 class MonolingualCorpus(Corpus):
     """Text of one of the two languages, on this machine.
 
-    It gives no training pair: tokenizers learn from it where ``tokenize.subwords.monolingual`` says
-    so, and language models where ``nmt learn --text`` names ``data/monolingual``. Every line is
-    read as a pair with itself, so that it is repaired, filtered and compared as pairs are.
+    It has no training pairs: tokenizers learn from it if ``tokenize.subwords.monolingual`` says so,
+    and language models if ``nmt learn --text`` names ``data/monolingual``. Every line is read as a
+    pair with itself, so that it is repaired, filtered and compared as pairs are.
     """
 
     is_parallel: ClassVar[bool] = False
@@ -34,7 +34,7 @@ class MonolingualCorpus(Corpus):
     """The name of this choice."""
 
     role: Literal["monolingual"] = "monolingual"
-    """What the text is for; it needs no ``kind`` beside it."""
+    """The use of the text; ``kind`` may be omitted beside it."""
 
     language: str
     """Code of its language, the source or the target of ``download.languages``."""
@@ -43,20 +43,20 @@ class MonolingualCorpus(Corpus):
     """One sentence a line, UTF-8; with one ``*`` all such files. Any may be compressed."""
 
     sha256: str = ""
-    """Digest of what the files held when params.yaml was written; ``make repro`` fills it in."""
+    """Digest of the content when params.yaml was written; ``make repro`` fills it in."""
 
     on_bad_line: OnBadLine = "error"
-    """What to do with a line that is not UTF-8 or holds NUL: stop and name it, or drop it."""
+    """Stop at a line that is not UTF-8 or contains NUL, or drop it."""
 
     train_only: bool = True
-    """Nothing of it can be validated or tested on."""
+    """Always true: it has no pairs to validate and test on."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.tag or self.weight != 1 or not self.train_only:
             raise ValueError(
-                "monolingual text gives no training pair, so weight, tag and train_only are for "
-                "other corpora; leave them out"
+                "monolingual text has no training pairs, so weight, tag and train_only do not "
+                "apply; remove them"
             )
         if str(self.path).count(STAR) > 1:
             raise ValueError(f"path {self.path} must hold one {STAR}, or none")
@@ -88,13 +88,13 @@ class MonolingualCorpus(Corpus):
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         del languages, fetch, scratch
         drop = list_dropped(self.on_bad_line)
-        return {"train": Text(tuple((path, path) for path in self.find()), drop)}
+        return {"train": Text(tuple((path, path) for path in self.expand()), drop)}
 
     @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
         del languages, fetch
         require_pinned(self)
-        return [*map(measure_file, self.find())]
+        return [*map(measure_file, self.expand())]
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
@@ -121,7 +121,7 @@ class MonolingualCorpus(Corpus):
     def absolute(self) -> Self:
         return self.model_copy(update={"path": self.path.absolute()})
 
-    def find(self) -> list[Path]:
+    def expand(self) -> list[Path]:
         """Return the files, in the order of their names.
 
         Raises:
@@ -129,16 +129,16 @@ class MonolingualCorpus(Corpus):
         """
         if STAR not in str(self.path):
             return [self.path]
-        found = [fill_part(self.path, part) for part in find_parts(self.path)]
-        if not found:
-            raise CorpusError(f"no file fits {self.path}; check the name and the folder")
-        return sorted(found, key=str)
+        paths = [fill_part(self.path, part) for part in find_parts(self.path)]
+        if not paths:
+            raise CorpusError(f"no file matches {self.path}; check the name and the folder")
+        return sorted(paths, key=str)
 
     def digest(self) -> str:
         """Return the SHA-256 of the files' names and digests.
 
         Raises:
-            CorpusError: if one is missing or cannot be read.
+            CorpusError: if a file cannot be read.
         """
-        digests = {path.name: measure_file(path)["sha256"] for path in self.find()}
+        digests = {path.name: measure_file(path)["sha256"] for path in self.expand()}
         return hashlib.sha256(json.dumps(digests).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Parallel text that the program mtdata fetches (Gowda et al. 2021).
 
-It is run as a program, never imported: it asks for other versions of packages than we do, so it
-belongs into an environment of its own. It is told nothing of ours, secrets least of all.
+It runs as a separate program, because it requires other versions of packages. Its environment
+holds only what it needs, and no secrets.
 """
 
 import csv
@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import IO, Annotated, Any, Literal
 
 from pydantic import AfterValidator
+from typing_extensions import override
 
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
@@ -24,8 +25,7 @@ from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.fetch.address import redact
-from nmt_core.corpora.fetch.settings import Checksum
-from nmt_core.corpora.fetch.source import Fetch, FindKept, find_nothing
+from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, find_nothing
 from nmt_core.corpora.formats.moses import TOO_LONG
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES
 from nmt_core.corpora.formats.units import pick_pair
@@ -38,14 +38,16 @@ PROGRAM = "mtdata"
 HOME = "https://github.com/thammegowda/mtdata"
 
 FOLDER = "MTDATA"
-"""The variable of the environment that names the program's folder, ~/.mtdata if it is not set."""
+"""Environment variable with the program's folder, ~/.mtdata by default."""
 
-TOLD = ("HOME", "PATH", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE",
-        "REQUESTS_CA_BUNDLE")  # fmt: skip
-"""The variables of the environment that the program is told, in upper or lower case."""
+PASSED_VARIABLES = {
+    "HOME", "PATH", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE", FOLDER,
+}  # fmt: skip
+"""Environment variables that the program inherits, in upper or lower case."""
 
 
-def _name(name: str) -> str:
+def _check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_]\w*(-[A-Za-z0-9_.]{1,60}){4}", name, re.ASCII):
         raise ValueError(
             f"must be group, name, version and two languages, as in Statmt-europarl-10-deu-eng, "
@@ -54,7 +56,7 @@ def _name(name: str) -> str:
     return name
 
 
-DatasetName = Annotated[str, AfterValidator(_name)]
+DatasetName = Annotated[str, AfterValidator(_check_name)]
 """Group, name, version and two languages."""
 
 
@@ -65,59 +67,57 @@ class MtdataCorpus(Corpus):
     """The tag of this choice."""
 
     dataset: DatasetName
-    """Its name, such as Statmt-europarl-10-deu-eng: group, name, version and the two languages;
+    """Its name: group, name, version and two languages, such as Statmt-europarl-10-deu-eng;
     ``make corpora`` lists them."""
 
     sha256: Checksum = ""
-    """Checksum of its text, as reports/download.json has it: nothing else is ever taken. Empty
-    takes what mtdata gives."""
+    """Required checksum of its text, as in reports/download.json; empty accepts any."""
 
     on_bad_line: OnBadLine = "drop"
-    """What to do with a pair that is not UTF-8 or holds NUL; drop counts it."""
+    """Drop and count pairs that are not UTF-8 or contain NUL, or stop there."""
 
+    @override
     def check(self, languages: Languages) -> None:
-        """Check that the dataset has both languages."""
         codes = _list_codes(self.dataset)
         if pick_pair(codes, languages) is None:
             raise ValueError(
                 f"{self.dataset} is in {' and '.join(codes)}, not in "
-                f"{' and '.join(languages.codes)}; take another dataset"
+                f"{' and '.join(languages.codes)}; choose another dataset"
             )
 
+    @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Let mtdata fetch the text, unless it is there."""
         del fetch, scratch
-        text = Text(((self._bring(),),), list_dropped(self.on_bad_line), languages)
-        return {"train": text}
+        return {"train": Text(((self._bring(),),), list_dropped(self.on_bad_line), languages)}
 
+    @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        """Return name, size and SHA-256 of the text, which is fetched unless it is there."""
         del languages, fetch
         path = self._bring()
         digest = files.sha256(path)
         if digest != (self.sha256 or digest):
             raise DownloadError(
-                f"{path} has the SHA-256 {digest}, expected was {self.sha256}; remove it to have "
-                f"it fetched again, or change the sha256 of the corpus"
+                f"{path} has the SHA-256 {digest}, expected was {self.sha256}; remove it to "
+                f"fetch it again, or change the sha256 of the corpus"
             )
         return [{"dataset": self.dataset, "bytes": path.stat().st_size, "sha256": digest}]
 
+    @override
     def origin(self, split: str, languages: Languages) -> Origin:
-        """Return the program's address, and the name that it knows the text by."""
         del split, languages
         return Origin("http", f"{HOME}#{self.dataset}")
 
+    @override
     def estimate_size(
-        self, languages: Languages, *, find_kept: FindKept = find_nothing
+        self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
-        """Count what the program gave an earlier run."""
-        del find_kept
+        del find_cached
         path = self._find_place()
         return measure_text([(path,)], languages) if path.exists() else None
 
+    @override
     def describe(self) -> Description:
-        """Return the name, which is all that is known."""
-        text = f"{self.dataset} of mtdata, <{HOME}>, which has an entry for citing each dataset."
+        text = f"{self.dataset} of mtdata, <{HOME}>, which has a citation of each dataset."
         return Description(self.dataset, {"license": "unknown"}, text)
 
     def _find_place(self) -> Path:
@@ -134,7 +134,7 @@ class MtdataCorpus(Corpus):
 
 
 def list_datasets(languages: Languages) -> list[str]:
-    """Return the names of all datasets in two languages, but for those of OPUS.
+    """Return the names of all datasets in two languages, except those of OPUS.
 
     Raises:
         DownloadError: if the program is missing or fails.
@@ -145,31 +145,30 @@ def list_datasets(languages: Languages) -> list[str]:
 
 
 def _write(dataset: str, path: Path) -> None:
-    """Write a table with a header row, which says which column is which language."""
+    """Write a table whose header row names the language of each column."""
     with (
         files.whole_file(path) as part,
         part.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file,
     ):
         table, quoting = (
-            csv.writer(file, delimiter="\t", lineterminator="\n", quoting=how)
-            for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+            csv.writer(file, delimiter="\t", lineterminator="\n", quoting=style)
+            for style in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
         )
         table.writerow(_list_codes(dataset))
         row = None
         with _run("echo", dataset) as lines:
             for line in bound_lines(lines.readline, MOST_LINE_BYTES):
-                row = _find_columns(line)
-                has_line_end = any("\r" in column for column in row)
-                (quoting if has_line_end else table).writerow(row)
+                row = _cut_columns(line)
+                (quoting if "\r" in "".join(row) else table).writerow(row)
         if row is None:
             raise DownloadError(
-                f"{PROGRAM} echo {dataset} gave no line; check the name, and what {PROGRAM} has "
-                f"kept of it in {path.parent.parent}"
+                f"{PROGRAM} echo {dataset} printed no line; check the name, and the cache of "
+                f"{PROGRAM} in {path.parent.parent}"
             )
 
 
-def _find_columns(line: bytes | None) -> list[str]:
-    """Return source and target, without what is known of a pair; what is too long as such."""
+def _cut_columns(line: bytes | None) -> list[str]:
+    """Return source and target without further columns; an overlong cell stays recognizable."""
     if line is None:
         return [TOO_LONG]
     columns = line.removesuffix(b"\r").decode(errors="surrogateescape").split("\t")[:2]
@@ -178,7 +177,7 @@ def _find_columns(line: bytes | None) -> list[str]:
 
 @contextmanager
 def _run(*arguments: str) -> Iterator[IO[bytes]]:
-    """Run the program and yield what it writes.
+    """Run the program and yield its output.
 
     Raises:
         DownloadError: if it is missing or fails.
@@ -187,16 +186,16 @@ def _run(*arguments: str) -> Iterator[IO[bytes]]:
     if program is None:
         raise DownloadError(
             f"the program {PROGRAM} is not installed; run: uv tool install {PROGRAM}, or pipx "
-            f"install {PROGRAM}, for it needs an environment of its own"
+            f"install {PROGRAM}, since it needs an environment of its own"
         )
-    told = {name: value for name, value in os.environ.items() if name.upper() in (*TOLD, FOLDER)}
-    with TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+    passed = {name: text for name, text in os.environ.items() if name.upper() in PASSED_VARIABLES}
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         with subprocess.Popen(
             [program, *arguments],
-            env=told | {"PYTHONUTF8": "1"},
+            env=passed | {"PYTHONUTF8": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
         ) as process:
             assert process.stdout is not None
             try:
@@ -205,16 +204,16 @@ def _run(*arguments: str) -> Iterator[IO[bytes]]:
                 process.kill()
                 raise
         if process.returncode:
-            said.seek(0)
-            last = next((line for line in reversed(said.readlines()) if line.strip()), "no reason")
-            reason = redact(" ".join(last.split()))[:BRIEF_CHARACTERS]
+            errors.seek(0)
+            said = [line for line in errors.readlines() if line.strip()] or ["no reason"]
+            reason = redact(" ".join(said[-1].split()))[:BRIEF_CHARACTERS]
             raise DownloadError(
                 f"{PROGRAM} {' '.join(arguments)} failed ({reason}); check the name and the network"
             )
 
 
 def _list_codes(dataset: str) -> list[str]:
-    """Return the codes of the languages of a dataset, de for deu and de-AT for deu_AT."""
+    """Return the language codes of a dataset, such as de for deu and de-AT for deu_AT."""
     from babel.core import get_global  # optional
 
     shorter = get_global("language_aliases")

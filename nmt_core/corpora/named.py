@@ -1,21 +1,27 @@
-"""Several corpora by name: what they are together."""
+"""Several corpora by name, and what they are together."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Self
 
+from pydantic import AfterValidator, Field, model_validator
+
+from nmt_core.base.config import Config
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
-from nmt_core.corpora.fetch.source import FindKept, find_nothing
+from nmt_core.corpora.fetch.source import FindCached, find_nothing
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
 
 Corpora = Mapping[str, Corpus]
 
 
 def check_name(name: str) -> str:
-    """Return a name of a corpus, which is also one of a file; no two differ by case alone.
+    """Return a name of a corpus, which is also one of a file.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not one.
     """
     if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,39}", name):
         raise ValueError(
@@ -25,13 +31,42 @@ def check_name(name: str) -> str:
     return name
 
 
+CorpusName = Annotated[str, AfterValidator(check_name)]
+
+
+class CorporaConfig(Config):
+    """Corpora by name, and their filters."""
+
+    languages: Languages
+    """A source and a target language."""
+
+    corpora: dict[CorpusName, CorpusConfig] = Field(min_length=1)
+    """The corpora of parallel text, by names of your own."""
+
+    filter: FilterConfig = FilterConfig()
+    """Filters of training pairs; the filter of a corpus takes from here the settings that it
+    omits, ``look`` included."""
+
+    @property
+    def parallel(self) -> dict[str, Corpus]:
+        """The corpora that have pairs, in order."""
+        return list_parallel(self.corpora)
+
+    @model_validator(mode="after")
+    def _complete_filters(self) -> Self:
+        for name, corpus in self.corpora.items():
+            if own := corpus.filter:
+                given = {setting: getattr(own, setting) for setting in own.model_fields_set}
+                whole = FilterConfig(**dict(self.filter) | given)
+                self.corpora[name] = corpus.model_copy(update={"filter": whole})
+        return self
+
+
 def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) -> None:
     """Check that corpora can be read together.
 
     Raises:
-        ValueError: if the languages are one, a corpus has not both, none teaches or none may be
-            tested on, or the licence of one of several is unknown, or all are of one language
-            alone.
+        ValueError: naming the setting that prevents it.
     """
     if languages.source == languages.target:
         raise ValueError(
@@ -51,76 +86,64 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
         raise ValueError("every weight of corpora is 0, which leaves nothing to train on")
     sources = [name for name, corpus in parallel.items() if not corpus.train_only]
     if not sources:
+        raise ValueError("all corpora are train_only, which leaves nothing to validate and test on")
+    if split.sessions or split.by != "pair":
+        _check_split(corpora, sources, split)
+    licences = {name: describe_licence(corpus)["license"] for name, corpus in corpora.items()}
+    unknown = [name for name, licence in licences.items() if licence == "unknown"]
+    if unknown and len(corpora) > 1:
         raise ValueError(
-            "every one of corpora is train_only, which leaves nothing to validate and test on"
+            f"corpora.{unknown[0]}.licence is empty; each of several corpora needs one for the "
+            f"model card: write cc-by-4.0 or the like, or 'own' for text of your own"
         )
-    _check_split(corpora, sources, split)
-    if len(corpora) > 1:
-        _check_licences(corpora)
 
 
 def _check_split(corpora: Corpora, sources: Sequence[str], split: SplitConfig) -> None:
-    if not split.sessions and split.by == "pair":
-        return
+    name = "split.sessions" if split.sessions else f"split.by: {split.by}"
     together = " and ".join(sources)
     if not list_split_off(corpora):
-        name = "split.sessions" if split.sessions else f"split.by: {split.by}"
         raise ValueError(
-            f"{name} has no effect, since validation and test are given by {together}; leave it "
-            f"out, or give text to split alone"
+            f"{name} has no effect, since validation and test are given by {together}; remove it, "
+            f"or give text to split alone"
         )
     if (split.sessions or split.by == "date") and len(sources) > 1:
-        which = "names the sessions" if split.sessions else "by date holds out the last days"
         raise ValueError(
-            f"split{'.sessions' if split.sessions else ''} {which} of one corpus, but {together} "
-            f"may give validation and test; set train_only: true in all but one"
+            f"{name} holds out the end of one corpus, but {together} may give validation and test; "
+            f"set train_only: true in all but one"
         )
-
-
-def _check_licences(corpora: Corpora) -> None:
-    for name, corpus in corpora.items():
-        if describe_licence(corpus)["license"] == "unknown":
-            raise ValueError(
-                f"corpora.{name}.licence is empty; of several corpora each needs one, for the card "
-                f"of the model says what it was trained on: write cc-by-4.0 or the like, or 'own' "
-                f"for text of your own"
-            )
 
 
 def list_parallel(corpora: Corpora) -> dict[str, Corpus]:
-    """Return the corpora that give pairs, in order."""
+    """Return the corpora that have pairs, in order."""
     return {name: corpus for name, corpus in corpora.items() if corpus.is_parallel}
 
 
 def list_split_off(corpora: Corpora) -> frozenset[Split]:
-    """Return the splits that no corpus brings, so that they are taken from train."""
+    """Return the splits that are taken from train, because no corpus has them."""
     given = (corpus.list_given() for corpus in corpora.values() if not corpus.train_only)
     return frozenset(SPLITS[1:]).difference(*given)
 
 
 def estimate_total(
-    corpora: Corpora, languages: Languages, *, find_kept: FindKept = find_nothing
+    corpora: Corpora, languages: Languages, *, find_cached: FindCached = find_nothing
 ) -> Size | None:
-    """Estimate the size of the training text of all corpora; None if that of one is unknown.
+    """Estimate the size of all training text; None if that of a corpus is unknown.
 
     Raises:
         CorpusError: if a file cannot be read.
     """
     sizes = [
-        corpus.estimate_size(languages, find_kept=find_kept)
+        corpus.estimate_size(languages, find_cached=find_cached)
         for corpus in list_parallel(corpora).values()
         if corpus.weight
     ]
     known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
-        return None
-    return Size(*map(sum, zip(*known, strict=True)))
+    return Size(*map(sum, zip(*known, strict=True))) if len(known) == len(sizes) else None
 
 
 def describe_licence(corpus: Corpus) -> dict[str, str]:
     """Describe the licence of a corpus under the keys of Hugging Face's model cards."""
-    known = corpus.describe().licence
-    return {"license": corpus.licence} if corpus.licence else known
+    return {"license": corpus.licence} if corpus.licence else corpus.describe().licence
 
 
 def describe_together(corpora: Corpora) -> Description:
@@ -131,8 +154,8 @@ def describe_together(corpora: Corpora) -> Description:
         return described[0]._replace(licence=licences[0])
     names = [licence.get("license_name", licence["license"]) for licence in licences]
     text = " ".join(
-        f"{name} ({licence}): {one.text}"
-        for name, licence, one in zip(corpora, names, described, strict=True)
+        f"{name} ({licence}): {description.text}"
+        for name, licence, description in zip(corpora, names, described, strict=True)
     )
     same = all(licence == licences[0] for licence in licences)
     joined = {"license": "other", "license_name": ", ".join(sorted(set(names)))}
@@ -140,19 +163,15 @@ def describe_together(corpora: Corpora) -> Description:
 
 
 def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
-    """Return the rule by which the test set was held out.
+    """Return the rule that selects the test set.
 
-    By the same rule, whatever the amount of text, no source sentence of one model's test set was
-    training text of another model; a given test set follows no rule.
+    Models with the same rule may be compared: no test source of one was training text of another.
+    A given test set follows no rule.
     """
     parallel = list_parallel(corpora).values()
     if "test" not in list_split_off(corpora):
-        rules = _list_rules(parallel)
+        rules = {corpus.held_out() or GIVEN for corpus in parallel if not corpus.train_only}
         return rules.pop() if len(rules) == 1 else GIVEN
     if split.sessions or split.by != "pair" or any(corpus.train_only for corpus in parallel):
-        return GIVEN  # what is tested on may stand in another corpus, or in what only teaches
+        return GIVEN  # a test sentence may occur in another corpus, or in one that is train_only
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"
-
-
-def _list_rules(corpora: Iterable[Corpus]) -> set[str]:
-    return {corpus.held_out() or GIVEN for corpus in corpora if not corpus.train_only}

@@ -1,10 +1,10 @@
-"""Near duplicates of validation and test in train, found exactly.
+"""Near duplicates of validation and test sentences in train, found exactly.
 
-Two sentences are near if few words must be inserted, dropped or changed to make one of the other
-(Levenshtein's distance over words; case and punctuation do not count). The search is exact: of a
-sentence cut into k + 1 pieces, k edits leave at least one as it was, moved by k words at most, so
-only sentences that hold a piece about there have to be compared (Li, Deng, Wang and Feng 2011,
-"Pass-Join: A Partition-based Method for Similarity Joins", sections 3 and 4).
+Two sentences are near if few words must be inserted, deleted or substituted (Levenshtein distance
+over words; case and punctuation do not count). A sentence is cut into k + 1 pieces, so that k edits
+leave at least one unchanged, moved by k words at most; only sentences that contain a piece there
+are compared (Li, Deng, Wang and Feng 2011, "Pass-Join: A Partition-based Method for Similarity
+Joins", sections 3 and 4).
 """
 
 import re
@@ -32,24 +32,23 @@ _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 _SPACED = MarkTable(" ")
 
 _LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
-"""The characters of Latin-1, with a space for those of no word."""
+"""The characters of Latin-1, with a space for those that separate words."""
 
 _LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
-"""Those that stand within words and are none of their letters."""
+"""Characters of Latin-1 within words that are not letters of them."""
 
 _UNKNOWN = "\0"
-"""Stands for a word that no sentence of validation or test has."""
+"""The code of a word that no held-out sentence has."""
 
 _SURROGATES = range(0xD800, 0xE000)
 _CODES = 0x10FFFF - len(_SURROGATES)
-"""Characters there are for words."""
+"""Number of characters that can be codes of words."""
 
 
 class NearExample(NamedTuple):
-    """A sentence of train beside one of validation or test that it is near."""
+    """A sentence of train beside a held-out one that it is near to."""
 
     side: str
-    """The split of the latter."""
     train: str
     held_out: str
     place: int
@@ -89,21 +88,21 @@ class SentenceIndex:
         self._places = list(pieces.values())
 
     def find_near(self, line: str) -> dict[int, int]:
-        """Return the edits between a line and each sentence that it is near, by its place."""
+        """Return the number of edits to each near sentence, by its place."""
         words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
         near: dict[int, int] = {}
         compared: set[int] = set()
-        for piece, found_at, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
+        for piece, place, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
             for number, begin in self._places[piece]:
-                most = self._edits[number]
+                limit = self._edits[number]
                 if (
                     number not in compared
-                    and abs(found_at - begin) <= most
-                    and abs(len(words) - len(self._sentences[number])) <= most
+                    and abs(place - begin) <= limit
+                    and abs(len(words) - len(self._sentences[number])) <= limit
                 ):
                     compared.add(number)
-                    edits = Levenshtein.distance(self._sentences[number], words, score_cutoff=most)
-                    if edits <= most:
+                    edits = Levenshtein.distance(self._sentences[number], words, score_cutoff=limit)
+                    if edits <= limit:
                         near[number] = edits
         return near
 
@@ -130,7 +129,7 @@ def cut_words(line: str) -> list[str]:
 
 def allow_edits(words: int, distance: float) -> int:
     """Return the number of edits up to which a sentence is near one of ``words`` words."""
-    return int(words * distance + 1e-9)  # 5 words at 0.2 are 1, in spite of rounding
+    return int(words * distance + 1e-9)  # 5 words at 0.2 allow one edit, despite rounding
 
 
 def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
@@ -141,10 +140,10 @@ def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class CompareJob(Job):
-    """Some pairs of train, and the held-out sentences to compare them with."""
+    """Pairs of train, and the held-out sentences to compare them with."""
 
     held_out: tuple[Path, ...]
-    """The sentences of validation and test, a file per side."""
+    """The held-out sentences, a file for each side."""
     digests: tuple[str, ...]
     """Of these files."""
     distance: float
@@ -156,13 +155,12 @@ class NearPair(NamedTuple):
     row: int
     """Its place in train, from 0."""
     lines: tuple[str, ...]
-    """Both sides."""
     near: tuple[dict[int, int], ...]
     """The result of :meth:`SentenceIndex.find_near` for each side."""
 
 
 def compare(job: CompareJob, part: Path) -> list[NearPair]:
-    """Return every pair that is near."""
+    """Return every near pair."""
     del part
     indices = [
         _load_index(path, digest, job.distance)
@@ -178,7 +176,7 @@ def compare(job: CompareJob, part: Path) -> list[NearPair]:
 
 @lru_cache(maxsize=2)  # one per side
 def _load_index(path: Path, digest: str, distance: float) -> SentenceIndex:
-    del digest  # another file of this name is another index
+    del digest  # of another file at this path
     return SentenceIndex(list(files.read_lines(path)), distance)
 
 
@@ -192,12 +190,7 @@ def find_near_pairs(
 ) -> Nearness:
     """Return the pairs of train with a side that is near to that side of a held-out pair.
 
-    Args:
-        train: the file of each side.
-        held_out: the same of the held-out pairs.
-        config: the threshold.
-        workers: processes or a cluster.
-        scratch: folder for temporary files.
+    Each argument maps a side to its file.
 
     Raises:
         WorkersError: if workers are lost.
@@ -212,9 +205,9 @@ def find_near_pairs(
     rows: list[int] = []
     counts = np.zeros(len(sentences[0]), dtype=np.int64)
     examples: dict[int, NearExample] = {}
-    title = "looking for near duplicates"
+    title = "finding near duplicates"
     with run_in_order(compare, jobs, workers, beside=scratch / "compared", title=title) as done:
-        for pair in chain.from_iterable(near_of_job for _, near_of_job in done):
+        for pair in chain.from_iterable(near for _, near in done):
             rows.append(pair.row)
             counts[sorted(set().union(*pair.near))] += 1
             for side, name in enumerate(train):

@@ -1,9 +1,8 @@
 r"""Read and write parallel text: line N of one side translates line N of the other.
 
-Bytes are split at ``\n`` alone, because a reader that also splits at U+2028 or U+0085 shifts every
-pair after it. Problems are counted; a serious one stops the reading, unless the caller allows to
-drop its pair. Only one line per file is held in memory. Long files are read by several processes,
-each some rows.
+Bytes are split at ``\n`` only, because a reader that also splits at U+2028 or U+0085 shifts every
+pair after it. Problems are counted; a serious one stops the reading, unless its pair may be
+dropped. One line per file is in memory. Long files are read by several processes.
 """
 
 import re
@@ -43,11 +42,10 @@ Problem = Literal[
 ]
 
 DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
-"""Signs of a file of another kind."""
+"""Problems of a wrong kind of file."""
 
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long", "markup")
-"""Problems of ordinary corpora, whose pairs teach nothing."""
-
+"""Problems of ordinary corpora, whose pairs are useless."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -67,21 +65,21 @@ class Text:
     """Parallel text to be read."""
 
     parts: tuple[tuple[Path, ...], ...]
-    """Two aligned files, source first, or one that holds both; and so on for the next."""
+    """Each two aligned files, source first, or one that holds both sides."""
     drop: tuple[Problem, ...] = ()
-    """Problems for which a pair is left out and counted; any other stops the reading."""
+    """Problems for which a pair is dropped and counted; any other stops the reading."""
     languages: Languages | None = None
-    """By which sides are found in a file that holds both; without, that is a plain TSV."""
+    """Languages of the sides of a file that holds both; without, it is a plain TSV."""
 
 
 @dataclass(frozen=True)
 class PairRows(Job):
-    """The same lines of two aligned files, or some of a TSV."""
+    """Corresponding lines of two aligned files, or lines of a TSV."""
 
     names: tuple[Path, ...]
-    """The files as their owner knows them; what was compressed is read elsewhere."""
+    """The original files, for messages; compressed ones are read elsewhere."""
     place: RowPlace
-    """How a row is named in them."""
+    """How messages name a row."""
 
     def __str__(self) -> str:
         first = self.place.name(self.spans[0].first)
@@ -91,12 +89,12 @@ class PairRows(Job):
 
 @dataclass
 class CorpusReading:
-    """Counts of dropped pairs, repaired lines, and what a person should know."""
+    """Counts of dropped pairs, repaired lines and notices."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, which are not pairs, and pairs of unknown date or speaker, which stay."""
+    """Header rows, and pairs of unknown date or speaker, which stay."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -112,12 +110,9 @@ class _BadLineError(Exception):
 
 
 def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
-    """Cut text into rows of a number of lines.
+    """Cut text into parts of a number of rows.
 
-    Args:
-        text: the text.
-        lines: the last rows of a file may be fewer.
-        scratch: takes what cannot be read from the middle: compressed files and other formats.
+    Copies of compressed files and of other formats are written to ``scratch``.
 
     Raises:
         CorpusError: if a file cannot be read or lacks a language, or aligned ones differ in their
@@ -136,29 +131,20 @@ def read_pairs(
     repair: Collection[RepairName] = (),
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[tuple[int, Pair]]:
-    """Yield the pairs of some rows with the numbers of these, from 1.
+    """Yield the numbers of rows, from 1, and their pairs.
 
-    The lines keep every character they have, but for ends and what is to be repaired.
-
-    A byte-order mark and the CR of CRLF are taken off, other line breaks inside a line become a
+    A byte-order mark and the CR of CRLF are removed, other line breaks inside a line become a
     space; both are counted in ``reading.repaired``.
-
-    Args:
-        rows: their location.
-        drop: problems for which a pair is left out and counted; any other stops the reading.
-        reading: counts what was dropped and repaired.
-        repair: what is repaired in every line.
-        max_line_bytes: longest line that is looked at.
 
     Raises:
         CorpusError: naming file and line of a problem not in ``drop``.
     """
-    columns = [_raw(span, max_line_bytes) for span in rows.spans]
+    columns = [_read_raw(span, max_line_bytes) for span in rows.spans]
     if rows.spans[0].first == 1 and rows.place.before:
         reading.noticed["header_row"] += rows.place.before
     for number, row in enumerate(zip(*columns, strict=True), start=rows.spans[0].first):
         try:
-            pair = _pair(rows, row, number, reading.repaired, repair)
+            pair = _make_pair(rows, row, number, reading.repaired, repair)
         except _BadLineError as bad:
             if bad.problem not in drop:
                 raise CorpusError(str(bad)) from None
@@ -171,7 +157,7 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
     """Write parallel text; return the number of pairs. Both files appear whole or not at all.
 
     Raises:
-        ValueError: if a line holds a line end, which would shift all pairs after it.
+        ValueError: if a line contains a line end, which would shift all pairs after it.
     """
     written = 0
     with (
@@ -182,7 +168,7 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
     ):
         for pair in pairs:
             if "\n" in pair.source or "\n" in pair.target:
-                raise ValueError(f"pair {written + 1} holds a line end: {pair!r}")
+                raise ValueError(f"pair {written + 1} contains a line end: {pair!r}")
             source_file.write(f"{pair.source}\n")
             target_file.write(f"{pair.target}\n")
             written += 1
@@ -209,7 +195,7 @@ def _cut(
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         for path, spans in zip(paths, columns, strict=True):
-            first = next(_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
+            first = next(_read_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
             refuse_utf16(first or b"", path)  # half a line end counts as one more line
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
@@ -219,7 +205,7 @@ def _cut(
 
 
 def _write_rows(units: PairedUnits, scratch: Path) -> Path:
-    """Write units as a TSV; a line end in one becomes a break that is repaired when it is read."""
+    """Write units as a TSV; a line end in a unit becomes a break that the reader repairs."""
     with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
         for row in units.rows:
             cells = (_LINE_ENDS.sub("\v", cell.replace("\t", " ")) for cell in row)
@@ -230,7 +216,7 @@ def _write_rows(units: PairedUnits, scratch: Path) -> Path:
 def _encode(row: str) -> bytes:
     try:
         return row.encode(errors="surrogateescape")
-    except UnicodeEncodeError:  # half a character that a file spells out; no UTF-8 either
+    except UnicodeEncodeError:  # an escaped surrogate, which is not UTF-8 either
         return row.encode(errors="surrogatepass")
 
 
@@ -246,12 +232,12 @@ def _unpacked(path: Path, scratch: Path) -> Path:
     return Path(file.name)
 
 
-def _raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
+def _read_raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
     with span.opened() as readline:
         yield from bound_lines(readline, max_line_bytes)
 
 
-def _pair(
+def _make_pair(
     rows: PairRows,
     row: tuple[bytes | None, ...],
     number: int,
@@ -271,7 +257,7 @@ def _pair(
                 "wrong_columns",
                 f"{places[0]} has {len(lines)} columns, needs {rows.place.columns}"
                 f"{': source, tab, target' if rows.place.noun == 'line' else ''}; "
-                f"repair it or set on_bad_line to drop",
+                f"correct it or set on_bad_line to drop",
             )
         places = [f"the {side} of {places[0]}" for side in Pair._fields]
     if repair:
@@ -284,8 +270,8 @@ def _pair(
         if is_markup(line):
             raise _BadLineError(
                 "markup",
-                f"{at} is markup of EuroParl and no sentence: {line[:40]!r}; remove the pair, or "
-                f"set on_bad_line to drop",
+                f"{at} is markup of EuroParl: {line[:40]!r}; remove the pair, or set on_bad_line "
+                f"to drop",
             )
     return Pair(*lines)
 
@@ -327,8 +313,7 @@ def _decode(
             raise _BadLineError("nul_character", f"{path} {UTF16}")
         raise _BadLineError(
             "nul_character",
-            f"{path} {at} holds a NUL character, which text never does; "
-            f"repair the file, or set on_bad_line to drop",
+            f"{path} {at} contains a NUL character; correct the file, or set on_bad_line to drop",
         )
     line, breaks = _INNER_LINE_BREAKS.subn(" ", line)
     if breaks:

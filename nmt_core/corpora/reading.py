@@ -1,4 +1,4 @@
-"""Read corpora by name, and keep what comes of each until its text or a setting changes."""
+"""Read corpora by name, and cache each one until its text, a setting or the code changes."""
 
 import hashlib
 import json
@@ -14,29 +14,29 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.fetch.source import Fetch, Fetched, Source
+from nmt_core.corpora.filtering import COUNTS, FilteredCorpus, FilterRules, filter_corpus
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import Corpora, list_split_off
-from nmt_core.corpora.sifting import COUNTS, SiftedCorpus, SiftRules, sift_corpus
 from nmt_core.corpora.splitting import Split, SplitConfig
 
-OF_MIXTURE = {"weight", "licence", "tag", "filter", "train_only"}
-"""Settings of a corpus that change nothing of how it is read; its filters count as they apply."""
+MIXTURE_SETTINGS = {"weight", "licence", "tag", "filter", "train_only", "pairs"}
+"""Settings that do not change how a corpus is read; its filters count as they apply."""
 
 
 @dataclass(frozen=True)
 class ReadCorpus:
     """A corpus that was read."""
 
-    sifted: SiftedCorpus
+    filtered: FilteredCorpus
     origins: list[dict[str, Any]]
-    """Size and SHA-256 of every file it came from."""
+    """Size and SHA-256 of every file of its text."""
 
 
 @dataclass(frozen=True)
 class CorpusReader:
-    """Reads corpora, and keeps what comes of each, split and with digests.
+    """Reads corpora into a cache of filtered and split pairs with their digests.
 
-    A corpus that comes from no file, such as one of a grammar, is read every time.
+    A corpus without files, such as that of a grammar, is read every time.
     """
 
     languages: Languages
@@ -46,10 +46,10 @@ class CorpusReader:
     fetch: Fetch
     scratch: Path
     """Folder for temporary files."""
-    kept: Path
-    """Folder of what is kept."""
+    cache: Path
+    """Folder of the cache."""
     code: str
-    """Digest of the code, with which nothing that other code made is mistaken."""
+    """Digest of the code, which is part of the key of the cache."""
     workers: WorkersConfig
     replayed: bool = False
     """Whether the corpora are those of an earlier training."""
@@ -58,32 +58,32 @@ class CorpusReader:
         """Read corpora.
 
         Raises:
-            CorpusError: if a text cannot be trusted.
-            DownloadError: if a file cannot be fetched or is not what was promised.
+            CorpusError: if a text is unusable.
+            DownloadError: if a file cannot be fetched or has another digest.
             WorkersError: if workers are lost.
         """
         split_off = list_split_off(corpora)
         return {
-            name: self._read_one(name, corpus, frozenset() if corpus.train_only else split_off)
+            name: self._read(name, corpus, frozenset() if corpus.train_only else split_off)
             for name, corpus in corpora.items()
         }
 
-    def _read_one(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> ReadCorpus:
+    def _read(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> ReadCorpus:
         def fetch(source: Source) -> Fetched:
             return self.fetch(locate(source, name))
 
         origins = corpus.find_origins(self.languages, fetch=fetch)
         filters = corpus.choose_filter(self.filters)
-        if not origins:  # what a grammar writes is as it should be
+        if not origins:  # a generated corpus needs no sanity check
             filters = filters.model_copy(update={"look": None})
         languages = corpus.list_languages(self.languages)
-        rules = SiftRules(filters, self.split, split_off, languages)
+        rules = FilterRules(filters, self.split, split_off, languages)
         key = self._make_key(corpus, rules, origins)
-        place = self.kept / key if origins else self.scratch / "sifted" / name
+        place = self.cache / key if origins else self.scratch / "filtered" / name
         if not (place / COUNTS).exists():
             with files.whole_folder(place) as folder, self._unpacked(name) as scratch:
                 texts = corpus.obtain(self.languages, fetch=fetch, scratch=scratch)
-                sift_corpus(
+                filter_corpus(
                     {"train": texts["train"]} if corpus.train_only else texts,
                     folder,
                     scratch=scratch,
@@ -91,15 +91,15 @@ class CorpusReader:
                     workers=self.workers,
                     name=name,
                 )
-        sifted = SiftedCorpus.load(place)
-        sifted.keep_duplicates = not filters.remove_duplicates
-        sifted.replayed = self.replayed
-        return ReadCorpus(sifted, origins)
+        filtered = FilteredCorpus.load(place)
+        filtered.keep_duplicates = not filters.remove_duplicates
+        filtered.replayed = self.replayed
+        return ReadCorpus(filtered, origins)
 
-    def _make_key(self, corpus: Corpus, rules: SiftRules, origins: list[dict[str, Any]]) -> str:
-        """Return a digest of all that decides what comes of a corpus; its name is not."""
+    def _make_key(self, corpus: Corpus, rules: FilterRules, origins: list[dict[str, Any]]) -> str:
+        """Return a digest of everything that decides how a corpus is read, except its name."""
         settings = {
-            "corpus": corpus.model_dump(mode="json", exclude=OF_MIXTURE),
+            "corpus": corpus.model_dump(mode="json", exclude=MIXTURE_SETTINGS),
             "train_only": corpus.train_only,
             "languages": self.languages.codes,
             "filter": rules.filters.model_dump(mode="json"),
@@ -111,9 +111,9 @@ class CorpusReader:
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
     def forget_others(self, read: Iterable[ReadCorpus]) -> None:
-        """Remove what was kept of any but these corpora."""
-        needed = {corpus.sifted.folder for corpus in read}
-        for old in self.kept.glob("*"):
+        """Remove all other corpora from the cache."""
+        needed = {corpus.filtered.folder for corpus in read}
+        for old in self.cache.glob("*"):
             if old not in needed:
                 shutil.rmtree(old)
 
@@ -128,5 +128,5 @@ class CorpusReader:
 
 
 def locate(source: Source, name: str) -> Source:
-    """Return a source of a corpus with the place of its address among all settings."""
+    """Return a source with the full path of its setting."""
     return replace(source, setting=f"download.corpora.{name}.{source.setting}")

@@ -1,4 +1,4 @@
-"""Repairs of text that a program has spoilt: mojibake, entities and tags of HTML."""
+"""Repairs of damaged text: mojibake, entities and tags of HTML."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from nmt_core.base.utf8 import mend_mojibake
 from nmt_core.corpora.screening.settings import RepairName
 
 LONGEST_CHARACTER = 2
-"""Characters of the longest entity's text; more is a shorter entity with something behind it."""
+"""Longest text of an entity; more is a shorter entity with text behind it."""
 
 _ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _TAG = re.compile(
@@ -16,21 +16,21 @@ _TAG = re.compile(
     r"su[bp]|table|tbody)(?:\s+[a-z:-]+=(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+))*\s*/?>",
     re.IGNORECASE,
 )
-"""A tag of HTML or of a translation tool; ``<name>`` is a placeholder, and ``x < y`` neither."""
+"""A tag of HTML or of a translation tool, but not a placeholder such as ``<name>``."""
 
 _INLINE = re.compile("[abgiqsux]|b[px]|code|e[mpx]|font|it|ph|s(?:mall|pan|trong|u[bp])|tt")
 _SPACES = re.compile("  +")
 
 
 def unescape_entities(line: str) -> str:
-    """Return a line with characters for entities, also where they were escaped several times."""
+    """Return a line with entities replaced, even if escaped several times."""
     while "&" in line and (unescaped := _ENTITY.sub(_unescape, line)) != line:
         line = unescaped
     return line
 
 
 def remove_tags(line: str) -> str:
-    """Return a line without tags; a space stands for one that ends a block or a line."""
+    """Return a line without tags; those of blocks and breaks become a space."""
     if "<" not in line or (bare := _TAG.sub(_space, line)) == line:
         return line
     return _SPACES.sub(" ", bare).strip()
@@ -41,7 +41,7 @@ REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
     "entities": unescape_entities,
     "tags": remove_tags,
 }
-"""Repairs in their order: an entity may encode the character that begins a tag."""
+"""Repairs in order: an entity may encode the character that begins a tag."""
 
 
 def repair_line(line: str, wanted: Collection[RepairName]) -> tuple[str, list[RepairName]]:

@@ -1,4 +1,4 @@
-"""The text that a model was trained on, named in its export, so that training on can mix it in."""
+"""Replay: mix the text that an initial model was trained on into further training."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +9,8 @@ from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
-from nmt_core.corpora.named import Corpora
-from nmt_core.corpora.reading import ReadCorpus
-from nmt_core.corpora.settings import CorporaConfig
+from nmt_core.corpora.named import Corpora, CorporaConfig
+from nmt_core.corpora.reading import MIXTURE_SETTINGS, ReadCorpus
 from nmt_core.corpora.splitting import SplitConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -21,16 +20,16 @@ TEXTS = "corpora.json"
 
 
 class TrainedText(CorporaConfig):
-    """Corpora of one training, with all that decides which of their pairs were learnt."""
+    """Corpora of one training, with the settings that decide which of their pairs were used."""
 
     split: SplitConfig
 
 
 def read_texts(folder: Path) -> list[TrainedText]:
-    """Read what a model was trained on, its own training first; nothing of an earlier export.
+    """Read the trainings of an exported model, the last first; none of exports before corpora.json.
 
     Raises:
-        ConfigError: if it is written in another way.
+        ConfigError: if the file is invalid.
     """
     try:
         texts = files.read_json(folder / TEXTS)
@@ -63,12 +62,7 @@ def read_replayed(
     replayed: Iterable[tuple[str, TrainedText]],
     read: Callable[[TrainedText], Mapping[str, ReadCorpus]],
 ) -> tuple[dict[str, Corpus], dict[str, ReadCorpus]]:
-    """Read the corpora that can still be had; tell of the others.
-
-    Args:
-        replayed: as :func:`list_replayed` yields them.
-        read: reads those of a text.
-    """
+    """Read the corpora that are still available; warn of the others."""
     corpora: dict[str, Corpus] = {}
     there: dict[str, ReadCorpus] = {}
     for name, text in replayed:
@@ -76,8 +70,8 @@ def read_replayed(
             there |= read(text)
         except (CorpusError, DownloadError, ConfigError) as error:
             LOGGER.warning(
-                "%s, which the initial model was trained on, cannot be had any more, and the model "
-                "may forget what it learnt there: %s",
+                "%s, which the initial model was trained on, is no longer available, so the model "
+                "may forget it: %s",
                 name.removeprefix("replay-"),
                 error,
             )
@@ -89,13 +83,9 @@ def read_replayed(
 def weigh_replayed(
     weights: Mapping[str, float], pairs: Mapping[str, int], replayed: Corpora, share: float
 ) -> dict[str, float]:
-    """Return the weights by which replayed corpora have their share of what is read.
+    """Return sampling weights that give replayed corpora their share.
 
-    Args:
-        weights: of all corpora.
-        pairs: of all in train.
-        replayed: those that are mixed in.
-        share: of these together, among pairs at temperature 1.
+    ``share`` is their share of the sampled pairs at temperature 1.
     """
     sizes = {name: weights[name] * pairs[name] for name in weights}
     old = sum(size for name, size in sizes.items() if name in replayed)
@@ -105,10 +95,8 @@ def weigh_replayed(
 
 
 def _identify(corpus: Corpus) -> dict[str, Any]:
-    """Return the settings that say where text comes from; it may have grown since."""
-    left_out = {"weight", "licence", "tag", "filter", "train_only", "renewed"}
-    settings = corpus.model_dump(exclude=left_out)
-    return _drop_digests(settings)
+    """Return the settings of where text comes from, without digests: it may have grown since."""
+    return _drop_digests(corpus.model_dump(exclude=MIXTURE_SETTINGS | {"renewed"}))
 
 
 def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Split pairs into train, validation and test, by a hash or by sessions."""
+"""Splits of pairs into train, validation and test: settings, and the hash that decides."""
 
 from hashlib import blake2b
 from pathlib import Path
@@ -17,16 +17,16 @@ SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Rate = Annotated[float, Field(gt=0, lt=10_000)]
 
 PER = 10_000
-"""The denominator of the split's rates."""
+"""The denominator of rates."""
 
 MAX_SALT_BYTES = 64
-"""Longest key that BLAKE2b takes."""
+"""Longest key of BLAKE2b."""
 
 
 class SessionSplit(Config):
     """Sessions whose last pairs are held out, if they occur nowhere else in the corpus.
 
-    Text of later days than train's is what a translator meets; a hash also draws neighbours of
+    A translator meets text of later days than that of train; a hash also draws neighbours of
     training sentences.
     """
 
@@ -34,17 +34,17 @@ class SessionSplit(Config):
     """Line N names the session of pair N of the corpus, up to the first tab; plain or .gz."""
 
     held_out: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Names of the sessions, or how they begin: ep-00-07 are all days of July 2000. In the order of
-    their names, test is the end of what they hold."""
+    """Names of the sessions, or their prefixes: ep-00-07 are all days of July 2000. Test is the end
+    of these sessions in the order of their names."""
 
     test_pairs: int = Field(3000, ge=1, le=10_000_000)
-    """Pairs of test."""
+    """Number of pairs of test."""
 
     validation_pairs: int = Field(2000, ge=1, le=10_000_000)
-    """Pairs of validation, those before test."""
+    """Number of pairs of validation, which precede test."""
 
     sha256: str = ""
-    """Digest of what the file held when params.yaml was written; ``make repro`` fills it in."""
+    """Digest of the file when params.yaml was written; ``make repro`` fills it in."""
 
     def __str__(self) -> str:
         return str(self.file)
@@ -64,46 +64,49 @@ class SessionSplit(Config):
 class SplitConfig(Config):
     """Splits of a corpus that has no validation or test set.
 
-    A keyed hash of the source sentence decides alone, so a pair stays where it is when others are
-    added or removed, and a sentence with several translations lies in one split; or where text is
-    from decides: whole documents, the newest days, or sessions, such as those of a parliament.
+    A keyed hash of the source sentence decides alone, so that a pair keeps its split when others
+    are added or removed, and a sentence with several translations lies in one split. Or the origin
+    of a pair decides: whole documents or speakers, the newest days, or sessions.
     """
 
     by: SplitUnit = "pair"
-    """What stays whole, where the format of the text says where a pair is from: document and
-    speaker, drawn by the hash until there are enough pairs, or date, the newest of which are test.
-    What has no date or speaker is train; what has no document is of one named after its file."""
+    """Unit that stays whole, if the format states the origin of pairs: document and speaker, drawn
+    by the hash until there are enough pairs, or date, the newest of which are test. Pairs without
+    date or speaker are train; those without document belong to one named after their file."""
 
     validation_per_10000: Rate = 10.0
-    """Sentences in 10,000 that go to validation, or some more that documents stay whole; 10 make
-    about 1,900 of EuroParl's 1.9 million."""
+    """Sentences in 10,000 that go to validation, or slightly more so that documents stay whole."""
 
     test_per_10000: Rate = 10.0
     """Sentences in 10,000 that go to test."""
 
     salt: str = "nmt"
-    """Key of the hash, up to 64 bytes; another one puts other sentences into the sets."""
+    """Key of the hash, up to 64 bytes; another key selects other sentences."""
 
     sessions: SessionSplit | None = None
-    """Take what is set aside from the end of some sessions; null lets the hash draw it."""
+    """Hold out the end of some sessions; null uses the hash."""
+
+    def rate(self, split: Split) -> float:
+        """Return the sentences in 10,000 of validation or test."""
+        return self.test_per_10000 if split == "test" else self.validation_per_10000
 
     def pins(self) -> dict[str, str]:
         """Return the digest of the file of sessions, by its path."""
         return {str(self.sessions.file): self.sessions.sha256} if self.sessions else {}
 
     def pinned(self) -> Self:
-        """Return the same with the present digest of that file.
+        """Return a copy with the present digest of that file.
 
         Raises:
             CorpusError: if it cannot be read.
         """
-        return self._changed({"sha256": self.sessions.digest()}) if self.sessions else self
+        return self._change({"sha256": self.sessions.digest()}) if self.sessions else self
 
     def absolute(self) -> Self:
-        """Return the same with a path that leads to that file from any folder."""
-        return self._changed({"file": self.sessions.file.absolute()}) if self.sessions else self
+        """Return a copy with an absolute path."""
+        return self._change({"file": self.sessions.file.absolute()}) if self.sessions else self
 
-    def _changed(self, change: dict[str, Any]) -> Self:
+    def _change(self, change: dict[str, Any]) -> Self:
         assert self.sessions
         return self.model_copy(update={"sessions": self.sessions.model_copy(update=change)})
 
@@ -119,15 +122,15 @@ class SplitConfig(Config):
 
 
 class NearDuplicateConfig(Config):
-    """Sentences of train that are too near to one of validation or test."""
+    """Sentences of train that nearly equal one of validation or test."""
 
     distance: Annotated[float, Field(ge=0, le=0.4)] = 0.2
-    """Words to insert, drop or change, per word of a validation or test sentence, up to which a
-    sentence of train is near it: 0.2 are one in five to nine words, two in ten to fourteen. Case
-    and punctuation do not count; 0 looks for none."""
+    """Word edits per word of a validation or test sentence up to which a sentence of train is a
+    near duplicate: 0.2 allows one edit for five to nine words, two for ten to fourteen. Case and
+    punctuation do not count; 0 turns the search off."""
 
     remove: bool = True
-    """Remove pairs of train with a side that is near; false only counts them."""
+    """Remove training pairs with a near side; false only counts them."""
 
     examples: int = Field(5, ge=0, le=10_000)
     """Number of examples in ``reports/download.json`` and the model card."""
@@ -136,11 +139,11 @@ class NearDuplicateConfig(Config):
 def split_of(source: str, config: SplitConfig) -> Split:
     """Return the split of all pairs with this source sentence.
 
-    Test grows from one end of the hashes and validation from the other, so changing the size of
-    one does not touch the other.
+    Test grows from one end of the hashes and validation from the other, so that changing the size
+    of one does not affect the other.
     """
-    drawn = digest(make_comparison_key(source), salt=config.salt)
-    position = int.from_bytes(drawn, "little") / 2**64 * PER
+    hashed = digest(make_comparison_key(source), salt=config.salt)
+    position = int.from_bytes(hashed, "little") / 2**64 * PER
     if position < config.test_per_10000:
         return "test"
     if position >= PER - config.validation_per_10000:

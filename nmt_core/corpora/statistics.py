@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.corpora.near_duplicates import cut_words
+from nmt_core.corpora.screening.flat_text import name_script
 from nmt_core.corpora.screening.language_scores import READ_CHARACTERS, load_langid
-from nmt_core.corpora.screening.scripts import name_script
 from nmt_core.corpora.staging import SIDES
 
-MOST_PAIRS = 20_000
-"""Pairs of a corpus that are counted."""
+MAX_PAIRS = 20_000
+"""Size of the sample of a corpus."""
 
-MOST_IDENTIFIED = 1000
-"""Lines of a side whose language is told, 0.3 milliseconds each."""
+MAX_IDENTIFIED = 1000
+"""Number of lines of a side whose language is identified, 0.3 milliseconds each."""
 
-LEAST_BYTES = 16
-"""Of a line whose language is told."""
+MIN_BYTES = 16
+"""Minimum size of a line whose language is identified."""
 
-MOST_EXAMPLES = 4
+MAX_EXAMPLES = 4
 
 LENGTH_BINS = 20
-"""At most, besides the open one."""
+"""Maximum number of bins, besides the open one."""
 
 RATIOS = (0.0, *(2.0 ** (step / 4) for step in range(-8, 9)))
-"""Edges between ratios of lengths: from a quarter to four, four in an octave."""
+"""Edges of ratios of lengths: from a quarter to four, in four steps per octave."""
 
 Counts = tuple[tuple[str, int], ...]
-"""The most frequent first, equal ones by name."""
+"""The most frequent first, ties by name."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Distribution:
     counts: tuple[int, ...]
     """Values in each bin."""
     quantiles: tuple[float, float, float]
-    """What 5, 50 and 95 in 100 values are at or below; 0 without any."""
+    """The 5th, 50th and 95th percentile; 0 without values."""
 
     @classmethod
     def measure(cls, values: NDArray[np.float64], edges: Sequence[float]) -> "Distribution":
-        """Count values, none of which is below the first edge."""
+        """Count values from the first edge on."""
         bins = np.searchsorted(np.array(edges), values, side="right") - 1
         counts = np.bincount(bins, minlength=len(edges)).tolist()
         known = values if len(values) else np.zeros(1)
@@ -61,23 +61,23 @@ class SideStatistics:
     """One side of a sample."""
 
     lengths: Distribution
-    """Words of lines; a character is one in scripts that do not part words."""
+    """Words of lines; a character is a word in scripts that do not separate words."""
     words: int
     distinct: int
-    """Words that differ in more than their case."""
+    """Words that differ regardless of case."""
     characters: int
     languages: Counts
-    """Lines in each language; "" is that of lines too short to tell."""
+    """Lines in each language; "" for lines that are too short."""
     scripts: Counts
     """Letters of each script."""
 
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """A corpus as a sample of its training pairs shows it."""
+    """Statistics of a sample of training pairs."""
 
     sampled: int
-    """Pairs of the sample."""
+    """Size of the sample."""
     source: SideStatistics
     target: SideStatistics
     ratios: Distribution
@@ -89,13 +89,11 @@ class CorpusStatistics:
 def measure_corpora(folder: Path, pairs: Mapping[str, int]) -> dict[str, CorpusStatistics]:
     """Measure each corpus of a training text.
 
-    Args:
-        folder: has ``train.source`` and ``train.target``, one corpus after another.
-        pairs: of each corpus in train, in this order.
+    ``pairs`` counts the lines of each corpus, in their order.
     """
     begins = accumulate(pairs.values(), initial=0)
     rows = {
-        name: [begin + row for row in _spread(count, MOST_PAIRS)]
+        name: [begin + row for row in _spread(count, MAX_PAIRS)]
         for (name, count), begin in zip(pairs.items(), begins, strict=False)
     }
     every = [*chain.from_iterable(rows.values())]
@@ -118,7 +116,7 @@ def measure_sample(source: Sequence[str], target: Sequence[str]) -> CorpusStatis
         for lines, words_of_side, counts in zip((source, target), words, lengths, strict=True)
     )
     ratios = np.maximum(lengths[1], 1) / np.maximum(lengths[0], 1)
-    examples = tuple((source[row], target[row]) for row in _spread(len(source), MOST_EXAMPLES))
+    examples = tuple((source[row], target[row]) for row in _spread(len(source), MAX_EXAMPLES))
     return CorpusStatistics(
         len(source), ours, theirs, Distribution.measure(ratios, RATIOS), examples
     )
@@ -132,7 +130,7 @@ def _measure_side(
     for character, count in Counter("".join(lines)).items():
         if script := name_script(ord(character)):
             letters[script] += count
-    identified = (lines[row] for row in _spread(len(lines), MOST_IDENTIFIED))
+    identified = (lines[row] for row in _spread(len(lines), MAX_IDENTIFIED))
     return SideStatistics(
         lengths=lengths,
         words=counted.total(),
@@ -144,13 +142,13 @@ def _measure_side(
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Return numbers below ``count``, evenly spread, at most so many."""
+    """Return at most ``most`` numbers below ``count``, evenly spread."""
     taken = min(count, most)
     return [place * count // taken for place in range(taken)]
 
 
 def _read_rows(path: Path, rows: Sequence[int]) -> Iterator[str]:
-    """Yield lines of these numbers, which rise."""
+    """Yield the lines of increasing numbers."""
     with path.open("rb") as lines:
         place = 0
         for row in rows:
@@ -163,8 +161,8 @@ def _rank(counts: Counter[str]) -> Counts:
 
 
 def _identify(line: str) -> str:
-    """Return the code of the language that a line is likely in; empty if it is too short."""
+    """Return the likeliest language of a line; empty if it is too short."""
     read = line[:READ_CHARACTERS]
-    if len(read.encode("utf-8")) < LEAST_BYTES:
+    if len(read.encode("utf-8")) < MIN_BYTES:
         return ""
     return str(load_langid().classify(read)[0])

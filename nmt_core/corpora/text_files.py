@@ -1,4 +1,4 @@
-"""The user's own text files: their paths, their digests, and checks."""
+"""The user's own text files: paths, digests and checks."""
 
 import glob
 import hashlib
@@ -27,10 +27,9 @@ STAR = "*"
 class TextFiles(Config):
     """Files of parallel text: two aligned ones, or one that holds both sides; also compressed.
 
-    A path with a ``*`` stands for all files there are whose name is the same but for that part,
-    unless it begins with a dot, as temporary files do. A source and a target belong together if
-    that part is the same. They are read one after another in the order of that part as text, so 10
-    comes before 9.
+    A path with a ``*`` stands for all files whose name differs in that part only; names that begin
+    with a dot are skipped. Source and target belong together if that part is the same. Files are
+    read in the order of that part as text, so 10 comes before 9.
     """
 
     source: Path
@@ -40,11 +39,11 @@ class TextFiles(Config):
 
     target: Path | None = None
     """Line N translates line N of ``source``, or, of two .tsv, the line with the same id before its
-    tab; left out if ``source`` holds both sides, with a ``*`` if that has one."""
+    tab; omitted if ``source`` holds both sides, with a ``*`` if that has one."""
 
     sha256: str = ""
-    """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
-    written, by which a change is noticed; empty trusts them. ``make repro`` fills it in."""
+    """Digest of the content, and of the texts of ``*``, when params.yaml was written; empty accepts
+    any. ``make repro`` fills it in."""
 
     @model_validator(mode="after")
     def _check(self) -> "TextFiles":
@@ -54,9 +53,9 @@ class TextFiles(Config):
             )
         for path in () if are_paired_by_id(self.paths) else self.paths:
             if self.target is not None and holds_both_sides(path):
-                raise ValueError(f"{path} holds both sides; name it as source, and no target")
+                raise ValueError(f"{path} holds both sides; set it as source, and no target")
         if self.source == self.target:
-            raise ValueError(f"source and target are the same file, {self.source}; name the other")
+            raise ValueError(f"source and target are the same file, {self.source}; set the other")
         stars = [str(path).count(STAR) for path in self.paths]
         if max(stars) > 1 or len({*stars}) > 1:
             raise ValueError(f"{self} must hold one {STAR} each, or none")
@@ -67,58 +66,56 @@ class TextFiles(Config):
 
     @property
     def has_star(self) -> bool:
-        """Tell whether the paths are patterns."""
+        """Whether the paths are patterns."""
         return STAR in str(self.source)
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The paths as they are given, source first."""
+        """The paths in the settings, source first."""
         return (self.source,) if self.target is None else (self.source, self.target)
 
-    def found(self) -> dict[str, tuple[Path, ...]]:
-        """Return the present files, source first, by the text of the ``*``, in order.
-
-        Paths without a ``*`` are taken as they are.
+    def expand(self) -> dict[str, tuple[Path, ...]]:
+        """Return the files, source first, by the text of the ``*``, in order.
 
         Raises:
-            CorpusError: if no file fits a path with a ``*``, or only one side has a file.
+            CorpusError: if no file matches a pattern, or one side lacks a file.
         """
         if not self.has_star:
             return {"": self.paths}
         sides = [find_parts(path) for path in self.paths]
-        both = {
+        expanded = {
             part: tuple(fill_part(path, part) for path in self.paths)
             for part in sorted(set().union(*sides))
         }
-        for part, pair in both.items():
-            there = [path for path, parts in zip(pair, sides, strict=True) if part in parts]
-            missing = [path for path in pair if path not in there]
+        for part, paths in expanded.items():
+            there = [path for path, parts in zip(paths, sides, strict=True) if part in parts]
+            missing = [path for path in paths if path not in there]
             if missing:
                 raise CorpusError(
-                    f"{there[0]} is there but {missing[0]} is not; add it, or move {there[0]} away"
+                    f"{there[0]} exists but {missing[0]} does not; add it, or move {there[0]} away"
                 )
-        if not both:
-            raise CorpusError(f"no file fits {self}; check the names and the folder")
-        return both
+        if not expanded:
+            raise CorpusError(f"no file matches {self}; check the names and the folder")
+        return expanded
 
     def absolute(self) -> dict[str, Any]:
-        """Return the paths that lead to the files from any folder, by their settings."""
+        """Return the settings of absolute paths."""
         return {"source": self.source.absolute(), "target": self.target and self.target.absolute()}
 
     def digest(self) -> str:
         """Return the SHA-256 of the files' own digests, source first, and of the texts of ``*``.
 
         Raises:
-            CorpusError: if a file is missing or cannot be read.
+            CorpusError: if a file cannot be read.
         """
         try:
             digests = {
-                part: [files.sha256(require_regular_file(path)) for path in pair]
-                for part, pair in self.found().items()
+                part: [files.sha256(require_regular_file(path)) for path in paths]
+                for part, paths in self.expand().items()
             }
         except OSError as error:
             raise CorpusError(
-                f"{error.filename} cannot be read ({error.strerror}); name your text in "
+                f"{error.filename} cannot be read ({error.strerror}); set your text in "
                 f"download.corpora, as conf/data/files.yaml shows"
             ) from None
         text = json.dumps(digests) if self.has_star else "".join(digests[""])
@@ -126,11 +123,11 @@ class TextFiles(Config):
 
 
 class ReferenceFiles(TextFiles):
-    """Files of a test set: one or two as of any text, and more translations of the source."""
+    """Files of a test set, with further translations of the source."""
 
     references: list[Path] = Field([])
-    """More reference translations of two aligned files, line by line; a metric takes the most
-    similar of all. ``target`` is the only one that the gate and ``make compare`` read."""
+    """Further reference translations of two aligned files, line by line, which metrics use as
+    well; the gate and ``make compare`` read ``target`` only."""
 
     @model_validator(mode="after")
     def _check_references(self) -> "ReferenceFiles":
@@ -144,32 +141,32 @@ class ReferenceFiles(TextFiles):
         return self
 
     def absolute(self) -> dict[str, Any]:
-        """See the base class."""
+        """Return the settings of absolute paths."""
         return super().absolute() | {"references": [path.absolute() for path in self.references]}
 
     def digest(self) -> str:
-        """See the base class; references count, too."""
+        """Return the digest of all files, references included."""
         pairs = [TextFiles(source=self.source, target=path) for path in self.references]
         digests = [super().digest(), *(pair.digest() for pair in pairs)]
         return hashlib.sha256("".join(digests).encode()).hexdigest() if pairs else digests[0]
 
 
 class Pinned(Protocol):
-    """Files that are pinned by their digest when params.yaml was written."""
+    """Files with the digest that they had when params.yaml was written."""
 
     @property
     def sha256(self) -> str:
-        """That digest, or nothing where none was taken."""
+        """That digest; empty if there is none."""
 
     def digest(self) -> str:
         """Return the present digest."""
 
 
 def require_pinned(files: Pinned) -> None:
-    """Make sure that files are as they were when they were pinned.
+    """Require files to be unchanged since they were pinned.
 
     Raises:
-        CorpusError: if they are not.
+        CorpusError: if they changed.
     """
     if files.sha256 and files.digest() != files.sha256:
         raise CorpusError(
@@ -178,10 +175,10 @@ def require_pinned(files: Pinned) -> None:
 
 
 def find_parts(path: Path) -> set[str]:
-    """Return the text of the ``*`` of a path for each present file."""
+    """Return the text of the ``*`` of a path for each matching file."""
     before, after = str(path).split(STAR)
     pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
-    names = glob.glob(pattern)  # noqa: PTH207 - it passes over names that begin with a dot
+    names = glob.glob(pattern)  # noqa: PTH207 - it skips names that begin with a dot
     return {name[len(before) : len(name) - len(after)] for name in names}
 
 

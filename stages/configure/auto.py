@@ -19,7 +19,7 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.corpus import Size
-from nmt_core.corpora.fetch.kept import find_kept
+from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.named import estimate_total
 from nmt_core.data.settings import BatchingConfig, TokenBatching
 from nmt_core.training.schedule import Budget
@@ -203,7 +203,7 @@ def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
     size = estimate_total(
         download.corpora,
         download.languages,
-        find_kept=partial(find_kept, folder=paths.DOWNLOADS),
+        find_cached=partial(find_cached, folder=paths.DOWNLOADS),
     )
     if size is None:
         kinds = ", ".join(corpus.kind for corpus in download.parallel.values())

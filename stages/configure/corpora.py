@@ -24,9 +24,9 @@ from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, DownloadError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
+from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.fetch.http import renew
-from nmt_core.corpora.fetch.kept import find_kept
-from nmt_core.corpora.fetch.settings import HttpConfig
+from nmt_core.corpora.fetch.source import HttpConfig
 from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
 from stages import paths
 from stages.runtime.entry import run_stage
@@ -55,7 +55,7 @@ def renew_index(
         DownloadError: if there is none at hand, and none can be fetched.
     """
     source = opus_index(languages, index)
-    before = find_kept(source, downloads)
+    before = find_cached(source, downloads)
     entries_before = [] if before is None else read_opus_index(before.path)
     try:
         now = renew(source, downloads, HTTP)

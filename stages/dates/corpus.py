@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Description, Size
-from nmt_core.corpora.drawn import DrawnCorpus
-from nmt_core.corpora.fetch.source import FindKept, find_nothing
+from nmt_core.corpora.fetch.source import FindCached, find_nothing
+from nmt_core.corpora.generated import GeneratedCorpus
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
 from stages.dates.generate import draw_dates
@@ -20,7 +20,7 @@ CHARACTERS = 10
 """Of a date in ISO 8601."""
 
 
-class DatesCorpus(DrawnCorpus):
+class DatesCorpus(GeneratedCorpus):
     """Dates such as April 22, 2019 with their form in ISO 8601, 2019-04-22: no network, no licence.
 
     No date occurs twice, in any split.
@@ -73,13 +73,15 @@ class DatesCorpus(DrawnCorpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def draw(self) -> dict[Split, list[Pair]]:
+    def generate(self) -> dict[Split, list[Pair]]:
         """Draw the dates of every split, English first."""
         return draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
 
-    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
+    def estimate_size(
+        self, languages: Languages, *, find_cached: FindCached = find_nothing
+    ) -> Size:
         """Estimate the size of the corpus, as if the target were ISO 8601."""
-        del languages, find_kept
+        del languages, find_cached
         return Size(self.train_pairs, self.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:

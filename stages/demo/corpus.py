@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Description, Size
-from nmt_core.corpora.drawn import DrawnCorpus
-from nmt_core.corpora.fetch.source import FindKept, find_nothing
+from nmt_core.corpora.fetch.source import FindCached, find_nothing
+from nmt_core.corpora.generated import GeneratedCorpus
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
 from stages.demo.generate import GrammarConfig, generate
@@ -14,7 +14,7 @@ CHARACTERS = 67
 """Of a sentence, on the average."""
 
 
-class DemoCorpus(DrawnCorpus):
+class DemoCorpus(GeneratedCorpus):
     """Sentences of a small grammar: no network, no licence, made in a second."""
 
     first_language: ClassVar = "de"
@@ -34,13 +34,15 @@ class DemoCorpus(DrawnCorpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def draw(self) -> dict[Split, list[Pair]]:
+    def generate(self) -> dict[Split, list[Pair]]:
         """Draw the sentences of every split, German first."""
         return generate(self.grammar)
 
-    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
+    def estimate_size(
+        self, languages: Languages, *, find_cached: FindCached = find_nothing
+    ) -> Size:
         """Estimate the size of the corpus."""
-        del languages, find_kept
+        del languages, find_cached
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:

@@ -15,8 +15,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.looking import MOST_TRUSTED
-from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
+from nmt_core.corpora.screening.sampling import MAX_TRUSTED
+from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.correction import Correction
@@ -162,10 +162,10 @@ def learn_screen_of_corpus(
         for side in paths.SIDES
     )
     sample = [Pair(*pair) for pair in zip(*train, strict=True)]
-    if len(sample) < LEAST_PAIRS or not corrections:
+    if len(sample) < MIN_PAIRS or not corrections:
         return None
     held_out = chain.from_iterable(read_pairs_of(corpus, split) for split in paths.SPLITS[1:])
-    trusted = [Pair(*pair) for pair in islice(held_out, MOST_TRUSTED)]
+    trusted = [Pair(*pair) for pair in islice(held_out, MAX_TRUSTED)]
     judged = [Pair(each.source, each.target) for each in corrections]
     return learn_screen(sample, trusted, languages.codes, config.screen, judged=judged)
 

@@ -20,11 +20,11 @@ from nmt_core.corpora.fetch.source import Fetched, Source
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.parallel_text import Pair, cut_rows
 from nmt_core.corpora.reading import locate
-from nmt_core.corpora.screening.looking import (
-    MOST_TRUSTED,
-    CorpusLook,
+from nmt_core.corpora.screening.sampling import (
+    MAX_TRUSTED,
     CorpusSample,
-    look_at_corpus,
+    Inspection,
+    inspect_corpus,
     read_sample,
 )
 from nmt_core.corpora.screening.settings import ScreenConfig
@@ -42,7 +42,7 @@ SHOWN_CHARACTERS = 70
 """Of a side of these."""
 
 
-def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) -> CorpusLook:
+def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) -> Inspection:
     """Look at a sample of a corpus.
 
     Raises:
@@ -61,7 +61,7 @@ def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) 
         scratch = Path(folder)
         texts = corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
         for split, text in texts.items():
-            most = config.sample_pairs if split == "train" else MOST_TRUSTED // 2
+            most = config.sample_pairs if split == "train" else MAX_TRUSTED // 2
             repair = filters.repair if split == "train" else ()
             rows = cut_rows(text, ROWS, scratch=scratch)
             samples[split] = read_sample(rows, text.drop, most, repair)
@@ -69,13 +69,13 @@ def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) 
         pair for split, sample in samples.items() if split != "train" for pair in sample.pairs
     ]
     languages = corpus.list_languages(params.languages)
-    return look_at_corpus(samples["train"], trusted, languages, config)
+    return inspect_corpus(samples["train"], trusted, languages, config)
 
 
-def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
+def show(name: str, look: Inspection, filters: FilterConfig) -> RenderableType:
     """Return what is wrong with a corpus: findings, and a table of the filters that take pairs."""
     taken: dict[str, list[Pair]] = {}
-    for pair, why in zip(look.pairs, look.taken, strict=True):
+    for pair, why in zip(look.pairs, look.dropped, strict=True):
         if reason := find_fault(pair, filters) or why:
             taken.setdefault(reason, []).append(pair)
     table = Table("filter", "above", "pairs", "%", "for example", title=name)

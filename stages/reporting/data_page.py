@@ -9,7 +9,7 @@ from markupsafe import Markup
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.splitting import SPLITS
 from nmt_core.corpora.statistics import (
-    MOST_PAIRS,
+    MAX_PAIRS,
     CorpusStatistics,
     Counts,
     Distribution,
@@ -43,7 +43,7 @@ def render_data_page(
         title=f"Training data, {languages.source} to {languages.target}",
         report=report,
         codes=[*languages.codes],
-        most_pairs=MOST_PAIRS,
+        most_pairs=MAX_PAIRS,
         corpora=_tabulate_corpora(report, shares),
         noticed=[
             (write_words(what), count) for what, count in (report.repaired | report.noticed).items()

@@ -19,8 +19,8 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.screening.finding import settle_findings
-from nmt_core.corpora.screening.findings import inspect_sample
+from nmt_core.corpora.screening.findings import settle_findings
+from nmt_core.corpora.screening.inspection import inspect_sample
 from nmt_core.corpora.screening.settings import LookConfig
 from nmt_core.text.subwords import sample_evenly
 from stages import paths

@@ -13,8 +13,8 @@ import tenacity
 from nmt_core.base.errors import ConfigError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
-from nmt_core.corpora.fetch.access import parse
 from nmt_core.corpora.fetch.address import redact_url
+from nmt_core.corpora.fetch.http import parse_url
 from nmt_core.literals.checking import check_literals
 from nmt_core.search.settings import SamplingConfig
 from nmt_core.translation.flaws import find_flaws, is_flaw
@@ -110,7 +110,7 @@ class ServerTeacher:
     """
 
     def __init__(self, address: str, languages: Languages) -> None:
-        self._url = parse(address.rstrip("/") + "/translate", "teacher")
+        self._url = parse_url(address.rstrip("/") + "/translate", "teacher")
         self._languages = languages
         self.identity = f"server {redact_url(address)} {languages.source} {languages.target}"
         self._key = {"api_key": os.environ[KEY]} if os.environ.get(KEY) else {}

@@ -11,8 +11,8 @@ from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from stages import embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups
 from stages.configure.sections import build_all
+from tests.support import opus
 from tests.support.bringing import bring
-from tests.support.downloads import pack_europarl
 from tests.support.web_server import whole
 
 MODELS = [
@@ -40,8 +40,7 @@ def test_it_composes_with_the_articles_models(model):
 
     assert (download.languages.source, download.languages.target) == ("de", "en")
     europarl = download.corpora["europarl"]
-    assert (europarl.kind, europarl.release) == ("europarl", "v7")
-    assert "https://www.statmt.org/europarl/v7/{pair}.tgz" == europarl.url
+    assert (europarl.kind, europarl.corpus, europarl.version) == ("opus", "Europarl", "v8")
     assert download.vectors.url.endswith("/wiki.{language}.vec")
     assert (download.vectors.kind, download.vectors.rows) == ("download", 100_000)
     assert (settings["tokenize"].kind, settings["tokenize"].numbers) == ("spacy", "drop")
@@ -73,8 +72,8 @@ def test_it_trains_the_lite_transformer_unless_told_otherwise():
 
 def serve_text(site):
     """Put the archive and the vectors there; return settings that take them from there."""
-    content = pack_europarl("de", PAIRS)
-    site.put("/v7/de-en.tgz", whole(content))
+    content = opus.archive(PAIRS, "Europarl")
+    site.put("/v8/de-en.zip", whole(content))
     draw = np.random.default_rng(1)
     for language, words in WORDS.items():
         rows = (f"{w} {' '.join(f'{x:.3f}' for x in draw.normal(size=WIDTH))}\n" for w in words)
@@ -82,7 +81,7 @@ def serve_text(site):
         site.put(f"/wiki.{language}.vec", whole(vectors.encode()))
     home = f"http://127.0.0.1:{site.port}"
     return [
-        f"download.corpora.europarl.url='{home}/v7/{{pair}}.tgz'",
+        f"download.corpora.europarl.url='{home}/v8/{{pair}}.zip'",
         f"download.corpora.europarl.sha256={hashlib.sha256(content).hexdigest()}",
         f"download.vectors.url='{home}/wiki.{{language}}.vec'",
         "download.vectors.rows=6",

@@ -1,4 +1,4 @@
-"""A memory on the web, an archive of OPUS, a sheet on this machine and EuroParl become one text."""
+"""A memory on the web, an archive of OPUS, a sheet and a table become one text."""
 
 import gzip
 import hashlib
@@ -7,7 +7,6 @@ from nmt_core.base.config import build
 from stages.params import DownloadParams
 from tests.support import formats, opus
 from tests.support.bringing import bring
-from tests.support.downloads import pack_europarl
 from tests.support.web_server import serving, whole
 
 LANGUAGES = {"source": "en", "target": "de"}
@@ -25,13 +24,13 @@ def test_corpora_of_many_kinds_become_one_text(tmp_path):
         "memory": gzip.compress(formats.tmx(draw("Speicher"))),
         "tatoeba": opus.archive(draw("Satz")),
         "sheet": formats.xlsx(draw("Zelle")),
-        "europarl": pack_europarl("de", draw("Rede")),
+        "plain": "".join("\t".join(pair[::-1]) + "\n" for pair in draw("Rede")).encode(),
     }
     (tmp_path / "sheet.xlsx").write_bytes(contents["sheet"])
     with serving() as site:
         memory = site.put("/a.tmx.gz", whole(contents["memory"]))
         site.put("/OPUS-Tatoeba/v1/de-en.txt.zip", whole(contents["tatoeba"]))
-        site.put("/de-en.tgz", whole(contents["europarl"]))
+        plain = site.put("/a.tsv", whole(contents["plain"]))
         host = f"http://127.0.0.1:{site.port}"
         corpora = {
             "memory": {"name": memory, "licence": "cc-by-4.0"},
@@ -41,7 +40,7 @@ def test_corpora_of_many_kinds_become_one_text(tmp_path):
                 "licence": "cc-by-2.0",
             },
             "sheet": {"name": f"{tmp_path}/*.xlsx", "licence": "own"},
-            "europarl": {"kind": "europarl", "url": f"{host}/{{pair}}.tgz"},
+            "plain": {"kind": "url", "url": plain, "licence": "own"},
         }
         params = build(
             DownloadParams,

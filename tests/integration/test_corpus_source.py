@@ -23,7 +23,7 @@ from pydantic import Field
 from nmt_core.corpora.corpus import Corpus, Description, Origin
 from nmt_core.corpora.parallel_text import UNUSABLE, Text
 from nmt_core.corpora.fetch.address import Address, redact_url
-from nmt_core.corpora.fetch.settings import Renewed
+from nmt_core.corpora.fetch.source import Renewed
 from nmt_core.corpora.fetch.source import Source
 
 

@@ -13,11 +13,12 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.fetch.vectors import MODEL_MAGIC
 from stages import download
 from stages.params import DownloadParams
-from tests.support.downloads import pack_europarl
+from tests.support import opus
 from tests.support.projects import PROJECT
 from tests.support.web_server import status, whole
 
-URL = "http://127.0.0.1:{port}/v7/{{pair}}.tgz"
+URL = "http://127.0.0.1:{port}/v8/{{pair}}.zip"
+EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8"}
 THIRDS = {"validation_per_10000": 3000, "test_per_10000": 3000}
 LANGUAGES = {"source": "de", "target": "en"}
 
@@ -55,11 +56,14 @@ def all_pairs(texts):
     return sorted(pair for name in ("train", "validation", "test") for pair in sides(texts, name))
 
 
-def europarl(site, code, pairs):
-    content = pack_europarl(code, pairs)
-    site.put(f"/v7/{code}-en.tgz", whole(content))
-    digest = hashlib.sha256(content).hexdigest()
-    return {"kind": "europarl", "url": URL.format(port=site.port), "sha256": digest}
+def europarl(site, pairs):
+    content = opus.archive(pairs, "Europarl")
+    site.put("/v8/de-en.zip", whole(content))
+    return EUROPARL | {"url": URL.format(port=site.port), "sha256": digest_of(content)}
+
+
+def digest_of(content):
+    return hashlib.sha256(content).hexdigest()
 
 
 GERMAN = [(f"Satz {number}", f"Sentence {number}") for number in range(40)]
@@ -79,7 +83,7 @@ def test_the_demo_corpus_is_the_same_everywhere(run):
 
 
 def test_europarl_is_unpacked_split_and_described(run, site):
-    corpus = europarl(site, "de", [*GERMAN, ("", "Nothing"), ("sch\0n", "nice"), GERMAN[0]])
+    corpus = europarl(site, [*GERMAN, ("", "Nothing"), ("sch\0n", "nice"), GERMAN[0]])
     metrics, texts = run(corpus, split=THIRDS)
 
     assert sorted(GERMAN) == all_pairs(texts)
@@ -110,41 +114,26 @@ def test_further_references_follow_their_pairs(run, write):
 
 def test_europarl_is_read_in_the_other_direction(run, site):
     languages = {"source": "en", "target": "de"}
-    texts = run(europarl(site, "de", GERMAN), split=THIRDS, languages=languages)[1]
+    texts = run(europarl(site, GERMAN), split=THIRDS, languages=languages)[1]
 
     assert sorted((target, source) for source, target in GERMAN) == all_pairs(texts)
 
 
-def test_a_pair_without_english_is_joined_over_english(run, site):
-    french = [(f"Phrase {number}", f"Sentence {number}") for number in range(60, 5, -1)]
-    corpus = europarl(site, "fr", french)
-    corpus["pivot_sha256"] = corpus.pop("sha256")
-    corpus |= {"sha256": europarl(site, "de", GERMAN)["sha256"]}
-    metrics, texts = run(corpus, split=THIRDS, languages={"source": "de", "target": "fr"})
+def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
+    site.put("/v8/de-en.zip", whole(b"<html>maintenance</html>"))
+    corpus = EUROPARL | {"url": URL.format(port=site.port)}
 
-    expected = [(f"Satz {number}", f"Phrase {number}") for number in range(6, 40)]
-    assert sorted(expected) == all_pairs(texts)
-    assert [corpus["sha256"], corpus["pivot_sha256"]] == [
-        origin["sha256"] for origin in metrics["corpora"]["text"]["origins"]
-    ]
-
-
-def test_a_damaged_archive_is_moved_aside_and_fetched_again(run, site):
-    site.put("/v7/de-en.tgz", whole(b"<html>maintenance</html>"))
-    corpus = {"kind": "europarl", "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz"}
-
-    with pytest.raises(DownloadError, match=r"damaged or no .tgz archive .*\.rejected: run again"):
+    with pytest.raises(DownloadError, match=r"\.rejected: run again"):
         run(corpus, split=THIRDS)
-    europarl(site, "de", GERMAN)
+    europarl(site, GERMAN)
     assert sorted(GERMAN) == all_pairs(run(corpus, split=THIRDS)[1])
 
 
 def test_a_failure_leaves_no_corpus(run, site, tmp_path):
-    site.put("/v7/de-en.tgz", status(404))
-    corpus = {"kind": "europarl", "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz"}
+    site.put("/v8/de-en.zip", status(404))
 
-    with pytest.raises(DownloadError, match="404 Not Found; set download"):
-        run(corpus)
+    with pytest.raises(DownloadError, match="404 Not Found"):
+        run(EUROPARL | {"url": URL.format(port=site.port)})
     assert [tmp_path / "out" / "downloads"] == list((tmp_path / "out").iterdir())
 
 
@@ -322,7 +311,7 @@ def test_an_empty_line_of_train_is_only_counted(run, write):
 
 
 FILES = {"kind": "files", "train": {"source": "a.tsv"}}
-EUROPARL, DEMO = {"kind": "europarl"}, {"kind": "demo", "grammar": {}}
+DEMO = {"kind": "demo", "grammar": {}}
 
 
 def test_vectors_are_downloaded_up_to_the_last_row(run, site, tmp_path, write):
@@ -358,11 +347,10 @@ def test_vectors_come_from_files(run, write, tmp_path):
     ("corpus", "languages", "expected"),
     [
         (DEMO, "de fr", ": corpora.text: the demo corpus has German (de)"),
-        (EUROPARL, "de no", ": corpora.text: EuroParl has any two of bg cs da"),
         (EUROPARL | {"url": "file:///etc"}, "de en", ".corpora.text.url: must begin with http"),
         (EUROPARL | {"sha256": "abc"}, "de en", ".corpora.text.sha256: must be 64 hexadecimal"),
         (FILES, "de/../.. en", ".languages.source: must be a language code"),
-        ({"kind": "tmx"}, "de en", ".corpora.text.kind must be one of 'dates', 'demo', 'europarl'"),
+        ({"kind": "tmx"}, "de en", ".corpora.text.kind must be one of 'files', 'mtdata', 'opus'"),
     ],
 )
 def test_wrong_settings_are_named(corpus, languages, expected):

@@ -14,7 +14,7 @@ from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh
 from stages.configure.sections import build_all, check_all
-from tests.support.downloads import pack_europarl
+from tests.support import opus
 from tests.support.projects import PROJECT
 from tests.support.web_server import status, whole, without_ranges
 
@@ -41,14 +41,14 @@ def sentences(first, last, code="de"):
     return [(f"{code} Satz {number}", f"Sentence {number}") for number in range(first, last)]
 
 
-OLD, NEW, NEWEST = (pack_europarl("de", sentences(0, last)) for last in (60, 80, 100))
+OLD, NEW, NEWEST = (opus.archive(sentences(0, last)) for last in (60, 80, 100))
 
 
 def digest(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def address(site, name="{pair}.tgz"):
+def address(site, name="{pair}.zip"):
     return f"http://127.0.0.1:{site.port}/{name}"
 
 
@@ -75,10 +75,10 @@ def origins(settings, folder, downloads=paths.DOWNLOADS):
 
 
 def test_every_machine_takes_what_was_renewed(site, project):
-    url = site.put("/de-en.tgz", whole(OLD))
+    url = site.put("/de-en.zip", whole(OLD))
     first, said = refresh.refresh_pins(europarl(site))
     assert [f"{url} had no pin and got one: SHA-256 {digest(OLD)}"] == said
-    site.put("/de-en.tgz", whole(NEW, tag='"v2"'))
+    site.put("/de-en.zip", whole(NEW, tag='"v2"'))
     second, said = refresh.refresh_pins(first)
 
     assert [f"{url} changed: SHA-256 {digest(NEW)}"] == said
@@ -88,25 +88,25 @@ def test_every_machine_takes_what_was_renewed(site, project):
     assert origins(second["download"], project) == [digest(NEW)]
     assert origins(second["download"], project, project / "clone") == [digest(NEW)]
     assert origins(first["download"], project) == [digest(OLD)]
-    site.put("/de-en.tgz", whole(NEWEST, tag='"v3"'))
+    site.put("/de-en.zip", whole(NEWEST, tag='"v3"'))
     with pytest.raises(DownloadError, match="the publisher changed the file after that"):
         origins(second["download"], project, project / "late")
     assert origins(second["download"], project) == [digest(NEW)]
 
 
 def test_a_renewal_that_finds_nothing_new_changes_nothing(site, project):
-    site.put("/de-en.tgz", whole(OLD))
+    site.put("/de-en.zip", whole(OLD))
     given, _ = refresh.refresh_pins(europarl(site))
 
     assert (given, []) == refresh.refresh_pins(given)
     assert (given, []) == refresh.refresh_pins(given, downloads=project / "clone")
     assert given["download"].corpora["europarl"].renewed == {
-        Source(address(site, "de-en.tgz"), "").name: digest(OLD)
+        Source(address(site, "de-en.zip"), "").name: digest(OLD)
     }
 
 
 def test_a_promise_is_kept_and_nobody_asked(site, project):
-    site.put("/de-en.tgz", whole(NEW))
+    site.put("/de-en.zip", whole(NEW))
     given = europarl(site, corpus={"sha256": digest(OLD)})
 
     assert (given, []) == refresh.refresh_pins(given)
@@ -119,48 +119,52 @@ def test_a_promise_is_kept_and_nobody_asked(site, project):
     ids=["away", "gone", "broken off", "no archive"],
 )
 def test_what_fails_is_said_and_costs_nothing(site, project, caplog, now):
-    site.put("/de-en.tgz", whole(OLD))
+    site.put("/de-en.zip", whole(OLD))
     given, _ = refresh.refresh_pins(europarl(site))
-    site.put("/de-en.tgz", now)
+    site.put("/de-en.zip", now)
 
     with caplog.at_level(logging.WARNING, "stages.configure.refresh"):
         assert (given, []) == refresh.refresh_pins(given)
     [told] = caplog.messages
-    assert address(site, "de-en.tgz") in told
+    assert address(site, "de-en.zip") in told
     assert told.endswith("; it stays as it is here")
     assert origins(given["download"], project) == [digest(OLD)]
     assert origins(europarl(site)["download"], project) == [digest(OLD)]
 
 
-def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, caplog):
-    french = [pack_europarl("fr", sentences(0, last, "fr")) for last in (60, 80)]
-    site.put("/de-en.tgz", whole(OLD))
-    site.put("/fr-en.tgz", whole(french[0]))
-    given, said = refresh.refresh_pins(europarl(site, languages={"source": "de", "target": "fr"}))
+def test_failure_of_one_file_does_not_stop_others(site, project, caplog):
+    languages = {"de": "Satz", "fr": "Phrase"}
+
+    def put(last, tag):
+        for code, word in languages.items():
+            lines = "".join(f"{word} {number}\n" for number in range(last)).encode()
+            site.put(f"/{code}.txt", whole(lines, tag=tag))
+        return hashlib.sha256(lines).hexdigest()
+
+    two = {"kind": "url", "url": address(site, "de.txt"), "target_url": address(site, "fr.txt")}
+    put(60, '"v1"')
+    given, said = refresh.refresh_pins(europarl(site, corpora={"europarl": two}))
     assert len(said) == 2
-    site.put("/de-en.tgz", status(503))
-    site.put("/fr-en.tgz", whole(french[1], tag='"v2"'))
+    french = put(80, '"v2"')
+    site.put("/de.txt", status(503))
     fresh, said = refresh.refresh_pins(given)
 
-    assert [f"{address(site, 'fr-en.tgz')} changed: SHA-256 {digest(french[1])}"] == said
+    assert [f"{address(site, 'fr.txt')} changed: SHA-256 {french}"] == said
     assert len(caplog.messages) == 1
-    assert [digest(OLD), digest(french[1])] == [
-        *fresh["download"].corpora["europarl"].renewed.values()
-    ]
-    assert origins(fresh["download"], project) == [digest(OLD), digest(french[1])]
+    assert french in fresh["download"].corpora["europarl"].renewed.values()
 
 
 def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
-    french = pack_europarl("fr", sentences(0, 60, "fr"))
-    site.put("/de-en.tgz", whole(OLD))
-    site.put("/fr-en.tgz", whole(french))
+    french = opus.archive(sentences(0, 60, "fr"), "Europarl", "fr", "en")
+    site.put("/de-en.zip", whole(OLD))
+    site.put("/en-fr.zip", whole(french))
     german, _ = refresh.refresh_pins(europarl(site))
     pins = german["download"].corpora["europarl"].renewed
     languages = {"source": "fr", "target": "en"}
     given = europarl(site, languages=languages, corpus={"renewed": pins})
 
     assert origins(given["download"], project) == [digest(french)]
-    both = pins | {Source(address(site, "fr-en.tgz"), "").name: digest(french)}
+    both = pins | {Source(address(site, "en-fr.zip"), "").name: digest(french)}
     at_rest = europarl(site, languages=languages, corpus={"renewed": both})
     assert (at_rest, []) == refresh.refresh_pins(at_rest)
     fresh, _ = refresh.refresh_pins(given)
@@ -173,7 +177,7 @@ def test_vectors_are_renewed(site, project):
             lines = "".join(f"{code}{row} 1 2\n" for row in rows)
             site.put(f"/{code}.vec", whole(f"{len(rows)} 2\n{lines}".encode(), tag=tag))
 
-    site.put("/de-en.tgz", whole(OLD))
+    site.put("/de-en.zip", whole(OLD))
     vectors = {"kind": "download", "url": address(site, "{language}.vec"), "rows": 3}
     put(range(9), '"v1"')
     given, _ = refresh.refresh_pins(europarl(site, vectors=vectors))
@@ -215,7 +219,7 @@ def test_files_are_pinned_again(project):
     assert fresh == compose.pin_all(given) != pinned
     assert (fresh, []) == refresh.refresh_pins(fresh)
     (project / "text" / "june.en").unlink()
-    with pytest.raises(CorpusError, match=r"june\.de is there but text/june\.en is not"):
+    with pytest.raises(CorpusError, match=r"june\.de exists but text/june\.en does not"):
         refresh.refresh_pins(fresh)
 
 
@@ -226,13 +230,13 @@ def test_the_demo_has_nothing_to_renew(project):
 
 
 def test_the_commands_take_new_text_from_the_web_to_the_corpus(site, project, type_, capsys):
-    url = site.put("/de-en.tgz", without_ranges(OLD))
+    url = site.put("/de-en.zip", without_ranges(OLD))
     compose.write_params(europarl(site))
     unpinned = Path("params.yaml").read_bytes()
     settings = type_(configure)
     assert unpinned == Path("params.yaml").read_bytes()
     assert origins(settings, project) == [digest(OLD)]
-    site.put("/de-en.tgz", without_ranges(NEW))
+    site.put("/de-en.zip", without_ranges(NEW))
     settings = type_(refresh)
 
     assert capsys.readouterr().out == f"{url} had no pin and got one: SHA-256 {digest(NEW)}\n"

@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2440,
     "nmt_core/cli": 2390,
-    "nmt_core/corpora": 8790,
+    "nmt_core/corpora": 8000,
     "nmt_core/data": 2040,
     "nmt_core/documents": 4970,
     "nmt_core/evaluation": 2170,
@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1140,
     "tests/unit/benchmarks": 200,
     "tests/unit/cli": 1390,
-    "tests/unit/corpora": 6460,
+    "tests/unit/corpora": 6230,
     "tests/unit/data": 450,
     "tests/unit/documents": 3040,
     "tests/unit/evaluation": 2060,
@@ -50,10 +50,10 @@ BUDGETS = {
     "tests/unit/training": 1490,
     "tests/unit/translation": 3290,
     "tests/e2e": 550,
-    "tests/integration": 4880,
+    "tests/integration": 4870,
     "tests/laws": 5950,
     "tests/orchestration": 2700,
-    "tests/support": 3700,
+    "tests/support": 3680,
     "tests/unit": 1260,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""

@@ -1,7 +1,7 @@
 """Addresses on the web: secrets in them, their public form, and private networks.
 
-Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they may hold no
-secrets. Credentials belong into ``~/.netrc`` or the environment.
+Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they must not hold
+secrets. Credentials belong in ``~/.netrc`` or the environment.
 """
 
 import ipaddress
@@ -18,17 +18,19 @@ from nmt_core.base.errors import DownloadError
 SCHEMES = ("http", "https")
 
 PLACEHOLDER = "{secret}"
-"""In the query of an address: replaced by the environment's :data:`VARIABLE`."""
+"""In the query of an address: replaced by the environment variable :data:`VARIABLE`."""
 
 VARIABLE = "NMT_DOWNLOAD_SECRET"
 
-IN_NETRC = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
+NETRC_ADVICE = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
 
-TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""Where a translator finds what IPv4 alone can reach (RFC 6052)."""
+BAD_ADDRESS = "an address that cannot be read"
 
-COMPATIBLE = range(2**24, 2**32)
-"""Numbers of IPv6 addresses that end in one of IPv4 after zeros alone (RFC 4291)."""
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
+"""IPv6 addresses that a translator maps to IPv4 (RFC 6052)."""
+
+IPV4_COMPATIBLE = range(2**24, 2**32)
+"""IPv6 addresses with an IPv4 address after zeros alone (RFC 4291)."""
 
 METADATA = [
     ipaddress.ip_network(network)
@@ -39,14 +41,12 @@ METADATA = [
         "100.100.100.200",
         "192.0.0.192",
         "168.63.129.16",
-        "64:ff9b:1::/48",  # translation that each network defines for itself (RFC 8215)
+        "64:ff9b:1::/48",  # local NAT64 prefixes (RFC 8215)
     )
 ]
 """Networks of cloud metadata services, which hold secrets; some have public addresses."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-BAD_ADDRESS = "an address that cannot be read"
 
 _SECRET_VALUE = re.compile(r"[a-z]{2,10}[_-](?=[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{20,}")
 """A token with the prefix of its issuer, such as ``ghp_`` or ``hf_``."""
@@ -56,35 +56,36 @@ _QUERY = re.compile(r"(?<=://)([^\s?#;]*)[?#;][^\s'\")]+")
 _USER = re.compile(r"(?<=://)[^\s/?#]*@")
 
 
-def _checked(url: str) -> str:
+def _check(url: str) -> str:
     if not re.fullmatch(r"https?://\S+", url) or redact_url(url) == BAD_ADDRESS:
         raise ValueError(
-            f"must begin with http:// or https:// and hold no space, got {redact_url(url)!r}"
+            f"must begin with http:// or https:// and contain no space, got {redact_url(url)!r}"
         )
     if _USER.search(url):
         raise ValueError(
-            f"must hold no user name or password, since settings are committed and pushed, got "
-            f"{redact_url(url)!r} with one; {IN_NETRC}"
+            f"must not contain a user name or password, since settings are committed and pushed, "
+            f"got {redact_url(url)!r} with one; {NETRC_ADVICE}"
         )
     for name, _, value in (part.partition("=") for part in re.split("[?#;&]", url)[1:]):
         named, secret = _SECRET_NAME.search(unquote(name)), unquote(value)
         if (named and value != PLACEHOLDER) or _SECRET_VALUE.fullmatch(secret):
             raise ValueError(
-                f"must hold no secret, since settings are committed and pushed, got {name}=...; "
-                f"write {name}={PLACEHOLDER} and set the environment variable {VARIABLE}"
+                f"must not contain a secret, since settings are committed and pushed, got "
+                f"{name}=...; write {name}={PLACEHOLDER} and set the environment variable "
+                f"{VARIABLE}"
             )
     return url
 
 
-Address = Annotated[str, AfterValidator(_checked)]
-"""Where a file is on the web; may hold ``{placeholders}``."""
+Address = Annotated[str, AfterValidator(_check)]
+"""An address on the web without secrets; may hold ``{placeholders}``."""
 
 
 def redact_url(url: str) -> str:
-    """Return ``url`` as it may be printed: without user, password, parameters and query."""
+    """Return a printable address: without user, password, parameters and query."""
     try:
         parsed = urlsplit(url)
-        _ = parsed.port  # raises an error for what is no number
+        _ = parsed.port  # raises a ValueError unless it is a number
     except ValueError:
         return BAD_ADDRESS
     address, *rest = re.split("[?;]", url.partition("#")[0], maxsplit=1)
@@ -93,15 +94,15 @@ def redact_url(url: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return ``text`` without the users, passwords and queries of the addresses in it."""
+    """Return a text without the users, passwords and queries of the addresses in it."""
     return _QUERY.sub(r"\1?...", _USER.sub("", text))
 
 
 def add_secret(url: str) -> str:
-    """Return ``url`` with the secret of the environment where its query asks for it.
+    """Return an address with the secret of the environment in the place of its placeholder.
 
     Raises:
-        DownloadError: if there is none.
+        DownloadError: if the environment has no secret.
     """
     base, mark, query = url.partition("?")
     if PLACEHOLDER not in query:
@@ -109,30 +110,49 @@ def add_secret(url: str) -> str:
     secret = os.environ.get(VARIABLE)
     if not secret:
         raise DownloadError(
-            f"{redact_url(url)} asks for a secret; set the environment variable {VARIABLE}"
+            f"{redact_url(url)} requires a secret; set the environment variable {VARIABLE}"
         )
     return f"{base}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
 
 
-def is_private(host: str) -> bool:
-    """Tell whether a name or number, however it is spelt, leads to a machine of a private network.
+def check_redirect(origin: str, goal: str) -> None:
+    """Refuse a redirect out of the web, out of encryption or into a private network.
 
-    An unknown name leads nowhere.
+    Raises:
+        DownloadError: naming the reason.
     """
+    before, after = urlsplit(origin), urlsplit(goal)
+    host = after.hostname or ""
+    if after.scheme not in SCHEMES:
+        reason = f"to {after.scheme}:, which is not the web"
+    elif before.scheme == "https" and after.scheme == "http":
+        reason = "to an address without encryption"
+    elif is_metadata(host):
+        reason = f"to a cloud metadata service ({host})"
+    elif is_private(host) and not is_private(before.hostname or ""):
+        reason = f"into a private network ({host})"
+    else:
+        return
+    raise DownloadError(f"{redact_url(origin)} redirects {reason}; this was refused")
+
+
+def is_private(host: str) -> bool:
+    """Tell whether a host, in any spelling, may resolve to a private network; False if unknown."""
     local = host.rstrip(".").endswith("localhost")
-    return local or is_metadata(host) or not all(each.is_global for each in find_addresses(host))
+    addresses = find_addresses(host)
+    return local or is_metadata(host) or not all(address.is_global for address in addresses)
 
 
 def is_metadata(host: str) -> bool:
-    """Tell whether a name or number may lead to the secrets of a machine in a cloud."""
+    """Tell whether a host may resolve to a cloud metadata service."""
     return any(address in network for address in find_addresses(host) for network in METADATA)
 
 
 def find_addresses(host: str) -> list[IPAddress]:
-    """Resolve a name or number to addresses; none if it is unknown.
+    """Resolve a host; return no address if it is unknown.
 
-    An address of IPv6 that stands for one of IPv4 is that: mapped or compatible (RFC 4291), by
-    translation (64:ff9b::/96, RFC 6052) or by a tunnel (2002::/16, RFC 3056).
+    IPv6 addresses that stand for IPv4 are unmapped: mapped or compatible (RFC 4291), translated
+    (RFC 6052) and 6to4 (RFC 3056).
     """
     try:
         answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -142,9 +162,9 @@ def find_addresses(host: str) -> list[IPAddress]:
 
 
 def unmap_address(address: IPAddress) -> IPAddress:
-    """Return the IPv4 address that an IPv6 address stands for; any other as it is."""
+    """Return the IPv4 address that an IPv6 address stands for, or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in TRANSLATED or int(address) in COMPATIBLE:
+    if address in NAT64 or int(address) in IPV4_COMPATIBLE:
         return ipaddress.IPv4Address(address.packed[-4:])
     return address.ipv4_mapped or address.sixtofour or address

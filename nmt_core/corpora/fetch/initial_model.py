@@ -1,8 +1,7 @@
-"""The initial model of training: its source, and a copy of its parts that are needed.
+"""The initial model of training: its source, and a copy of its required parts.
 
-The copy holds weights, shape, tokenizers and vocabularies, and, in ``initial_model.json``, the
-identity of the model. Weights and shape of a language model lie in a folder
-that is named after the half of a translator that starts from it.
+The copy has weights, shape, tokenizers and vocabularies. Weights and shape of a language model lie
+in a folder named after the half of a translator that starts from it.
 """
 
 import shutil
@@ -14,46 +13,46 @@ from typing_extensions import override
 
 from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
-from nmt_core.corpora.fetch.settings import Checksum, Pinnable
+from nmt_core.corpora.fetch.source import Checksum, Pinnable
 from nmt_core.text.vocabulary import Vocabulary
 
 LANGUAGE_MODEL_KINDS = {"encoder": "masked", "decoder": "transformer"}
-"""Of the language model that a half of a translator starts from."""
+"""The kind of language model that each half of a translator starts from."""
 
 NEEDED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
-"""Files and folders of an exported model that training starts from."""
+"""Required files and folders of an exported model."""
 
 OTHER_FILES = ("corpora.json",)
-"""Those that an earlier export lacks."""
+"""Files that earlier exports lack."""
 
 
 class NoInitialModel(Pinnable):
-    """Weights are drawn by chance."""
+    """Weights are initialized at random."""
 
     kind: Literal["none"] = "none"
     """The tag of this choice."""
 
 
 class ReplayedModel(Pinnable):
-    """A finished model, of which training should forget little."""
+    """A finished model that training continues from."""
 
     replay: float = Field(0.5, ge=0, lt=1)
-    """Share of what is read that is text which the model was trained on, as its export names it;
-    without it, most of what the model knew is forgotten. 0 for none."""
+    """Share of sampled pairs from the text that the model was trained on, as named in its export,
+    against forgetting; 0 for none."""
 
 
 class BundleModel(ReplayedModel):
-    """An exported model that is on this machine."""
+    """An exported model on this machine."""
 
     kind: Literal["bundle"]
     """The tag of this choice."""
 
     folder: Path
-    """What ``make repro`` exported, or anybody else."""
+    """Folder of the export."""
 
     sha256: Checksum = ""
-    """Digest of the model, as ``nmt verify`` shows it; ``python -m stages.configure`` fills it in,
-    so that DVC sees a change. Empty takes any."""
+    """Digest of the model, as ``nmt verify`` shows it; ``python -m stages.configure`` fills it in.
+    Empty accepts any."""
 
     @override
     def pins(self) -> dict[str, str]:
@@ -77,26 +76,26 @@ class ChampionModel(ReplayedModel):
 
     sha256: Checksum = ""
     """Digest of the version; ``python -m stages.configure.refresh``, and with it retraining, writes
-    that of the champion of now. Empty takes whichever is champion."""
+    that of the present champion. Empty accepts any champion."""
 
 
 class LanguageModels(Pinnable):
-    """Language models of ``nmt learn``, of one shape and of the same subwords."""
+    """Language models of ``nmt learn``, of the same shape and subwords."""
 
     kind: Literal["language_models"]
     """The tag of this choice."""
 
     encoder: Path | None = None
-    """A masked one of source text, from which the encoder starts; null leaves that to chance."""
+    """A masked one of source text, from which the encoder starts; null for a random one."""
 
     decoder: Path | None = None
-    """A Transformer of target text, from which the decoder starts; null leaves that to chance."""
+    """A Transformer of target text, from which the decoder starts; null for a random one."""
 
     encoder_sha256: Checksum = ""
-    """Digest of the first; ``python -m stages.configure`` fills it in. Empty takes any."""
+    """Digest of the encoder; ``python -m stages.configure`` fills it in. Empty accepts any."""
 
     decoder_sha256: Checksum = ""
-    """Digest of the second, likewise."""
+    """Digest of the decoder."""
 
     @model_validator(mode="after")
     def _check(self) -> "LanguageModels":
@@ -106,7 +105,7 @@ class LanguageModels(Pinnable):
 
     @property
     def halves(self) -> dict[str, tuple[Path, str]]:
-        """Folder and digest of each that there is, by the half of a translator it is for."""
+        """Folder and digest of each model, by the half of a translator."""
         both = {"encoder": self.encoder, "decoder": self.decoder}
         return {
             half: (folder, getattr(self, f"{half}_sha256"))
@@ -135,16 +134,11 @@ class LanguageModels(Pinnable):
 InitialModelConfig = Annotated[
     NoInitialModel | BundleModel | ChampionModel | LanguageModels, Field(discriminator="kind")
 ]
-"""Where a model to start from comes from."""
+"""The source of the model that training starts from."""
 
 
 def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[str, Any]:
     """Copy the parts of an exported model that training needs; return its identity.
-
-    Args:
-        bundle: the exported model.
-        folder: the target.
-        sha256: the digest that it must have; empty takes any.
 
     Raises:
         BundleError: if it is incomplete, altered, or another one.
@@ -163,8 +157,8 @@ def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]
     """Copy the parts of language models that training needs; return their identities.
 
     Raises:
-        BundleError: if one is incomplete, altered, another one, of another kind, or of tokens that
-            are no subwords or not those of the other.
+        BundleError: if one is incomplete, altered, another one or of another kind, or has other
+            tokens than subwords or than the other model.
     """
     origin: dict[str, Any] = {}
     tokens: list[str] = []
@@ -199,7 +193,7 @@ def check_digest(bundle: Path, sha256: str) -> str:
     """Return the digest of a bundle.
 
     Raises:
-        BundleError: if another one was asked for.
+        BundleError: if it is not the required one.
     """
     digest = seal.digest_bundle(bundle)
     if sha256 not in ("", digest):

@@ -1,16 +1,72 @@
-"""A file on the web: its address, its expected digest, and the fetched file."""
+"""Files on the web as settings name them: address, expected digest, and the fetched file.
+
+This module does not import an HTTP client, so that settings load fast.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 from urllib.parse import unquote
+
+from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.address import redact_url
+
+
+def _check_digest(digest: str) -> str:
+    if not re.fullmatch(r"[0-9a-fA-F]{64}|", digest):
+        raise ValueError(f"must be 64 hexadecimal digits or empty, got {digest!r}")
+    return digest.lower()
+
+
+Checksum = Annotated[str, AfterValidator(_check_digest)]
+"""A SHA-256 digest, or empty for any."""
+
+Renewed = dict[str, Checksum]
+"""Last known digest of each file on its server, by :attr:`Source.name`."""
+
+
+class Pinnable(Config):
+    """Settings that may name the user's own files; this base names none."""
+
+    def pins(self) -> dict[str, str]:
+        """Return the digests of those files, by path."""
+        return {}
+
+    def pinned(self) -> Self:
+        """Return a copy with the present digests of those files.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+            BundleError: if an exported model is missing.
+        """
+        return self
+
+    def absolute(self) -> Self:
+        """Return a copy with absolute paths."""
+        return self
+
+
+class HttpConfig(Config):
+    """Timeouts and retries."""
+
+    attempts: int = Field(6, ge=1, le=1000)
+    """Give up after this many failures; progress resets the count."""
+
+    max_backoff_seconds: float = Field(60.0, gt=0, le=86_400)
+    """Longest wait between two attempts, which also limits Retry-After. Waits are random, below a
+    limit that starts at one second and doubles with each failure."""
+
+    timeout_seconds: float = Field(30.0, gt=0, le=86_400)
+    """Longest silence of a server."""
+
+    max_bytes: int = Field(10_000_000_000, ge=1)
+    """Larger files are refused."""
 
 
 @dataclass(frozen=True)
@@ -18,29 +74,26 @@ class Source:
     """A file on the web, with its expected digest."""
 
     url: str
-    """http or https; what is secret is put in when it is sent, and never shown."""
+    """http or https; secrets are inserted when the request is sent, and never shown."""
     setting: str
-    """The parameter that holds the address, for messages."""
+    """The setting that holds the address, for messages."""
     sha256: str = ""
-    """Digest that was promised, in hexadecimal; empty takes any."""
+    """Required digest in hexadecimal; empty accepts any."""
     renewed: Mapping[str, str] = field(default_factory=dict)
-    """Digests as servers last had them; of no effect with ``sha256``."""
+    """Last known digests of the server's files; ``sha256`` takes precedence."""
     lines: int | None = None
-    """Where to stop, in ``\\n``; None takes the whole file."""
+    """Fetch this many lines only; None fetches the whole file."""
     check: Callable[[Path], object] | None = None
-    """Raises an error of ours if a new file cannot replace the one at hand."""
+    """Raises an NmtError if a new file is unusable."""
     missing: str = ""
-    """What to do where the server has no such file, beside setting another address."""
+    """Advice for a 404 answer, besides setting another address."""
 
     @property
     def name(self) -> str:
         """The file's name on disk: safe, short, readable, and unique to this address."""
         digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
-        last = (
-            unquote(redact_url(self.url).removesuffix("?..."))
-            .rstrip("/")
-            .rsplit("/", maxsplit=1)[-1]
-        )
+        path = unquote(redact_url(self.url).removesuffix("?...")).rstrip("/")
+        last = path.rsplit("/", maxsplit=1)[-1]
         name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
         return name if self.lines is None else f"{self.lines}-lines-{name}"
 
@@ -52,11 +105,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A fetched file, with its digest and version."""
+    """A fetched file."""
 
     path: Path
     url: str
-    """Where it came from, without credentials."""
+    """Its address, without credentials."""
     size_bytes: int
     sha256: str
 
@@ -67,28 +120,28 @@ class Fetched:
 
 
 Fetch = Callable[[Source], Fetched]
-"""Brings a file onto the disk, or takes it from there; raises a DownloadError if it cannot."""
+"""Fetches a file, or takes it from the cache; raises a DownloadError."""
 
-FindKept = Callable[[Source], Fetched | None]
-"""Finds a file that was brought before; None if it is not there. Asks no server."""
+FindCached = Callable[[Source], Fetched | None]
+"""Finds a file in the cache; sends no request."""
 
 
 def find_nothing(source: Source) -> None:
-    """Find no file, as where none is kept."""
+    """Return None: an empty cache."""
     del source
 
 
 class Fetchable(Config):
     """Settings of files that may come from the web.
 
-    A subclass that fetches has a field ``renewed``, for the last digests of its server.
+    A subclass that fetches has a field ``renewed`` for the last known digests.
     """
 
     def sources(self, languages: Languages) -> list[Source]:
-        """Return the files on the web that are needed for two languages."""
+        """Return the required files on the web for two languages."""
         del languages
         return []
 
     def with_digests(self, digests: Mapping[str, str]) -> Self:
-        """Return the same settings with the servers' present digests, by :attr:`Source.name`."""
+        """Return a copy with these digests of the servers' files, by :attr:`Source.name`."""
         return self.model_copy(update={"renewed": dict(digests)})

@@ -1,7 +1,6 @@
-"""Pre-trained word vectors: where they come from, and a copy of those rows that are sound.
+"""Pre-trained word vectors: their sources, and a copy of their valid rows.
 
-Written is fastText's text format (:mod:`nmt_core.data.embeddings.vectors`), holding sound rows
-alone, so later stages need no care.
+The copy is in fastText's text format (:mod:`nmt_core.data.embeddings.vectors`).
 """
 
 import shutil
@@ -19,8 +18,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.fetch.address import Address
-from nmt_core.corpora.fetch.settings import Renewed
-from nmt_core.corpora.fetch.source import Fetch, Fetchable, Source
+from nmt_core.corpora.fetch.source import Fetch, Fetchable, Renewed, Source
 from nmt_core.data.embeddings.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -30,7 +28,7 @@ MODEL_MAGIC = (793712314).to_bytes(4, "little")
 
 
 class Vectors(Fetchable):
-    """Settings of pretrained word vectors."""
+    """Settings of pre-trained word vectors."""
 
     kind: str
 
@@ -46,14 +44,14 @@ class Vectors(Fetchable):
 
 
 class NoVectors(Vectors):
-    """Embeddings are learned from scratch."""
+    """Embeddings are learnt from scratch."""
 
     kind: Literal["none"]
     """The tag of this choice."""
 
 
 class DownloadedVectors(Vectors):
-    """The most frequent words of published vectors; the transfer ends after them."""
+    """The most frequent words of published vectors; only these are transferred."""
 
     kind: Literal["download"]
     """The tag of this choice."""
@@ -62,11 +60,10 @@ class DownloadedVectors(Vectors):
     """Address of a plain .vec file; ``{language}`` stands for each language's code."""
 
     rows: RowCount = 100_000
-    """Rows to take from the top, sound or not; 100,000 in van der Goten 2018."""
+    """Number of rows from the top; 100,000 in van der Goten 2018."""
 
     renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.configure.refresh`` found and will replace when the
-    rows change, under the names of downloads/; until then nothing else is taken."""
+    """Checksums that ``python -m stages.configure.refresh`` writes, by name in downloads/."""
 
     def sources(self, languages: Languages) -> list[Source]:
         """Return the header and the first rows for each language."""
@@ -82,7 +79,7 @@ class DownloadedVectors(Vectors):
         ]
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Fetch the first rows, and write those that are sound."""
+        """Fetch the first rows, and write the valid ones."""
         measured: dict[str, Any] = {}
         for side, source in zip(Languages.model_fields, self.sources(languages), strict=True):
             fetched = fetch(source)
@@ -98,7 +95,7 @@ class DownloadedVectors(Vectors):
 
 
 class VectorFiles(Vectors):
-    """Vectors that are on this machine."""
+    """Vectors on this machine."""
 
     kind: Literal["file"]
     """The tag of this choice."""
@@ -110,13 +107,13 @@ class VectorFiles(Vectors):
     """Vectors of the target language, .vec or .vec.gz."""
 
     source_model: Path | None = None
-    """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
+    """The fastText model (.bin) of ``source``, which composes vectors of unknown words."""
 
     rows: RowCount = 100_000
-    """Rows to take from the top, sound or not."""
+    """Number of rows from the top."""
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Write the sound ones of the first rows, and copy the model."""
+        """Write the valid ones of the first rows, and copy the model."""
         del languages, fetch
         if self.source_model is not None:
             copy_model(self.source_model, folder / "source.bin")
@@ -130,27 +127,27 @@ VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(dis
 
 
 def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
-    """Copy the sound ones of the first ``rows`` rows of ``vectors``.
+    """Copy the valid ones of the first ``rows`` rows of ``vectors``.
 
     Returns:
-        Counts: "rows" written, "dimensions", and the rows left out by reason: "wrong_length" (fewer
-        numbers than dimensions), "space_in_word", "invalid_utf8", "not_finite" (or no number),
-        "duplicate_word" (after the first), and "missing" (the file has fewer than it says).
+        Counts: "rows" written, "dimensions", and invalid rows by reason: "wrong_length",
+        "space_in_word", "invalid_utf8", "not_finite", "duplicate_word" (after the first), and
+        "missing" (fewer rows than the header states).
 
     Raises:
-        CorpusError: if the header is missing, or no row is sound.
+        CorpusError: if the header is missing, or no row is valid.
     """
     promised, dimensions, lines = open_vectors(vectors)
     counts: Counter[str] = Counter()
     body = path.with_name(path.name + ".rows")
     try:
         with body.open("wb") as file:
-            for row in _sound(lines, min(rows, promised), dimensions, counts):
+            for row in _iterate_valid(lines, min(rows, promised), dimensions, counts):
                 file.write(row + b"\n")
         if not counts["rows"]:
             reasons = ", ".join(f"{why} {count}" for why, count in sorted(counts.items()) if count)
             raise CorpusError(
-                f"{vectors} has no sound row of {dimensions} numbers ({reasons or 'it is empty'}); "
+                f"{vectors} has no valid row of {dimensions} numbers ({reasons or 'it is empty'}); "
                 f"fetch it again"
             )
         with files.whole_file(path) as part, part.open("wb") as file, body.open("rb") as content:
@@ -165,12 +162,12 @@ def copy_model(model: Path, path: Path) -> None:
     """Copy a fastText model.
 
     Raises:
-        CorpusError: if it is not there or is none.
+        CorpusError: if it is missing or another file.
     """
     try:
         with require_regular_file(model).open("rb") as content:
             if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
-                raise CorpusError(f"{model} is no fastText model; give a .bin that fastText wrote")
+                raise CorpusError(f"{model} is not a fastText model; give a .bin of fastText")
             content.seek(0)
             with files.whole_file(path) as part, part.open("wb") as file:
                 shutil.copyfileobj(content, file)
@@ -178,7 +175,7 @@ def copy_model(model: Path, path: Path) -> None:
         raise explain_unreadable_file(model, error) from None
 
 
-def _sound(
+def _iterate_valid(
     lines: Iterator[bytes | None], rows: int, dimensions: int, counts: Counter[str]
 ) -> Iterator[bytes]:
     words: set[bytes] = set()

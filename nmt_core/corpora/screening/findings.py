@@ -1,189 +1,153 @@
-"""Problems of a corpus, detected in a sample before training."""
+"""Findings: what is wrong with a corpus or some of its pairs, with examples and the remedy."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import NamedTuple, get_args
 
 import numpy as np
 
-from nmt_core.corpora.screening.finding import MOST, Finding, SampleRow, show_finding
-from nmt_core.corpora.screening.flat_text import Array
-from nmt_core.corpora.screening.language_scores import LanguageScorer, find_base, find_languages
-from nmt_core.corpora.screening.properties import BY_SCREEN, Property, find_properties, report_rows
-from nmt_core.corpora.screening.shifts import check_alignment
-from nmt_core.corpora.screening.signals import LineList
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.repairs import REPAIRS
+from nmt_core.corpora.screening.settings import FindingKind, RepairName
+from nmt_core.corpora.screening.signals import count_differing_literals
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
-from nmt_core.text.language_codes import list_language_names
 
-SideName = Literal["source", "target", "text"]
+SampleRow = tuple[str, ...]
+"""A line of each side: a pair, or one line of monolingual text."""
 
-SIDES: tuple[SideName, ...] = ("source", "target")
+LanguageCodes = tuple[str, ...]
 
-ALONE: tuple[SideName] = ("text",)
-"""The side of text of one language alone."""
+EXAMPLE_CHARACTERS = 60
+"""Length of an example."""
 
-NO_LANGUAGE = "zxx"
-"""The code of text that is in none, such as noise."""
+STOPPING = frozenset({"entities", "mojibake"})
+"""Properties of pairs that stop a run if they are frequent."""
 
-TELLING = 50
-"""Fewest cased or punctuated lines that decide how a side is written."""
+STOPPING_SHARE, STOPPING_PAIRS = 0.01, 10
+"""Share and number of pairs from which such a property stops a run."""
 
-TELLING_LANGUAGE = 5
-"""Fewest lines that decide the language of a side, if most of them agree. None of 2,400 samples of
-ten pairs is misjudged so."""
+REPORTED_SHARE, REPORTED_PAIRS = 0.002, 3
+"""Share and number of pairs from which a property is reported."""
 
-READ_AS_ONE = 5
-"""Lines that are read as one where they may be short."""
+REPEATED = 20
+"""Occurrences of a sentence in a small sample from which it counts as repeated."""
 
-LOWER = 0.01
-"""Share of lines with a capital in a side that is in lower case."""
-
-_STOP = re.compile(r"\w ?[.,](?:\s|$)")
-_APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
-_HEADINGS = frozenset({
-    "source", "target", "src", "trg", "tgt", "source_text", "target_text", "text", "translation",
-    "sentence",
-})  # fmt: skip
+BY_SCREEN = "screen={}"
+"""The setting that filters out pairs that are wrong as a whole."""
 
 
-def inspect_sample(
-    pairs: Sequence[SampleRow], languages: tuple[str, ...], lines: Sequence[int] = ()
-) -> list[Finding]:
-    """Return what is wrong with a corpus as a whole, and then with more than a few of its pairs.
+class Finding(NamedTuple):
+    """A problem of a corpus, or of some of its pairs."""
 
-    Args:
-        pairs: the first pairs and others, in runs of neighbours, up to some 20,000.
-        languages: codes of source and target; or of text of one language alone, whose pairs are
-            each a line with itself.
-        lines: the line of each pair in its file; without, the sample is all of the file.
+    kind: FindingKind
+    sentence: str
+    """The problem and its remedy."""
+    examples: tuple[SampleRow, ...]
+    setting: str = ""
+    """The setting of the corpus's filter that solves it, such as ``repair=[tags]``."""
+    stops: bool = True
+    """Whether the corpus is unfit for training; otherwise the finding is only reported."""
+
+    def __str__(self) -> str:
+        examples = (" beside ".join(map(repr, map(_cut, lines))) for lines in self.examples)
+        return f"{self.sentence} (for example {'; '.join(examples)})"
+
+    def advise(self, corpus: str) -> str:
+        """Return the finding with the setting of a corpus to type."""
+        setting = self.setting and f"; set download.corpora.{corpus}.filter.{self.setting}"
+        return f"{self}{setting}"
+
+
+def show_finding(
+    kind: FindingKind, sentence: str, pairs: Sequence[SampleRow], rows: Sequence[int]
+) -> Finding:
+    """Return a finding with two different pairs, from the middle of its rows on."""
+    different = dict.fromkeys(pairs[row] for row in rows[len(rows) // 2 :])
+    return Finding(kind, sentence, tuple(islice(different, 2)))
+
+
+def settle_findings(
+    name: str, findings: Sequence[Finding], accepted: Sequence[FindingKind] = ()
+) -> list[str]:
+    """Return the notices of a corpus, or stop if the corpus is unfit for training.
 
     Raises:
-        CorpusError: if py3langid is missing.
+        CorpusError: naming the findings that stop a run and are not accepted.
     """
-    scorer, sides = LanguageScorer(), []
-    for at, (name, code) in enumerate(
-        zip(SIDES if len(languages) > 1 else ALONE, languages, strict=True)
-    ):
-        own = [pair[at] for pair in pairs]
-        sides.append(_Side(name, code, own, scorer.measure_doubt(own, code)))
-    pairs = [pair[: len(sides)] for pair in pairs]
-    findings = _check_languages(pairs, sides, scorer)
-    if not findings:
-        if len(sides) > 1:
-            findings += check_alignment(pairs, lines or range(1, len(pairs) + 1))
-        for side in sides:
-            findings += _check_strays(pairs, side, scorer)
-    findings += [*_check_header(pairs, languages), *find_properties(pairs, languages)]
-    for side in sides:
-        findings += _check_writing(pairs, side)
-    return findings
+    open_findings = [finding for finding in findings if finding.kind not in accepted]
+    stopping = [finding for finding in open_findings if finding.stops]
+    if not stopping:
+        return [finding.advise(name) for finding in open_findings]
+    setting = f"download.corpora.{name}.filter"
+    kinds = ",".join(sorted({finding.kind for finding in stopping}))
+    repairs = [found.kind for found in open_findings if found.kind in get_args(RepairName)]
+    repair = f"; set {setting}.repair=[{','.join(repairs)}]" if repairs else ""
+    raise CorpusError(
+        f"the corpus {name} is not fit to train on: {'; '.join(map(str, stopping))}{repair}; or, "
+        f"if this is intended, set {setting}.look.accepted=[{kinds}]"
+    )
 
 
-class _Side(NamedTuple):
-    name: SideName
-    code: str
-    lines: LineList
-    doubt: Array
-    """The advantage of the likeliest other language over this one, for each line."""
-
-    def find_off(self, most: float) -> list[int]:
-        """Return the lines that are rather in another language."""
-        return np.flatnonzero(np.isfinite(self.doubt) & (self.doubt > most)).tolist()
-
-    def name_language(self, rows: Sequence[int], scorer: LanguageScorer) -> str:
-        """Return the language of most of some lines."""
-        scores = scorer.score([self.lines[row] for row in rows])
-        return find_languages(scores, scorer.codes).most_common(1)[0][0]
+def find_properties(pairs: Sequence[SampleRow], languages: LanguageCodes) -> Iterator[Finding]:
+    """Yield the properties that more than a few pairs of a sample have."""
+    for name, sentence in REPAIRABLE.items():
+        repair = REPAIRS[name]
+        rows = [row for row, pair in enumerate(pairs) if any(repair(line) != line for line in pair)]
+        yield from report_rows(name, sentence, f"repair=[{name}]", pairs, rows)
+    rows = find_differing_numbers(pairs, languages)
+    yield from report_rows("numbers", "have different numbers", BY_SCREEN, pairs, rows)
+    rows = find_repeated(pairs)
+    yield from report_rows("repeated", "contain a sentence of many other pairs", "", pairs, rows)
 
 
-def _check_languages(
-    pairs: Sequence[SampleRow], sides: Sequence[_Side], scorer: LanguageScorer
-) -> list[Finding]:
-    wrong: list[tuple[_Side, str, list[int]]] = []
-    for side in sides:
-        telling = np.isfinite(side.doubt).sum()
-        rows = side.find_off(PLAINLY_WRONG["language"] / 3)
-        if telling >= TELLING_LANGUAGE and len(rows) > MOST * telling:
-            wrong.append((side, side.name_language(rows, scorer), rows))
-    bases = [find_base(side.code) for side in sides]
-    for side, found, rows in wrong:
-        if len(sides) > 1 and _is_swapped(side, found, sides, scorer):
-            sentence = (
-                f"the sides are swapped: the source is {sides[1].code}, and the target is "
-                f"{sides[0].code}; exchange the two files or columns, or the languages"
-            )
-            return [show_finding("swapped", sentence, pairs, rows)]
-    return [
-        show_finding("wrong_language", _tell_language(side, found, bases), pairs, rows)
-        for side, found, rows in wrong
-    ]
+REPAIRABLE: dict[RepairName, str] = {
+    "entities": "contain entities of HTML",
+    "mojibake": "are UTF-8 that was read as Windows-1252, as Ã¤ for ä",
+    "tags": "contain tags of HTML",
+}
+"""Problems of lines that a repair solves."""
 
 
-def _is_swapped(side: _Side, found: str, sides: Sequence[_Side], scorer: LanguageScorer) -> bool:
-    """Tell whether a side is in the other's language, and the other side in that of this one.
-
-    The lines of that one may be too short to tell, so some are read as one.
-    """
-    [other] = [each for each in sides if each is not side]
-    own = find_base(side.code)
-    if found != find_base(other.code) or own not in scorer.codes:
-        return False
-    columns = [scorer.codes.index(code) for code in (own, found)]
-    starts = range(0, len(other.lines), READ_AS_ONE)
-    scores = scorer.score([" ".join(other.lines[at : at + READ_AS_ONE]) for at in starts])
-    telling = scores[scores.any(axis=1)][:, columns]
-    return bool((telling[:, 0] > telling[:, 1]).sum() > MOST * len(telling))
-
-
-def _tell_language(side: _Side, found: str, bases: Sequence[str]) -> str:
-    if found == NO_LANGUAGE:
-        return (
-            f"the {side.name} is {side.code} in few lines, and no language in most; give other text"
-        )
-    if side.name not in SIDES:
-        advice = "name another file or language"
-    elif found in bases:
-        advice = "name another file or column"
-    else:
-        advice = f"name another file or column, or set download.languages.{side.name}={found}"
-    return f"the {side.name} is {found} and not {side.code}; {advice}"
-
-
-def _check_strays(
-    pairs: Sequence[SampleRow], side: _Side, scorer: LanguageScorer
+def report_rows(
+    kind: FindingKind,
+    sentence: str,
+    setting: str,
+    pairs: Sequence[SampleRow],
+    rows: Sequence[int],
 ) -> Iterator[Finding]:
-    if rows := side.find_off(PLAINLY_WRONG["language"]):
-        found = side.name_language(rows, scorer)
-        sentence = f"have a {side.name} that is not {side.code}, most often {found}"
-        stray = Property("stray_language", lambda *_: rows, sentence, BY_SCREEN)
-        yield from report_rows(stray, pairs, rows)
+    """Yield a finding if more than a few rows have a property.
+
+    ``sentence`` follows the number of pairs.
+    """
+    if len(rows) < max(REPORTED_PAIRS, REPORTED_SHARE * len(pairs)):
+        return
+    unit = "pairs" if len(pairs[0]) > 1 else "lines"
+    counted = f"{len(rows):,} {unit} ({len(rows) / len(pairs):.1%}) {sentence}"
+    frequent = len(rows) >= max(STOPPING_PAIRS, STOPPING_SHARE * len(pairs))
+    yield show_finding(kind, counted, pairs, rows)._replace(
+        setting=setting, stops=kind in STOPPING and frequent
+    )
 
 
-def _check_header(pairs: Sequence[SampleRow], languages: tuple[str, ...]) -> list[Finding]:
-    first = [side.strip().casefold() for side in pairs[0]] if pairs else []
-    headings = [
-        _HEADINGS | list_language_names(code, languages) | {code.casefold(), find_base(code)}
-        for code in languages
-    ]
-    if first and all(line in known for line, known in zip(first, headings, strict=True)):
-        one, sides = ("pair", "both sides") if len(languages) > 1 else ("line", "the file")
-        sentence = f"the first {one} is a header and no text; remove the line from {sides}"
-        return [show_finding("header", sentence, pairs, [0])]
-    return []
+def find_differing_numbers(pairs: Sequence[SampleRow], languages: LanguageCodes) -> list[int]:
+    """Return the pairs whose sides differ in numbers, URLs and the like."""
+    if len(languages) == 1:
+        return []
+    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
+    differing = count_differing_literals(source, target, (languages[0], languages[1]))
+    rows: list[int] = np.flatnonzero(differing > PLAINLY_WRONG["literals"]).tolist()
+    return rows
 
 
-def _check_writing(pairs: Sequence[SampleRow], side: _Side) -> Iterator[Finding]:
-    lines = side.lines
-    stops = [row for row, line in enumerate(lines) if _STOP.search(line)]
-    apart = [row for row, line in enumerate(lines) if _APART.search(line)]
-    if len(apart) >= TELLING and len(apart) > MOST * len({*stops, *apart}):
-        sentence = (
-            f"the {side.name} was tokenized, with spaces before its signs or marks of subwords; "
-            f"give the text as it was before"
-        )
-        yield show_finding("tokenized", sentence, pairs, apart)
-    cased = [row for row, line in enumerate(lines) if line.lower() != line.upper()]
-    capital = [row for row in cased if lines[row].lower() != lines[row]]
-    if len(cased) >= TELLING and len(capital) <= LOWER * len(cased):
-        sentence = f"the {side.name} is in lower case all through; give the text as it was before"
-        yield show_finding("lower_case", sentence, pairs, cased)
+def find_repeated(pairs: Sequence[SampleRow]) -> list[int]:
+    """Return the pairs with a sentence of many pairs, ignoring case and punctuation."""
+    keys = [[*enumerate(map(make_comparison_key, pair))] for pair in pairs]
+    counts = Counter(key for pair in keys for key in pair)
+    least = max(REPEATED, REPORTED_SHARE * len(pairs))
+    return [row for row, pair in enumerate(keys) if any(counts[key] >= least for key in pair)]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= EXAMPLE_CHARACTERS else f"{line[: EXAMPLE_CHARACTERS - 1]}…"

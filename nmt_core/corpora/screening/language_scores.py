@@ -1,7 +1,7 @@
 """The language of many lines at once, by py3langid's classifier of byte n-grams.
 
 py3langid reads a line byte by byte in Python, 0.8 milliseconds for one of EuroParl. Its automaton
-and its table are arrays, so that a batch of lines goes through them together in a tenth of that.
+and its table are arrays, so that a batch of lines takes a tenth of that.
 """
 
 import unicodedata
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.packages import advise_installing
-from nmt_core.corpora.screening.flat_text import Array
+from nmt_core.corpora.screening.flat_text import Array, Numbers
 
 READ_CHARACTERS = 150
-"""Of a line; more do not help."""
+"""Number of characters of a line that are read; more do not help."""
 
 LINES_AT_ONCE = 1000
-"""Lines that the automaton reads together; more of them take memory and save no time."""
+"""Size of a batch; larger ones take memory and save no time."""
 
-LEAST_LETTERS = 16
-"""Lines of fewer abstain: little can be said of so little."""
+MIN_LETTERS = 16
+"""Lines of fewer letters are not judged."""
 
 FREQUENT = (
     "ar", "bg", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "id", "it", "ja", "ko", "nl",
     "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh",
 )  # fmt: skip
-"""Languages that text is often in, which are looked for besides those that a sample is in."""
+"""Frequent languages, which are candidates besides those of a sample."""
 
 
 @cache
@@ -45,16 +45,16 @@ def load_langid() -> Any:
     except ImportError:
         command = advise_installing("py3langid")
         raise CorpusError(
-            f"the language of a line cannot be told without py3langid; run: {command}"
+            f"the language of a line is unknown without py3langid; run: {command}"
         ) from None
     return LanguageIdentifier.from_model_file(MODEL_FILE)
 
 
 class LanguageScorer:
-    """Scores lines by how likely they are in each of some languages.
+    """Scores lines by the likelihood of some languages.
 
     Args:
-        languages: their codes, such as ``de``; None takes all that the classifier knows.
+        languages: their codes, such as ``de``; None takes all of the classifier.
     """
 
     def __init__(self, languages: Sequence[str] | None = None) -> None:
@@ -69,10 +69,10 @@ class LanguageScorer:
         self._outputs = np.array(model.tk_output, np.int64)
 
     def score(self, lines: Sequence[str]) -> NDArray[np.float32]:
-        """Return the logarithm of how likely each line is, over the root of its bytes.
+        """Return the log-likelihood of each line over the square root of its bytes.
 
         Returns:
-            (lines, languages); all 0 for a line that is too short to tell.
+            (lines, languages); all 0 for a line that is too short.
         """
         if len(lines) > LINES_AT_ONCE:
             starts = range(0, len(lines), LINES_AT_ONCE)
@@ -88,10 +88,9 @@ class LanguageScorer:
         return sums / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)[:, None]
 
     def measure_doubt(self, lines: Sequence[str], language: str) -> Array:
-        """Return by how much another language is likelier than the expected one.
+        """Return the advantage of the likeliest other language over the expected one.
 
-        Negative where the expected one is likelier; minus infinity where nothing can be told. Of
-        pt-BR, Portuguese is expected.
+        Minus infinity for lines that are too short and for unknown languages. Regions are ignored.
         """
         base = find_base(language)
         if base not in self.codes:
@@ -103,48 +102,46 @@ class LanguageScorer:
         doubt = np.where(scores.any(axis=1), others.max(axis=1) - own, -np.inf)
         return doubt.astype(np.float64)
 
-    def _visit(
-        self, texts: Sequence[bytes], lengths: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Let the automaton read all lines; return lines, features and how often, in order."""
+    def _visit(self, texts: Sequence[bytes], lengths: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Run the automaton on all lines; return lines, features and their counts, in order."""
         order = np.argsort(-lengths, kind="stable")
         longest = int(lengths.max(initial=0))
         padded = b"".join(texts[row].ljust(longest, b"\0") for row in order)
         letters = np.frombuffer(padded, np.uint8).reshape(len(texts), longest).T
         states = np.zeros(len(texts), np.int64)
-        reading = np.searchsorted(-lengths[order], -np.arange(longest))  # lines longer than a place
-        found = np.full((longest, len(texts)), -1, np.int64)
-        for place, lines in enumerate(reading.tolist()):
+        active = np.searchsorted(-lengths[order], -np.arange(longest))  # lines longer than a place
+        outputs = np.full((longest, len(texts)), -1, np.int64)
+        for place, lines in enumerate(active.tolist()):
             moved = self._moves[self._rows[states[:lines]] + letters[place, :lines]]
             states[:lines] = moved
-            found[place, :lines] = self._outputs[moved]
-        places, columns = np.nonzero(found >= 0)
+            outputs[place, :lines] = self._outputs[moved]
+        places, columns = np.nonzero(outputs >= 0)
         size = len(self._table)
-        keys, counts = np.unique(order[columns] * size + found[places, columns], return_counts=True)
+        keys = order[columns] * size + outputs[places, columns]
+        keys, counts = np.unique(keys, return_counts=True)
         return keys // size, keys % size, counts
 
 
 def find_base(language: str) -> str:
-    """Return the code of a language without its region or script, as the classifier knows it."""
+    """Return a language code without region or script, as the classifier knows it."""
     return language.partition("-")[0]
 
 
 def find_languages(scores: NDArray[np.float32], codes: Sequence[str]) -> Counter[str]:
-    """Count the likeliest languages of lines, without those of which nothing can be told."""
-    told = scores[scores.any(axis=1)]
-    return Counter(codes[number] for number in told.argmax(axis=1).tolist())
+    """Count the likeliest languages of lines, without those that are too short."""
+    judged = scores[scores.any(axis=1)]
+    return Counter(codes[number] for number in judged.argmax(axis=1).tolist())
 
 
 def _prepare(line: str) -> bytes:
-    """Return a line as py3langid reads it; empty if it has too few letters to tell."""
+    """Return a line as py3langid reads it; empty if it has too few letters.
+
+    A letter of a script from CJK on counts as three.
+    """
     line = line.strip()[:READ_CHARACTERS]
-    if len(line) < LEAST_LETTERS and sum(map(str.isalpha, line)) * _weigh(line) < LEAST_LETTERS:
+    weight = 1 if line[:1] < "\u2e80" else 3
+    if len(line) < MIN_LETTERS and sum(map(str.isalpha, line)) * weight < MIN_LETTERS:
         return b""
     if line.isupper():
         line = line.lower()
     return unicodedata.normalize("NFC", line).encode("utf-8", errors="surrogatepass")
-
-
-def _weigh(line: str) -> int:
-    """Return how many letters of an alphabet one of this line counts for."""
-    return 1 if line[:1] < "\u2e80" else 3

@@ -1,4 +1,4 @@
-"""A screen: signals and thresholds that a corpus taught, which jobs load from a folder."""
+"""A screen: signals and thresholds learnt from a corpus, which jobs load from a folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,29 +20,29 @@ from nmt_core.corpora.screening.signals import (
     Signals,
     learn_signals,
 )
-from nmt_core.corpora.screening.thresholds import LEAST_LOSABLE, count_losable, fit_thresholds
+from nmt_core.corpora.screening.thresholds import MIN_LOSABLE, count_losable, fit_thresholds
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
-LEAST_PAIRS = 1000
-"""Pairs of a sample that a screen is learnt from; fewer teach no aligner what goes together."""
+MIN_PAIRS = 1000
+"""Minimum size of a sample; the aligner cannot learn from fewer pairs."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Filters of pairs, as :func:`learn_screen` made them."""
+    """Filters of pairs, as learnt by :func:`learn_screen`."""
 
     signals: Signals
     thresholds: dict[FilterName, float]
-    """What lies above is taken; infinite for a filter that is off."""
+    """Pairs above are dropped; infinite for a filter that is off."""
     fitted: bool
-    """Whether they were fitted to trusted pairs, or are those of what is plainly wrong."""
+    """Whether they were fitted to trusted pairs."""
 
     def judge(self, pairs: Sequence[Pair]) -> list[FilterName | None]:
-        """Return the first filter that takes each pair, or None; neighbours change nothing."""
+        """Return the first filter that drops each pair, or None."""
         measured = self.signals.measure(*split_sides(pairs))
         always = np.ones(len(pairs), np.bool_)
-        taken = np.stack([*(measured[name] > self.thresholds[name] for name in FILTERS), always])
-        return [(*FILTERS, None)[first] for first in taken.argmax(axis=0).tolist()]
+        dropped = np.stack([*(measured[name] > self.thresholds[name] for name in FILTERS), always])
+        return [(*FILTERS, None)[first] for first in dropped.argmax(axis=0).tolist()]
 
     def save(self, folder: Path) -> None:
         """Write ``screen.json`` and ``screen.npz`` into a folder that appears whole."""
@@ -86,14 +86,14 @@ class Screen:
                 known.gains,
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
-            raise CorpusError(f"{folder} holds no screen ({error}); learn it again") from None
+            raise CorpusError(f"{folder} is not a screen ({error}); learn it again") from None
         return cls(
             signals, {name: known.thresholds.get(name, np.inf) for name in FILTERS}, known.fitted
         )
 
 
 class _Known(Config):
-    """What a screen knows besides its arrays."""
+    """The content of ``screen.json``."""
 
     languages: list[str]
     candidates: list[str]
@@ -118,29 +118,28 @@ def learn_screen(
     *,
     judged: Sequence[Pair] = (),
 ) -> Screen:
-    """Learn what is usual in a corpus, and thresholds of what is not.
+    """Learn signals and thresholds from a corpus.
 
     Args:
-        sample: pairs drawn evenly from all of the corpus, wrong ones included.
-        trusted: pairs that are known to be sound and are not among the sample, such as a given
-            validation text. Without them, or with too few to state the loss (some 1,000 at 1 %),
-            thresholds are those of what is plainly wrong in whatever text.
+        sample: pairs drawn evenly from the whole corpus, wrong ones included.
+        trusted: sound pairs that are not in the sample, such as a given validation set. Without
+            them, or with too few to state the loss (some 1,000 at 1 %), thresholds are those of
+            pairs that are wrong in any text.
         languages: codes of source and target.
-        config: the share of trusted pairs that may be lost, and what a person has set.
-        judged: pairs among which there is noise, if it is to be looked for in other text than the
-            sample.
+        config: the share of trusted pairs that may be lost, and thresholds set by the user.
+        judged: pairs to fit thresholds to, if these are not the sample.
 
     Raises:
-        CorpusError: if the sample is too small to learn from, or py3langid is missing.
+        CorpusError: if the sample is too small, or py3langid is missing.
     """
-    if len(sample) < LEAST_PAIRS:
+    if len(sample) < MIN_PAIRS:
         raise CorpusError(
-            f"a screen is learnt from {LEAST_PAIRS:,} pairs or more, and there are "
-            f"{len(sample):,}; give more text or leave the screen out"
+            f"a screen needs {MIN_PAIRS:,} pairs or more, got {len(sample):,}; give more text or "
+            f"omit the screen"
         )
     sides, sound = split_sides(sample), split_sides(trusted)
     signals = learn_signals(sides, sound, languages)
     measured = signals.measure(*sound)
     noisy = signals.measure(*(split_sides(judged) if judged else sides))
     thresholds = fit_thresholds(noisy, measured, config)
-    return Screen(signals, thresholds, count_losable(measured, config) >= LEAST_LOSABLE)
+    return Screen(signals, thresholds, count_losable(measured, config) >= MIN_LOSABLE)

@@ -9,7 +9,7 @@ from nmt_core.base.config import Config
 FilterName = Literal[
     "language", "script", "copied", "repetition", "literals", "truncated", "alignment"
 ]  # fmt: skip
-"""The filters, in the order in which they are asked."""
+"""The filters, in order."""
 
 FindingKind = Literal[
     "swapped", "wrong_language", "shifted", "unrelated", "noise", "header", "entities", "mojibake",
@@ -21,45 +21,45 @@ RepairName = Literal["mojibake", "entities", "tags"]
 """Problems of a line that can be repaired."""
 
 Threshold = float | Literal["off"] | None
-"""Of a signal: pairs above are taken. null fits it, a number is a person's, "off" takes none."""
+"""Of a signal: pairs above are dropped. null fits the threshold; "off" drops no pair."""
 
 
 class LookConfig(Config):
-    """A look at a sample of a corpus: faults of all of it stop the run, others are reported."""
+    """Sanity check on a sample of a corpus: a fault of the whole corpus stops the run."""
 
     accepted: list[FindingKind] = Field(default_factory=list)
-    """Findings that you know of and want: they neither stop the run nor are they reported."""
+    """Kinds of findings that are accepted: they neither stop the run nor are reported."""
 
 
 class ScreenConfig(Config):
-    """Filters whose thresholds are learnt from the text; each signal grows with what is wrong."""
+    """Filters with thresholds learnt from the text; each signal grows with the defect."""
 
     lost_share: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
-    """Share of trusted pairs that all fitted filters together may take."""
+    """Share of trusted pairs that all fitted filters together may drop."""
 
     sample_pairs: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
-    """Pairs of a corpus that are looked at first, drawn evenly from all of it."""
+    """Size of the sample, drawn evenly from the whole corpus."""
 
     language: Threshold = None
-    """By how much another language is likelier than that of the side: a difference of logarithms
-    over the root of the line's bytes (py3langid). Lines of fewer than 16 letters abstain."""
+    """Advantage of the likeliest other language: a difference of log-likelihoods over the square
+    root of the line's bytes (py3langid). Lines of fewer than 16 letters are not judged."""
 
     script: Threshold = None
-    """Share of letters of a script that the side is not written in."""
+    """Share of letters in unusual scripts of the side."""
 
     copied: Threshold = None
-    """Share of words that stand on both sides; short lines count as if they shared fewer."""
+    """Share of words on both sides, smoothed for short lines."""
 
     repetition: Threshold = None
-    """Words that say again what stands right before them, more on one side than on the other."""
+    """Difference between the sides in words that repeat those right before them."""
 
     literals: Threshold = None
-    """Numbers, addresses and the like that have no counterpart, of both sides."""
+    """Number of numbers, URLs and the like without a counterpart."""
 
     truncated: Threshold = None
-    """Surprise in nats of the ratio of lengths, and of a shorter side that lacks the final sign of
-    the longer one."""
+    """Surprise in nats of the ratio of lengths, and of a shorter side without the longer one's
+    final punctuation."""
 
     alignment: Threshold = None
-    """Nats that a word is explained by the other side better than by chance, negative, of the side
-    that is explained worse (our aligner's table)."""
+    """Negative gain in nats of explaining a word by the other side instead of by chance, on the
+    side that is explained worse."""

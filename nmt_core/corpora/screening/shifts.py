@@ -6,43 +6,42 @@ from typing import NamedTuple
 import numpy as np
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.screening.finding import MOST, Finding, SampleRow, show_finding
-from nmt_core.corpora.screening.flat_text import Array
-from nmt_core.corpora.screening.word_numbers import WordNumbers
+from nmt_core.corpora.screening.findings import Finding, SampleRow, show_finding
+from nmt_core.corpora.screening.flat_text import Array, WordNumbers
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
+MAJORITY = 0.5
+"""Share of judged lines from which a fault is one of the whole corpus."""
+
 OFFSETS = (0, -1, 1, -2, 2, -3, 3)
-"""Lines by which the target may be late; the source is late by those below 0."""
+"""Lines by which the target may be late; negative if the source is."""
 
 BLOCK = 500
-"""Neighbouring pairs whose words are compared together."""
+"""Number of neighbouring pairs in a block."""
 
-LEARNT_PAIRS = 5000
-"""Pairs that word pairs are learnt from, the first of the sample."""
+LEARNING_PAIRS = 5000
+"""Number of pairs, the first of the sample, that word pairs are learnt from."""
 
 RELATED = 0.4
-"""Nats that a word of sound text is explained better than by chance, at least, on average; in
-text shifted by a line it is 0.0 or less."""
+"""Minimum average gain of a word in sound text, in nats; 0.0 or less in shifted text."""
 
 SOUND = 0.2
-"""Share of blocks of related pairs that teach which words go together."""
+"""Share of related blocks that suffices to learn word pairs."""
 
 CHANGE = 200.0
-"""Nats that a change of the offset must gain over its pairs."""
+"""Minimum gain of a change of the offset over its pairs, in nats."""
 
 SHOWN = 3
-"""Places that a finding names."""
+"""Number of places in a finding."""
 
 CLOSE = 20
-"""Lines between neighbours of a sample that are still about the same place."""
+"""Maximum distance in lines of two neighbours of a sample that are one place."""
 
 
 def check_alignment(pairs: Sequence[SampleRow], lines: Sequence[int]) -> Iterator[Finding]:
-    """Yield what is wrong with the alignment of two sides: shifted, or not related at all.
+    """Yield a finding if two sides are shifted or unrelated.
 
-    Args:
-        pairs: a sample, in runs of neighbours.
-        lines: the line of each in its file.
+    ``lines`` has the line of each pair, which come in runs of neighbours.
     """
     if len(pairs) < 2 * BLOCK:
         return
@@ -56,43 +55,42 @@ def check_alignment(pairs: Sequence[SampleRow], lines: Sequence[int]) -> Iterato
         best = models[max(OFFSETS, key=lambda offset: float(scores[offset].mean()))]
         offsets = _trace([_score(best, pairs, offset).pairs for offset in OFFSETS])
         if any(offsets):
-            yield _tell_shift(pairs, lines, offsets)
+            yield _describe_shift(pairs, lines, offsets)
             return
-    # signs that stand in many words, as those of Japanese, explain little, but more in pairs
+    # characters that occur in many words, as in Japanese, explain little, but more in pairs
     unrelated = np.flatnonzero(
         scores[0] < np.minimum(RELATED / 4, np.median(shifted, axis=0) + RELATED / 2)
     )
-    if len(unrelated) > MOST * len(scores[0]):
+    if len(unrelated) > MAJORITY * len(scores[0]):
         sentence = (
-            f"the sides have nothing to do with each other in {len(unrelated)} of "
-            f"{len(scores[0])} parts; name two files of which line N of one translates line N of "
-            f"the other"
+            f"the sides are unrelated in {len(unrelated)} of {len(scores[0])} parts; give two "
+            f"files of which line N of one translates line N of the other"
             if words
-            else "hardly a word stands in several pairs, so nothing tells whether the sides are "
-            "translations; give other text"
+            else "hardly any word occurs in several pairs, so the sides cannot be compared; give "
+            "other text"
         )
         yield show_finding("unrelated", sentence, pairs, (unrelated * BLOCK).tolist())
 
 
-def _tell_shift(
+def _describe_shift(
     pairs: Sequence[SampleRow], lines: Sequence[int], offsets: Sequence[int]
 ) -> Finding:
     """Return which side is late by how many lines, and from where on."""
-    told: list[str] = []
+    places: list[str] = []
     changes = [0, *(row for row in range(1, len(pairs)) if offsets[row] != offsets[row - 1])]
     for row in changes:
-        if not (offset := offsets[row]) and not told:
+        if not (offset := offsets[row]) and not places:
             continue
         late = f"the {'target' if offset > 0 else 'source'} is late by {abs(offset)} line"
         late = f"{late}{'s' * (abs(offset) > 1)}" if offset else "the sides are aligned again"
         low, high = lines[max(row - 1, 0)], lines[row]
         place = f"about line {high:,}" if high - low <= CLOSE else f"lines {low:,} to {high:,}"
-        told.append(f"{late} from {place} on")
-    more = f" and {len(told) - SHOWN:,} more changes" if len(told) > SHOWN else ""
+        places.append(f"{late} from {place} on")
+    more = f" and {len(places) - SHOWN:,} more changes" if len(places) > SHOWN else ""
     share = sum(map(bool, offsets)) / len(pairs)
     sentence = (
-        f"{', '.join(told[:SHOWN])}{more}, so that {share:.0%} of the pairs are not translations; "
-        f"mend the file where a line is missing or was added"
+        f"{', '.join(places[:SHOWN])}{more}, so that {share:.0%} of the pairs are not "
+        f"translations; correct the file where a line is missing or was added"
     )
     first = next(row for row in changes if offsets[row])
     beginning = range(first, min(first + 3, len(pairs)))
@@ -100,10 +98,9 @@ def _tell_shift(
 
 
 def _trace(gains: Sequence[Array]) -> list[int]:
-    """Return the likeliest offset of each pair, changes being rare (the Viterbi algorithm).
+    """Return the likeliest offset of each pair if changes are rare, by the Viterbi algorithm.
 
-    Args:
-        gains: nats by which each pair is explained better than by chance, at each offset.
+    ``gains`` has the gain of each pair in nats, for each offset.
     """
     steps = np.stack(gains, axis=1)
     reached, came = steps[0], np.zeros(steps.shape, np.int64)
@@ -120,25 +117,25 @@ def _trace(gains: Sequence[Array]) -> list[int]:
 
 
 def _shift(pairs: Sequence[SampleRow], offset: int) -> list[tuple[str, str]]:
-    """Return each source with the target so many lines later."""
+    """Return each source with the target ``offset`` lines later."""
     sources, targets = pairs[max(-offset, 0) :], pairs[max(offset, 0) :]
     return [(one[0], other[1]) for one, other in zip(sources, targets, strict=False)]
 
 
 def _learn(pairs: Sequence[SampleRow], offset: int) -> WordPairs | None:
     try:
-        return WordPairs.learn(_shift(pairs[:LEARNT_PAIRS], offset))
-    except CorpusError:  # there is nothing to learn from
+        return WordPairs.learn(_shift(pairs[:LEARNING_PAIRS], offset))
+    except CorpusError:  # no word is frequent
         return None
 
 
 class _Scores(NamedTuple):
-    """Nats by which words are explained better than by chance, by the side explained worse."""
+    """Gains in nats, of the side that is explained worse."""
 
     blocks: Array
-    """The mean of a word, of each block."""
+    """Mean over the words of each block."""
     pairs: Array
-    """The sum of each source's pair; 0 where it has none."""
+    """Sum over the words of each source's pair; 0 without a pair."""
 
 
 def _score(words: WordPairs | None, pairs: Sequence[SampleRow], offset: int) -> _Scores:

@@ -1,4 +1,4 @@
-"""Thresholds of filters: as much as can be taken for a stated loss of trusted pairs."""
+"""Thresholds of filters, fitted to drop as much as possible for a given loss of trusted pairs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,21 +15,21 @@ PLAINLY_WRONG: Mapping[FilterName, float] = {
     "script": 0.5,
     "copied": 0.6,
     "repetition": 4.5,
-    "literals": 1.0,  # a number that one side alone has counts 1, a changed one more
+    "literals": 1.0,  # a number on one side only counts 1, a changed one more
     "truncated": 8.0,
     "alignment": 0.0,  # explained no better than by chance
 }
-"""Thresholds where no text is trusted: what lies above is wrong in whatever text."""
+"""Thresholds without trusted text: pairs above are wrong in any text."""
 
 DOUBT = 2.0
-"""Standard deviations by which the number of trusted pairs above a threshold may be too low."""
+"""Standard deviations added to the number of trusted pairs above a threshold."""
 
-LEAST_LOSABLE = 10
-"""Trusted pairs that must be allowed to be lost; of fewer, thresholds would be left to chance."""
+MIN_LOSABLE = 10
+"""Minimum number of trusted pairs that may be lost; with fewer, thresholds would be random."""
 
-LEAST_GAIN = 2.0
-"""Share of the sample that a step must take, for one of the trusted pairs: what both have alike is
-no noise, and stays."""
+MIN_GAIN = 2.0
+"""Minimum ratio of the shares of sample and trusted pairs that a step drops: equal shares are not
+noise."""
 
 Measured = Mapping[FilterName, Array]
 
@@ -37,13 +37,13 @@ Measured = Mapping[FilterName, Array]
 def fit_thresholds(
     sample: Measured, trusted: Measured | None, config: ScreenConfig
 ) -> dict[FilterName, float]:
-    """Return the threshold of each filter, above which pairs are taken.
+    """Return the threshold of each filter, above which pairs are dropped.
 
     Args:
-        sample: what was measured of pairs of the corpus, (pairs,) of each filter.
-        trusted: the same of pairs that are known to be sound; without any, or with too few to state
-            the loss, thresholds are those of what is plainly wrong.
-        config: the share of trusted pairs that may be lost, and what a person has set.
+        sample: signals of pairs of the corpus, (pairs,) for each filter.
+        trusted: signals of sound pairs; without any, or with too few to state the loss, thresholds
+            are :data:`PLAINLY_WRONG`.
+        config: the share of trusted pairs that may be lost, and thresholds set by the user.
     """
     settings = {name: getattr(config, name) for name in PLAINLY_WRONG}
     chosen = {
@@ -52,13 +52,13 @@ def fit_thresholds(
         if setting is not None
     }
     free = [name for name, setting in settings.items() if setting is None]
-    if trusted is None or count_losable(trusted, config) < LEAST_LOSABLE:
+    if trusted is None or count_losable(trusted, config) < MIN_LOSABLE:
         return {name: chosen.get(name, PLAINLY_WRONG[name]) for name in settings}
     return chosen | _fit(sample, trusted, free, config)
 
 
 def count_losable(trusted: Measured, config: ScreenConfig) -> int:
-    """Return how many trusted pairs thresholds may take; 0 if too few are given to state a loss.
+    """Return the number of trusted pairs that may be lost.
 
     A new pair is above the greatest of n values with probability 1 / (n + 1), and above the k-th
     with k / (n + 1).
@@ -70,12 +70,12 @@ def count_losable(trusted: Measured, config: ScreenConfig) -> int:
 def _fit(
     sample: Measured, trusted: Measured, names: Sequence[FilterName], config: ScreenConfig
 ) -> dict[FilterName, float]:
-    """Lower thresholds step by step, each time where most of the sample is taken for the loss.
+    """Lower thresholds step by step, each time where most of the sample is dropped for the loss.
 
-    Filters begin above all trusted pairs, at what is plainly wrong or higher, and stay there where
-    the text has no more for them than the trusted one. A step may be as long as the loss allows,
-    since the first pairs that a filter loses may be outliers, behind which much is to be taken.
-    A pair that several filters lose is lost once.
+    Filters begin above all trusted pairs, at what is plainly wrong or higher, and stay there if the
+    sample has no more pairs above than the trusted ones. A step may be as long as the loss allows,
+    since the first pairs that a filter loses may be outliers. A pair that several filters lose
+    counts once.
     """
     losable = count_losable(trusted, config)
     thresholds = {name: max(PLAINLY_WRONG[name], float(trusted[name].max())) for name in names}
@@ -97,7 +97,7 @@ def _fit(
             best = int(gains.argmax())
             steps.append((float(gains[best]), name, int(costs[best]), float(falling[best])))
         gain, name, cost, threshold = max(steps)
-        if gain * len(kept) < LEAST_GAIN * len(left):
+        if gain * len(kept) < MIN_GAIN * len(left):
             break
         lost[name] += cost
         losable -= cost

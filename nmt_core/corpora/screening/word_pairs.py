@@ -1,10 +1,9 @@
-"""Which words go together: an aligner's table, made small enough to judge pairs by the million.
+"""Word pairs that translate each other: an aligner's table, small enough to judge many pairs.
 
-The measure of a pair of words is its lift, how much likelier they translate each other than two
-words drawn by chance: ``p(t | s) / p(t)``, the geometric mean of both directions' counts standing
-for the joint one. A word of the target is then explained by a mixture of the source's words, as in
-IBM model 1 (Brown et al. 1993), and of chance; its score is the logarithm of how much better that
-is than chance alone: a difference of two cross entropies.
+The measure of two words is their lift, how much likelier they translate each other than by chance:
+``p(t | s) / p(t)``, with the geometric mean of both directions' counts as the joint count. A word
+of the target is explained by a mixture of the source's words, as in IBM model 1 (Brown et al.
+1993), and chance; its score is the logarithm of its advantage over chance alone.
 """
 
 from collections.abc import Sequence
@@ -17,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.screening.flat_text import Array, FlatLines, Numbers
-from nmt_core.corpora.screening.word_numbers import STEM_LETTERS, cut_stems
+from nmt_core.corpora.screening.flat_text import STEM_LETTERS, Array, FlatLines, Numbers, cut_stems
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.aligner.settings import AlignerConfig
 
@@ -31,18 +29,17 @@ LEARNING = AlignerConfig(
     agreement_iterations=0,
 )
 
-LEAST_COUNT = 3
-"""Pairs of a sample that a word must stand in; what is rarer says nothing."""
+MIN_COUNT = 3
+"""Minimum number of pairs with a word; rarer words are unknown."""
 
-LEAST_JOINT = 1.5
-"""Expected count from which two words are remembered to go together: more than the one pair that
-is to be judged, which may be wrong, can have taught."""
+MIN_JOINT = 1.5
+"""Minimum expected count of a word pair: more than a single pair, which may be wrong, can teach."""
 
-MOST_WORDS = 8000
-"""Words of a side that are told apart, the most frequent ones."""
+MAX_WORDS = 8000
+"""Maximum number of known words of a side, the most frequent ones."""
 
 SAME_LIFT = 50.0
-"""Of two unknown words that are written alike, as names are."""
+"""Lift of two unknown words with the same spelling, such as names."""
 
 CHANCE = 0.1
 """Probability that a word is explained by chance."""
@@ -50,31 +47,31 @@ CHANCE = 0.1
 TINY = 1e-9
 
 LEVELS = np.concatenate(([0.0], np.geomspace(0.5, 20_000, 255))).astype(np.float32)
-"""The lifts that are told apart."""
+"""Quantized lifts."""
 
-MOST_READ = 100
-"""Words of a side that are compared."""
+MAX_READ = 100
+"""Number of words of a side that are compared."""
 
 
 class Explained(NamedTuple):
-    """How well the words of one side are explained by those of the other, of each pair."""
+    """How well the words of one side are explained by those of the other, for each pair."""
 
     score: Array
-    """Sum over its words of how much better than by chance, in nats."""
+    """Sum over its words of the advantage over chance, in nats."""
     words: Array
-    """Words that are known, of which the sum is."""
+    """Number of known words in that sum."""
 
 
 @dataclass(frozen=True)
 class WordPairs:
-    """Lifts of pairs of words."""
+    """Lifts of word pairs."""
 
     words: list[str]
-    """Of both sides; those of one that the other lacks have no pair there."""
+    """Words of both sides."""
     keys: Numbers
-    """Number of the source's word times the number of words, plus that of the target's; rising."""
+    """Number of the source word times the number of words, plus that of the target word; sorted."""
     lifts: NDArray[np.float32]
-    """Of each pair."""
+    """The lift of each key."""
     known: NDArray[np.bool_]
     """Whether a word is known on each side, (2, words)."""
 
@@ -83,34 +80,31 @@ class WordPairs:
         """Learn from sentence pairs.
 
         Raises:
-            CorpusError: if there is nothing to learn from.
+            CorpusError: if no word is frequent enough.
         """
         cut = [[[*chain(*map(cut_stems, line.split()))] for line in pair] for pair in pairs]
         if 2 * sum(max(map(len, pair)) > LEARNING.max_words for pair in cut) > len(cut):
             cut = [*map(_take_beginnings, cut)]
         aligner = learn_aligner(((" ".join(one), " ".join(other)) for one, other in cut), LEARNING)
         joint = np.sqrt(aligner.counts[0] * aligner.counts[1])
-        source, target = np.divmod(aligner.keys, len(aligner.words[1]))
-        totals = [
-            np.bincount(column, joint, len(side)).astype(np.float64)
-            for column, side in zip((source, target), aligner.words, strict=True)
-        ]
-        frequent = [
-            _find_frequent(side, total) for side, total in zip(aligner.words, totals, strict=True)
-        ]
-        words = sorted({word for side in frequent for word in side})
+        sides = np.divmod(aligner.keys, len(aligner.words[1]))
+        totals, frequent = [], []
+        for own_words, column in zip(aligner.words, sides, strict=True):
+            total = np.bincount(column, joint, len(own_words)).astype(np.float64)
+            order = np.argsort(-total, kind="stable")[:MAX_WORDS]
+            totals.append(total)
+            frequent.append({own_words[n] for n in order if total[n] >= MIN_COUNT})
+        words = sorted(frequent[0] | frequent[1])
         if not words:
-            raise CorpusError(f"no word stands in {LEAST_COUNT} pairs; give other text")
+            raise CorpusError(f"no word occurs in {MIN_COUNT} pairs; give other text")
         numbers = {word: number for number, word in enumerate(words)}
-        renumbered = [
-            np.array([numbers[word] if word in own else -1 for word in side], np.int64)
-            for side, own in zip(aligner.words, frequent, strict=True)
-        ]
-        wanted = (
-            (joint >= LEAST_JOINT) & (renumbered[0][source] >= 0) & (renumbered[1][target] >= 0)
+        source, target = (
+            np.array([numbers[word] if word in own else -1 for word in own_words], np.int64)[column]
+            for own_words, own, column in zip(aligner.words, frequent, sides, strict=True)
         )
-        lifts = joint * joint.sum() / (totals[0][source] * totals[1][target])
-        keys = renumbered[0][source] * len(words) + renumbered[1][target]
+        wanted = (joint >= MIN_JOINT) & (source >= 0) & (target >= 0)
+        lifts = joint * joint.sum() / (totals[0][sides[0]] * totals[1][sides[1]])
+        keys = source * len(words) + target
         order = np.argsort(keys[wanted])
         return cls(
             words,
@@ -131,20 +125,25 @@ class WordPairs:
     def explain(self, source: FlatLines, target: FlatLines) -> tuple[Explained, Explained]:
         """Explain the target by the source, and the source by the target.
 
-        Args:
-            source: numbers of words; those from ``len(words)`` on are unknown.
-            target: the same.
+        Words are numbers; those from ``len(words)`` on are unknown.
         """
         sides = _cut(source), _cut(target)
-        grid = _Grid.of(*sides)
+        cells = sides[0].lengths * sides[1].lengths
+        pair = np.repeat(np.arange(len(cells)), cells)
+        place = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
+        width = sides[1].lengths[pair]
+        row, column = np.divmod(place, np.maximum(width, 1))
+        away = np.abs((row + 0.5) / sides[0].lengths[pair] - (column + 0.5) / width)
+        nearness = np.exp(-LEARNING.diagonal * away)
+        row, column = row + sides[0].starts[pair], column + sides[1].starts[pair]
         spots = [self._find(lines, side) for side, lines in enumerate(sides)]
-        lifts = LEVELS[self._places[1][spots[0][grid.row], spots[1][grid.column]]]
-        same = sides[0].values[grid.row] == sides[1].values[grid.column]
+        lifts = LEVELS[self._places[1][spots[0][row], spots[1][column]]]
+        same = sides[0].values[row] == sides[1].values[column]
         lifts[same] = np.maximum(lifts[same], SAME_LIFT)
-        cells = _Cells(lifts, same, grid.nearness)
+        cells_of = _Cells(lifts, same, nearness)
         return (
-            _explain(sides[1], spots[1] > 0, grid.column, cells),
-            _explain(sides[0], spots[0] > 0, grid.row, cells),
+            _explain(sides[1], spots[1] > 0, column, cells_of),
+            _explain(sides[0], spots[0] > 0, row, cells_of),
         )
 
     def _find(self, lines: FlatLines, side: int) -> Numbers:
@@ -154,36 +153,19 @@ class WordPairs:
 
 
 def _take_beginnings(pair: Sequence[list[str]]) -> list[list[str]]:
-    """Return equal shares of the words of both sides, as many as an aligner reads."""
+    """Return equal shares of the words of both sides, as many as the aligner reads."""
     share = min(1.0, LEARNING.max_words / max(1, *map(len, pair)))
     return [words[: max(1, int(share * len(words)))] for words in pair]
 
 
-class _Grid(NamedTuple):
+class _Cells(NamedTuple):
     """Every word of a source beside every word of its target, one pair after another."""
 
-    row: Numbers
-    """Place of the source's word among those of all lines."""
-    column: Numbers
-    nearness: Array
-    """How likely words at these places are to go together, but for a factor."""
-
-    @classmethod
-    def of(cls, source: FlatLines, target: FlatLines) -> Self:
-        cells = source.lengths * target.lengths
-        pair = np.repeat(np.arange(len(cells)), cells)
-        place = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
-        width = target.lengths[pair]
-        row, column = np.divmod(place, np.maximum(width, 1))
-        away = np.abs((row + 0.5) / source.lengths[pair] - (column + 0.5) / width)
-        nearness = np.exp(-LEARNING.diagonal * away)
-        return cls(row + source.starts[pair], column + target.starts[pair], nearness)
-
-
-class _Cells(NamedTuple):
     lifts: NDArray[np.float32]
     same: NDArray[np.bool_]
+    """Whether both words are the same."""
     nearness: Array
+    """Relative probability of an alignment of their places."""
 
 
 def _explain(
@@ -200,9 +182,4 @@ def _explain(
 
 def _cut(lines: FlatLines) -> FlatLines:
     place = np.arange(len(lines.values)) - lines.starts[lines.owners]
-    return lines.keep(place < MOST_READ)
-
-
-def _find_frequent(words: Sequence[str], totals: Array) -> set[str]:
-    order = np.argsort(-totals, kind="stable")[:MOST_WORDS]
-    return {words[number] for number in order if totals[number] >= LEAST_COUNT}
+    return lines.keep(place < MAX_READ)

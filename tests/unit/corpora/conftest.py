@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from nmt_core.corpora import reading
-from nmt_core.corpora.screening import findings, signals
+from nmt_core.corpora.screening import inspection, signals
 from nmt_core.corpora.screening.language_scores import LanguageScorer
 
 
@@ -15,7 +15,7 @@ def _scorers():
     """Make a scorer of languages once: it copies the classifier's tables, and changes nothing."""
     make = cache(LanguageScorer)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (findings, signals):
+        for module in (inspection, signals):
             patch.setattr(
                 module,
                 "LanguageScorer",
@@ -25,13 +25,13 @@ def _scorers():
 
 
 @pytest.fixture
-def sifted(monkeypatch):
+def filtered(monkeypatch):
     """The names of what is read, which does not happen for what was kept."""
     names = []
-    real = reading.sift_corpus
+    real = reading.filter_corpus
     monkeypatch.setattr(
         reading,
-        "sift_corpus",
+        "filter_corpus",
         lambda *args, **options: (names.append(options["name"]), real(*args, **options))[1],
     )
 

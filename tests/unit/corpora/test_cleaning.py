@@ -11,10 +11,10 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import join_corpora
+from nmt_core.corpora.filtering import FilterRules, filter_corpus
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex, cut_words
 from nmt_core.corpora.parallel_text import UNUSABLE, Pair, Text
-from nmt_core.corpora.sifting import SiftRules, sift_corpus
 from nmt_core.corpora.splitting import NearDuplicateConfig, SessionSplit, SplitConfig, split_of
 from nmt_core.text.normalize import normalize
 
@@ -65,15 +65,15 @@ def clean_corpora(
     """Sift each corpus, and join them all."""
     workers = workers or WorkersConfig(processes=1)
     off = frozenset(SPLITS[1:]).difference(*corpora.values())
-    sifted = {}
+    filtered = {}
     for name, texts in corpora.items():
         place = folder.with_name(f"{folder.name}-{name}")
         place.mkdir()
-        rules = SiftRules(filters, split, off)
-        sifted[name] = sift_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
-        sifted[name].keep_duplicates = not filters.remove_duplicates
+        rules = FilterRules(filters, split, off)
+        filtered[name] = filter_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
+        filtered[name].keep_duplicates = not filters.remove_duplicates
     return join_corpora(
-        sifted, folder, scratch=scratch, split=split, near_duplicates=near, workers=workers
+        filtered, folder, scratch=scratch, split=split, near_duplicates=near, workers=workers
     )
 
 

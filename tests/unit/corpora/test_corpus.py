@@ -14,7 +14,6 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.corpora import parallel_text as corpus
-from nmt_core.corpora import pivot
 from nmt_core.corpora.fetch.vectors import copy_model
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.parallel_text import (
@@ -46,7 +45,7 @@ def text(tmp_path):
 
 def read_pairs(given, *, drop=(), reading=None):
     """All pairs there are at the call, read two rows at a time."""
-    text = Text(tuple(given.found().values()), tuple(drop))
+    text = Text(tuple(given.expand().values()), tuple(drop))
     return read_rows(text, CorpusReading() if reading is None else reading)
 
 
@@ -81,7 +80,7 @@ def test_what_is_written_is_read(tmp_path_factory, pairs):
 
 
 def test_a_line_end_inside_a_line_is_never_written(tmp_path):
-    with pytest.raises(ValueError, match="pair 1 holds a line end"):
+    with pytest.raises(ValueError, match="pair 1 contains a line end"):
         write_pairs([Pair("a\nb", "c")], tmp_path / "a.de", tmp_path / "a.en")
     assert not list(tmp_path.iterdir())
 
@@ -131,7 +130,7 @@ def test_misaligned_files_are_refused(text, source, target):
 
 BAD = {
     "invalid_utf8": (b"sch\xf6n", "line 2 of a.de is not UTF-8 (byte 4 is 0xf6)"),
-    "nul_character": (b"sch\0n", "a.de line 2 holds a NUL character"),
+    "nul_character": (b"sch\0n", "a.de line 2 contains a NUL character"),
     "empty_side": (b" \t\xe2\x80\x8b", "a.de line 2 is empty"),
     "line_too_long": (b"x" * 1_000_000, "a.de line 2 is too long for a sentence"),
 }
@@ -224,10 +223,10 @@ def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path):
             "target is missing; a.de is of no known format of parallel text; its name must end in "
             ".tsv, .csv, ",
         ),
-        ({"source": "a.tsv", "target": "b"}, "a.tsv holds both sides; name it as source"),
+        ({"source": "a.tsv", "target": "b"}, "a.tsv holds both sides; set it as source"),
         (
             {"source": "a.de", "target": "b.tmx.zst"},
-            "b.tmx.zst holds both sides; name it as source",
+            "b.tmx.zst holds both sides; set it as source",
         ),
         ({"source": "a.de", "target": "a.de"}, "source and target are the same file, a.de"),
         ({"source": "*.de", "target": "*.de"}, "source and target are the same file, *.de"),
@@ -328,7 +327,7 @@ def test_a_star_may_stand_for_a_folder(many):
         source="*/text.de",
         target="*/text.en",
     )
-    assert ["june", "may"] == list(given.found())
+    assert ["june", "may"] == list(given.expand())
     assert len(list(read_pairs(given))) == 4
 
 
@@ -347,13 +346,13 @@ def test_a_file_without_its_translation_is_named(many, alone):
     given = many("a.de", "a.en", "c.de", "c.en", alone)
     missing = "b.de" if alone == "b.en" else "b.en"
 
-    assert refusal(given).startswith(f"{alone} is there but {missing} is not;")
+    assert refusal(given).startswith(f"{alone} exists but {missing} does not;")
     with pytest.raises(CorpusError, match=alone):
         given.digest()
 
 
 def test_no_file_at_all_is_said(many):
-    assert refusal(many("a.tsv", ".b.de", ".b.en")).startswith("no file fits *.de and *.en;")
+    assert refusal(many("a.tsv", ".b.de", ".b.en")).startswith("no file matches *.de and *.en;")
 
 
 def test_a_bad_line_is_named_in_its_own_file(many):
@@ -415,63 +414,6 @@ def test_a_file_that_comes_while_text_is_read_waits_for_the_next_time(many):
     assert len(list(pairs)) == 2
     with pytest.raises(CorpusError, match=r"\*\.de and .*\*\.en changed since params\.yaml"):
         require_pinned(pinned)
-
-
-@pytest.fixture
-def side(tmp_path):
-    def side(name, pairs):
-        paths = tmp_path / f"{name}.text", tmp_path / f"{name}.en"
-        for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-            path.write_bytes(b"".join(f"{line}\n".encode() for line in lines))
-        return pivot.PivotSide(*paths)
-
-    return side
-
-
-english = st.text("ab", max_size=3)
-
-
-@given(
-    german=st.lists(st.tuples(st.text("xyz\r", max_size=3), english), min_size=1),
-    french=st.lists(st.tuples(st.text("uvw", max_size=3), english), min_size=1),
-)
-def test_a_pivot_joins_what_is_unique_on_both_sides(tmp_path_factory, german, french):
-    folder = tmp_path_factory.mktemp("pivot")
-    sides = []
-    for name, pairs in (("de", german), ("fr", french)):
-        paths = folder / f"{name}-en.{name}", folder / f"{name}-en.en"
-        for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
-            path.write_bytes("".join(f"{line}\n" for line in lines).encode())
-        sides.append(pivot.PivotSide(*paths))
-
-    def single(pairs):
-        shared = [line for _, line in pairs]
-        return {line: text for text, line in pairs if line and shared.count(line) == 1}
-
-    others = single(french)
-    joined = [(text, others[line]) for line, text in single(german).items() if line in others]
-    assert len(joined) == pivot.join(*sides, folder / "out.de", folder / "out.fr")
-    lines = [
-        (folder / f"out.{code}").read_bytes().decode().split("\n")[:-1] for code in ("de", "fr")
-    ]
-    assert joined == list(zip(*lines, strict=True))
-
-
-def test_a_pivot_of_misaligned_files_is_refused(side, tmp_path):
-    good, bad = side("a", [("ja", "yes")]), side("b", [("oui", "yes"), ("non", "no")])
-    bad.shared.write_text("yes\n")
-
-    with pytest.raises(CorpusError) as caught:
-        pivot.join(good, bad, tmp_path / "out.de", tmp_path / "out.fr")
-    assert str(caught.value).startswith(f"{bad.text} has 2 lines but {bad.shared} has 1;")
-
-
-def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
-    """Whichever side has them."""
-    sides = side("a", [("ja", "yes"), ("n" * 200_000, "no")]), side("b", [("non", "no")])
-
-    for source, target in (sides, sides[::-1]):
-        assert pivot.join(source, target, tmp_path / "out.de", tmp_path / "out.fr") == 0
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])

@@ -361,7 +361,7 @@ def test_a_row_is_named_by_its_number_in_the_file(refusal, read):
         "a.xlsx", xlsx([("a", "b"), ("c", "")]), drop=()
     )
     assert "the source of a.tmx unit 2 " in refusal("a.tmx", tmx([("a", "b"), ("", "d")]), drop=())
-    assert "a.zip line 1 holds a NUL" in refusal("a.zip", moses([("a\0", "b")]))
+    assert "a.zip line 1 contains a NUL" in refusal("a.zip", moses([("a\0", "b")]))
 
 
 @pytest.mark.parametrize("content", [b'de,en\n"a"b,c\n', b'de,en\na,"b\n', b"de,en\na\rb,c\n"])

@@ -1,12 +1,14 @@
-"""Splits by documents, days and speakers: laws, and where each format says where a pair is from."""
+"""Splits by documents, days, speakers and sessions, and the metadata of each format."""
 
+import codecs
 import datetime as dt
 import gzip
 import re
 from collections import Counter
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import settings as limits
@@ -15,13 +17,18 @@ from hypothesis import strategies as st
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.formats.chapters import is_markup, read_chapters
 from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.formats.units import Metadata, find_field
-from nmt_core.corpora.grouping import find_day, name_files, split_groups
-from nmt_core.corpora.named import describe_rule
-from nmt_core.corpora.splitting import PER, SPLITS, SplitConfig
+from nmt_core.corpora.grouping import (
+    find_day,
+    mark_unique,
+    name_files,
+    rank_sessions,
+    split_groups,
+    take_last,
+)
+from nmt_core.corpora.splitting import PER, SPLITS, SessionSplit, SplitConfig
 from stages.params import DownloadParams
 from tests.support.bringing import bring
 from tests.support.formats import WRITERS, table, workbook, zipped
@@ -133,9 +140,12 @@ def test_a_day_is_found_in_every_form(day):
     assert {find_day(f"{day:{form}}") for form in forms} == {day.isoformat()}
 
 
-def test_what_is_no_day_is_none():
-    words = "25.1.2002 2002-13-01 2001-02-29 120020125 2002-0125 step-00-01-170 2002"
-    assert [find_day(word) for word in (*words.split(), "")] == [""] * 8
+@pytest.mark.parametrize(
+    "word",
+    ["25.1.2002", "2002-13-01", "2001-02-29", "120020125", "2002-0125", "step-00-01-170", ""],
+)
+def test_other_numbers_are_no_day(word):
+    assert find_day(word) == ""
 
 
 @given(
@@ -192,20 +202,13 @@ def test_the_size_of_one_split_does_not_touch_the_other():
 
 @pytest.fixture
 def run(tmp_path):
-    """Write files of one corpus, and run the stage; return its measures and the pairs of splits."""
+    """Write files of one corpus and split them; return the measures and the pairs of splits."""
 
-    def run(texts, chunk_lines=3, target=None, **split):
+    def run(texts, source, chunk_lines=3, target=None, **split):
         for name, content in texts.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
-        names = [*texts]
-        _, slash, last = names[0].rpartition("/")
-        source = (
-            names[0] if len(names) == 1 or target else f"*{slash}{last if slash else last[-4:]}"
-        )
-        train = {"source": str(tmp_path / source)} | (
-            {"target": str(tmp_path / target)} if target else {}
-        )
+        train = {"source": str(tmp_path / source), "target": target and str(tmp_path / target)}
         values = {
             "languages": {"source": "de", "target": "en"},
             "corpora": {"own": {"kind": "files", "train": train}},
@@ -218,49 +221,35 @@ def run(tmp_path):
     return run
 
 
-def make_rows(count=60):
-    """Rows of ten documents, six days and four speakers, in no order."""
-    return [
-        (
-            f"talk {7 * n % 10}",
-            f"2020-01-{10 + 5 * n % 6}",
-            f"who {n % 4}",
-            f"satz {n}",
-            f"line {n}",
-        )
-        for n in range(count)
-    ]
-
-
 HEADER = (*FIELDS, "de", "en")
-UNDATED = [("a", "", "", f"x{n}", f"y{n}") for n in range(9)]
+ROWS = [
+    (f"talk {7 * n % 10}", f"2020-01-{10 + 5 * n % 6}", f"who {n % 4}", f"satz {n}", f"line {n}")
+    for n in range(60)
+]
+"""Ten documents, six days and four speakers, in no order."""
 
 
 @pytest.mark.parametrize("by", FIELDS)
-def test_nothing_is_on_both_sides(run, by):
-    rows = make_rows()
-    content = {"a.csv": table([HEADER, *rows])}
-    measured, pairs = run(content, by=by)
+def test_no_group_is_in_two_splits(run, by):
+    content = {"a.csv": table([HEADER, *ROWS])}
+    measured, pairs = run(content, "a.csv", by=by)
 
-    origin = {row[3:]: row[FIELDS.index(by)] for row in rows}
+    origin = {row[3:]: row[FIELDS.index(by)] for row in ROWS}
     homes = {split: {origin[pair] for pair in pairs[split]} for split in SPLITS}
     assert all(homes.values())
     assert not any(homes[one] & homes[other] for one in SPLITS for other in SPLITS if one < other)
-    assert sum(measured["pairs"].values()) == len(rows)
+    assert sum(measured["pairs"].values()) == len(ROWS)
     if by == "date":
-        assert max(homes["train"]) < min(homes["validation"]) < min(homes["test"])
+        assert max(homes["train"]) < min(homes["validation"])
         assert max(homes["validation"]) < min(homes["test"])
-    for chunk_lines in (1, 1000):
-        assert run(content, chunk_lines=chunk_lines, by=by)[1] == pairs
+    assert run(content, "a.csv", chunk_lines=1000, by=by)[1] == pairs
 
 
-def test_leaks_are_looked_for_as_ever(run):
-    """A sentence of test that another document has, too, leaves train."""
-    rows = make_rows()
-    _, before = run({"a.csv": table([HEADER, *rows])}, by="document")
-    tested, learnt = before["test"][0], before["train"][0]
-    shared = [(*row[:3], tested[0], row[4]) if row[3:] == learnt else row for row in rows]
-    measured, after = run({"a.csv": table([HEADER, *shared])}, by="document")
+def test_leaks_between_documents_are_removed(run):
+    _, before = run({"a.csv": table([HEADER, *ROWS])}, "a.csv", by="document")
+    tested, trained = before["test"][0], before["train"][0]
+    shared = [(*row[:3], tested[0], row[4]) if row[3:] == trained else row for row in ROWS]
+    measured, after = run({"a.csv": table([HEADER, *shared])}, "a.csv", by="document")
 
     assert after["test"] == before["test"]
     assert after["train"] == before["train"][1:]
@@ -268,117 +257,189 @@ def test_leaks_are_looked_for_as_ever(run):
 
 
 @pytest.mark.parametrize("name", ["d-2020-01-{}.tsv", "2020-01-{}/all.tsv"])
-def test_a_file_is_a_document_and_its_name_may_have_a_day(run, name):
-    """Files of one name are told apart by their folders."""
+def test_file_is_a_document_with_the_day_of_its_name(run, name):
     texts = {
-        name.format(day): "".join(
-            f"satz {day} {row}\tline {day} {row}\n" for row in range(5)
-        ).encode()
-        for day in (11, 12, 13, 14, 15)
+        name.format(day): "".join(f"satz {day} {n}\tline {day} {n}\n" for n in range(5)).encode()
+        for day in range(11, 16)
     }
-    _, pairs = run(texts, by="document")
-    days = {split: {source.split()[1] for source, _ in pairs[split]} for split in SPLITS}
-    assert sorted(chain(*days.values())) == ["11", "12", "13", "14", "15"]
-    _, pairs = run(texts, by="date")
-    days = {split: {source.split()[1] for source, _ in pairs[split]} for split in SPLITS}
-    assert days == {"train": {"11", "12", "13"}, "validation": {"14"}, "test": {"15"}}
+    days = {}
+    for by in ("document", "date"):
+        _, pairs = run(texts, name.format("*") if "/" in name else "d-*.tsv", by=by)
+        days[by] = {split: {source.split()[1] for source, _ in pairs[split]} for split in SPLITS}
+    assert sorted(day for some in days["document"].values() for day in some) == [
+        str(day) for day in range(11, 16)
+    ]
+    assert days["date"] == {"train": {"11", "12", "13"}, "validation": {"14"}, "test": {"15"}}
 
 
-def test_chapters_and_speakers_of_europarl_are_no_pairs(run):
+def test_chapters_and_speakers_of_europarl_group_lines(run):
     lines = []
     for chapter in range(5):
         lines += [f'<CHAPTER ID="{chapter}">', f"titel {chapter}"]
         for speaker in range(2):
-            lines += [
-                f'<SPEAKER ID={speaker} NAME="N{chapter}">',
-                f"satz {chapter} {speaker}",
-                "<P>",
-            ]
+            lines += [f'<SPEAKER ID={speaker} NAME="N{chapter}">', f"satz {chapter} {speaker}"]
+            lines += ["<P>"]
     english = [line.replace("satz", "line").replace("titel", "title") for line in lines]
     texts = {"a.de": "\n".join(lines).encode(), "a.en": "\n".join(english).encode()}
-    measured, by_chapter = run(texts, target="a.en", by="document")
+    measured, by_chapter = run(texts, "a.de", target="a.en", by="document")
 
     assert measured["removed"]["train"] == {"markup": 25}
-    assert sorted(source.split()[1] for pairs in by_chapter.values() for source, _ in pairs) == [
-        str(chapter) for chapter in range(5) for _ in range(3)
-    ]
     homes = {split: {source.split()[1] for source, _ in by_chapter[split]} for split in SPLITS}
     assert [len(homes[split]) for split in SPLITS] == [3, 1, 1]
-    measured, by_speaker = run(texts, target="a.en", by="speaker")
+    assert sum(len(pairs) for pairs in by_chapter.values()) == 15
+    measured, by_speaker = run(texts, "a.de", target="a.en", by="speaker")
     homes = {split: {source for source, _ in by_speaker[split]} for split in SPLITS}
     assert all(f"titel {chapter}" in homes["train"] for chapter in range(5))
     assert measured["noticed"] == {"unknown_speaker": 10}
 
 
+UNDATED = [("a", "", "", f"x{n}", f"y{n}") for n in range(9)]
+
+
 @pytest.mark.parametrize(
-    ("rows", "by", "said"),
+    ("rows", "by", "error"),
     [
         (UNDATED, "document", "own names 1 document, too few for train, test, validation"),
-        (UNDATED, "date", "own names 0 dates, too few for train, test, validation"),
-        ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 has the date '3.1.2020'; write"),
+        (UNDATED, "date", "own names 0 dates, too few"),
+        ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 has the date '3.1.2020'"),
         ([(f"{n % 3}", *UNDATED[n][1:]) for n in range(9)], "document", "own, 6 of 9 pairs would"),
     ],
 )
-def test_text_that_cannot_be_split_so_is_told(run, rows, by, said):
-    with pytest.raises(CorpusError, match=f"download.split.by: .*{said}"):
-        run({"a.csv": table([HEADER, *rows])}, by=by)
+def test_unsuitable_text_is_refused(run, rows, by, error):
+    with pytest.raises(CorpusError, match=f"download.split.by: .*{error}"):
+        run({"a.csv": table([HEADER, *rows])}, "a.csv", by=by)
 
 
-def test_ids_for_another_number_of_pairs_are_told(run, tmp_path):
+def test_ids_of_another_number_of_pairs_are_refused(run):
     texts = {"B.de": b"eins\nzwei\n", "B.en": b"one\ntwo\n", "B.ids": b"a\tb\n"}
     with pytest.raises(CorpusError, match="own has 2 pairs but names the documents of 1;"):
-        run({"a.zip": zipped(**texts)}, by="document")
+        run({"a.zip": zipped(**texts)}, "a.zip", by="document")
 
 
-def test_of_two_files_of_ids_none_is_believed(tmp_path):
+def test_two_files_of_ids_are_ignored(tmp_path):
     sides = {"B.de-en.de": b"eins\n", "B.de-en.en": b"one\n"}
     (tmp_path / "a.zip").write_bytes(zipped(**sides, **{"A.ids": b"x\ty\n", "B.ids": b"u\tv\n"}))
     assert open_units(tmp_path / "a.zip", GERMAN).metadata is None
 
 
-def test_what_excludes_each_other_is_told():
+def test_settings_that_exclude_each_other_are_refused():
     with pytest.raises(ConfigError, match="sessions and by: date exclude each other"):
         build(SplitConfig, {"by": "date", "sessions": {"file": "f", "held_out": ["a"]}}, at="at")
-    files_ = {"kind": "files", "licence": "own", "train": {"source": "a.tsv"}}
-    values = {
-        "languages": {"source": "de", "target": "en"},
-        "corpora": {"one": files_, "two": files_},
-    }
-    with pytest.raises(ConfigError, match="split by date holds out the last days of one corpus"):
-        build(DownloadParams, {**values, "split": {"by": "date"}}, at="download")
-    params = build(DownloadParams, {**values, "split": {"by": "document"}}, at="download")
-    assert describe_rule(params.corpora, params.split) == GIVEN
-    assert describe_rule(params.corpora, SplitConfig()) != GIVEN
 
 
-def test_files_have_as_many_folders_in_their_names_as_tell_them_apart():
-    assert name_files([Path("a/x.de"), Path("b/y.de")]) == ["x.de", "y.de"]
-    assert name_files([Path("/t/a/x.de"), Path("/t/b/x.de")]) == ["a/x.de", "b/x.de"]
-    assert name_files([Path("a/u/x.de"), Path("b/u/x.de")]) == ["a/u/x.de", "b/u/x.de"]
-    assert name_files([Path("a/x.de")] * 2) == ["a/x.de"] * 2
-    assert name_files([]) == []
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["a/x.de", "b/y.de"], ["x.de", "y.de"]),
+        (["/t/a/x.de", "/t/b/x.de"], ["a/x.de", "b/x.de"]),
+        (["a/u/x.de", "b/u/x.de"], ["a/u/x.de", "b/u/x.de"]),
+        (["a/x.de"] * 2, ["a/x.de"] * 2),
+        ([], []),
+    ],
+)
+def test_file_names_have_the_folders_that_distinguish_them(paths, names):
+    assert name_files([*map(Path, paths)]) == names
 
 
-def test_chapters_of_two_files_are_not_one(tmp_path):
+def test_chapters_of_two_files_differ(tmp_path):
     for name in ("a.de", "b.de"):
         (tmp_path / name).write_text('<CHAPTER ID=1>\n<SPEAKER ID=1 NAME="N">\nsatz\n')
-    found = [[*read_chapters(tmp_path / name, name)] for name in ("a.de", "b.de")]
-    assert [one[-1] for one in found] == [
-        Metadata("a.de/1", speaker="N"),
-        Metadata("b.de/1", speaker="N"),
-    ]
+        *_, last = read_chapters(tmp_path / name, name)
+        assert last == Metadata(f"{name}/1", speaker="N")
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
+    [("<P>", True), ('<SPEAKER ID=1 NAME="Ö">\r', True), ("<CHAPTER ID=1> Wiederaufnahme", False),
+     ("<PRE>", False), ("<p>", False), ("Ein <P>", False)],
+)  # fmt: skip
+def test_markup_is_alone_on_its_line(line, expected):
+    assert is_markup(line) == expected
+
+
+SESSIONS = ["ep-00-01-17", "ep-00-07-03", "ep-00-07-04", "ep-00-07-04", "ep-00-09-21", "ep-99-07"]
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    def sessions(content, *held_out, name="meta.tsv"):
+        (tmp_path / name).write_bytes(content)
+        return SessionSplit(file=tmp_path / name, held_out=held_out)
+
+    return sessions
+
+
+PLAIN = "".join(f"{name}\t{place}\tfr\n" for place, name in enumerate(SESSIONS)).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "held_out", "ranks"),
     [
-        ("<P>", True),
-        ('<SPEAKER ID=1 NAME="Ö">\r', True),
-        ("<CHAPTER ID=1> Wiederaufnahme", False),
-        ("<PRE>", False),
-        ("<p>", False),
-        ("Ein <P>", False),
+        (PLAIN, ("ep-00-09", "ep-00-07"), [-1, 0, 1, 1, 2, -1]),
+        (codecs.BOM_UTF8 + b"a\t0\nb\t1\na\t2\n", ("a",), [0, -1, 0]),
+        (b"a\r\nb\na\n a \t1\r\n", ("a",), [0, -1, 0, 0]),
     ],
 )
-def test_markup_is_nothing_else_on_its_line(line, expected):
-    assert is_markup(line) == expected
+def test_sessions_are_ranked_by_their_names(sessions, content, held_out, ranks):
+    packed = sessions(gzip.compress(content), *held_out, name="meta.tsv.gz")
+    for split in (sessions(content, *held_out), packed):
+        assert rank_sessions(split, len(ranks)).tolist() == ranks
+
+
+@pytest.mark.parametrize(
+    ("lines", "held_out", "error"),
+    [
+        (7, ("ep-00",), "meta.tsv has 6 lines but the corpus 7; line N must name the session"),
+        (6, ("ep-00", "ep-00-08"), "begins with 'ep-00-08'; did you mean 'ep-00-0"),
+        (6, ("talk",), "begins with 'talk'; known here: ep-0, ep-9"),
+    ],
+)
+def test_unsuitable_sessions_are_refused(sessions, lines, held_out, error):
+    with pytest.raises(CorpusError, match=error):
+        rank_sessions(sessions(PLAIN, *held_out), lines)
+
+
+def test_file_of_sessions_is_pinned(sessions, tmp_path):
+    with pytest.raises(CorpusError, match="does not exist"):
+        rank_sessions(SessionSplit(file=tmp_path / "none", held_out=("ep",)), 6)
+    split = sessions(PLAIN, "ep")
+    with pytest.raises(CorpusError, match=r"changed since params\.yaml was written"):
+        rank_sessions(split.model_copy(update={"sha256": "0" * 64}), 6)
+    config = SplitConfig(sessions=split)
+    assert config.pinned().pins() == {str(split.file): split.digest()}
+    assert len(rank_sessions(config.pinned().sessions, 6)) == 6
+
+
+@given(st.data())
+def test_last_unique_pairs_are_held_out(data):
+    """Test is the end, validation what comes before it, both in the order of the sessions."""
+    size = data.draw(st.integers(1, 30))
+    unique = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    ranks = np.array(drawn, dtype=np.int32)
+    tests, validations = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    split = SessionSplit(
+        file=Path("f"), held_out=("a",), test_pairs=tests, validation_pairs=validations
+    )
+    rows = [row for _, row in sorted((rank, row) for row, rank in enumerate(ranks) if unique[row])]
+    if len(rows) < tests + validations:
+        with pytest.raises(CorpusError, match="fewer than the"):
+            take_last(unique, ranks, split, HELD_OUT)
+        return
+    taken = take_last(unique, ranks, split, HELD_OUT)
+
+    assert sorted(rows[-tests:]) == np.flatnonzero(taken["test"]).tolist()
+    assert sorted(rows[-tests - validations : -tests]) == (
+        np.flatnonzero(taken["validation"]).tolist()
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1))
+def test_unique_pairs_share_no_side_with_another(pairs):
+    columns = list(zip(*pairs, strict=True))
+    expected = [
+        all(column.count(value) == 1 for column, value in zip(columns, pair, strict=True))
+        for pair in pairs
+    ]
+
+    assert expected == mark_unique(np.array(pairs, dtype=np.uint64)).tolist()

@@ -125,13 +125,13 @@ def test_pairs_are_the_same_with_and_without(folder):
     }
 
 
-def test_only_what_changed_is_read_again(folder, sifted):
+def test_only_what_changed_is_read_again(folder, filtered):
     run(settings(folder, alone={}), folder)
     run(settings(folder), folder)
     run(settings(folder, licence="cc0-1.0"), folder)
-    assert sifted() == Counter(["own", "alone"])
+    assert filtered() == Counter(["own", "alone"])
     run(settings(folder, filter={"max_words": 5}), folder)
-    assert sifted() == Counter(["alone"])
+    assert filtered() == Counter(["alone"])
 
 
 def test_each_language_has_a_file_of_all_its_corpora(folder):
@@ -168,7 +168,7 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
     except CorpusError as error:
         refused = str(error)
     if texts is None:
-        assert "no line of the corpus alone is left (removed:" in refused
+        assert "no line of the corpus alone is left for train (removed:" in refused
         return
     keys = [make_comparison_key(line) for line in texts["en.txt"]]
     assert len({*keys}) == len(keys)
@@ -180,8 +180,8 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
     ("changes", "says"),
     [
         ({"language": "fr"}, r"corpora\.alone: language 'fr' is neither of de and en"),
-        ({"weight": 2.0}, "no training pair, so weight, tag and train_only"),
-        ({"tag": "x"}, "no training pair, so weight, tag and train_only"),
+        ({"weight": 2.0}, "no training pairs, so weight, tag and train_only"),
+        ({"tag": "x"}, "no training pairs, so weight, tag and train_only"),
         ({"path": "a*b*"}, r"must hold one \*, or none"),
         ({"path": "a/*.tmx.gz"}, r"a/\*\.tmx\.gz is of a format of pairs"),
         ({"path": "a.XLSX"}, "is of a format of pairs"),
@@ -254,7 +254,7 @@ def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pa
 
 def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):
     files.write_lines(folder / "alone.en", [*(two for _, two in SETS["test"]), "we LEAVE now!"])
-    told = r"alone is left \(removed: also_in_test 3\); what is .* tested on .* give other text"
+    told = r"alone is left for train \(removed: also_in_test 3\); .*give other text"
     with pytest.raises(CorpusError, match=told):
         run(settings(folder), folder)
     files.write_lines(folder / "alone.en", ["word " * 200, "We leave now"])

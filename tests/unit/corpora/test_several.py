@@ -108,41 +108,41 @@ def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
     assert begin == len(train) == measured["pairs"]["train"]
 
 
-def test_only_what_changed_is_read_again(run, corpus, sifted):
+def test_only_what_changed_is_read_again(run, corpus, filtered):
     one, two = (corpus(name, numbered(name, 40)) for name in ("one", "two"))
     _, before = run(settings({"one": one, "two": two}))
-    assert sifted() == Counter(["one", "two"])
+    assert filtered() == Counter(["one", "two"])
 
     three = corpus("three", numbered("three", 40))
     _, more = run(settings({"one": one, "two": two, "three": three}))
-    assert sifted() == Counter(["three"])
+    assert filtered() == Counter(["three"])
     assert more["train"][: len(before["train"])] == before["train"]
 
     others = {"weight": 9.0, "licence": "cc0-1.0", "tag": "own"}
     measured, _ = run(settings({"one": one, "zwei": two, "three": three | others}))
-    assert sifted() == Counter()
+    assert filtered() == Counter()
     assert [corpus["tag"] for corpus in measured["corpora"].values()] == ["", "", "own"]
     _, again = run(settings({"one": one, "two": two}))
-    assert (sifted(), again) == (Counter(), before)
+    assert (filtered(), again) == (Counter(), before)
 
     run(settings({"one": one, "two": two | {"filter": {"max_words": 7}}}, filter={"max_words": 9}))
-    assert sifted() == Counter(["one", "two"])
+    assert filtered() == Counter(["one", "two"])
     run(settings({"one": one, "two": two | {"filter": {"max_words": 8}}}, filter={"max_words": 9}))
-    assert sifted() == Counter(["two"])
+    assert filtered() == Counter(["two"])
     one = corpus("one", numbered("one", 41))
     run(settings({"one": one, "two": two | {"filter": {"max_words": 8}}}, filter={"max_words": 9}))
-    assert sifted() == Counter(["one"])
+    assert filtered() == Counter(["one"])
 
 
-def test_other_code_reads_anew(tmp_path, corpus, sifted):
+def test_other_code_reads_anew(tmp_path, corpus, filtered):
     params = settings({"one": corpus("one", numbered("one", 40))})
     for code in ("a", "a", "b"):
         bring(params, tmp_path, code=code)
-    assert sifted() == Counter({"one": 2})
+    assert filtered() == Counter({"one": 2})
     assert len([*(tmp_path / "downloads" / download.KEPT).iterdir()]) == 1
 
 
-def test_other_languages_and_another_split_read_anew(run, tmp_path, sifted):
+def test_other_languages_and_another_split_read_anew(run, tmp_path, filtered):
     rows = [f"satz {number},line {number},phrase {number}\n" for number in range(60)]
     (tmp_path / "a.csv").write_text("de,en,fr\n" + "".join(rows))
     corpora = {"own": {"kind": "files", "train": {"source": str(tmp_path / "a.csv")}}}
@@ -152,7 +152,7 @@ def test_other_languages_and_another_split_read_anew(run, tmp_path, sifted):
     french = {"languages": {"source": "de", "target": "fr"}, "split": {**QUARTERS, "salt": "x"}}
     _, other = run(settings(corpora, **french), code="c")
     assert {target.split()[0] for _, target in other["train"]} == {"phrase"}
-    assert sifted() == {"own": 3}
+    assert filtered() == {"own": 3}
 
 
 def test_examples_are_the_first_of_all_that_were_left_out(run, corpus):
@@ -226,7 +226,7 @@ def one(**changes):
         (one(weight=-1.0), "corpora.one.weight must be greater than or equal to 0, got -1"),
         (one(weight=0.0) | {"two": {"weight": 0.0}}, "every weight of corpora is 0"),
         (one(train_only=True) | {"two": {"train_only": True}}, "nothing to validate and test"),
-        (one(licence=""), "corpora.one.licence is empty; of several corpora each needs one"),
+        (one(licence=""), "corpora.one.licence is empty; each of several corpora needs one"),
         (one(wieght=1.0), "corpora.one.wieght is not a parameter; did you mean 'weight'"),
         (one(filter={"max_word": 1}), "corpora.one.filter.max_word is not a parameter; did"),
         (one(kind="file"), "corpora.one.kind must be one of .*'files'.*, got 'file'"),
@@ -278,9 +278,7 @@ def test_a_way_to_split_what_is_given_is_refused(corpus, tmp_path, by):
     with pytest.raises(ConfigError, match=rf"split.{'sessions' if by == 'sessions' else 'by: '}"):
         settings({"one": given}, split=split)
     other = corpus("two", [("a", "b")]) | {"train_only": True}
-    with pytest.raises(
-        ConfigError, match=r"since validation and test are given by one; leave it out"
-    ):
+    with pytest.raises(ConfigError, match=r"since validation and test are given by one; remove it"):
         settings({"one": given, "two": other}, split=split)
 
 

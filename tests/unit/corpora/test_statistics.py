@@ -66,8 +66,8 @@ def test_lengths_and_ratios_fall_where_they_belong():
 
 
 def test_every_corpus_is_its_range_of_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(statistics, "MOST_PAIRS", 7)
-    monkeypatch.setattr(statistics, "MOST_EXAMPLES", 7)
+    monkeypatch.setattr(statistics, "MAX_PAIRS", 7)
+    monkeypatch.setattr(statistics, "MAX_EXAMPLES", 7)
     pairs = {"one": 5, "none": 0, "many": 23, "last": 7}
     names = [name for name, count in pairs.items() for _ in range(count)]
     for side in ("source", "target"):

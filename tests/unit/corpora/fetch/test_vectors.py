@@ -83,7 +83,7 @@ def test_a_missing_header_is_said(write, start, shown):
 
 def test_no_sound_row_is_an_error(write, tmp_path):
     told = refusal(write, b"2 3\ngut 1 2\n")
-    assert "no sound row of 3 numbers (missing 1, wrong_length 1)" in told
+    assert "no valid row of 3 numbers (missing 1, wrong_length 1)" in told
     assert [path.name for path in tmp_path.iterdir()] == ["wiki.de.vec"]
 
 
@@ -97,7 +97,7 @@ def test_models_are_copied(tmp_path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"3 2\n", "wiki.de.bin is no fastText model"),
+        (b"3 2\n", "wiki.de.bin is not a fastText model"),
         (None, "wiki.de.bin does not exist"),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening import shifts
-from nmt_core.corpora.screening.finding import Finding, settle_findings
-from nmt_core.corpora.screening.findings import inspect_sample
+from nmt_core.corpora.screening.findings import Finding, settle_findings
+from nmt_core.corpora.screening.inspection import inspect_sample
 from nmt_core.corpora.screening.shifts import check_alignment
 from nmt_core.corpora.screening.word_pairs import LEARNING
 from tests.support.demo import draw_corpus
@@ -204,7 +204,7 @@ def test_text_of_which_no_word_is_repeated_is_told():
     """Such as numbers alone."""
     (found,) = find_faults([Pair(str(n), str(n)) for n in range(600)])
     assert found.kind == "unrelated"
-    assert found.sentence.startswith("hardly a word stands in several pairs")
+    assert found.sentence.startswith("hardly any word occurs in several pairs")
 
 
 @pytest.mark.parametrize(("spoilt", "kinds"), [(9, []), (10, ["entities"])])

@@ -10,7 +10,7 @@ from rich.console import Console
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora.monolingual import MonolingualCorpus
-from nmt_core.corpora.screening import looking, screen, shifts
+from nmt_core.corpora.screening import sampling, screen, shifts
 from nmt_core.corpora.screening.settings import LookConfig
 from stages import paths
 from stages.demo.generate import GrammarConfig
@@ -40,8 +40,8 @@ def text():
 def _least(monkeypatch):
     """Look at fewer pairs, and learn from them."""
     monkeypatch.setattr(shifts, "BLOCK", 300)
-    for module in (looking, screen):
-        monkeypatch.setattr(module, "LEAST_PAIRS", 500)
+    for module in (sampling, screen):
+        monkeypatch.setattr(module, "MIN_PAIRS", 500)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_text_is_looked_at_by_default_but_for_what_a_grammar_writes(tmp_path, mo
     """So that a demo takes no longer."""
     project = load(DownloadParams, "download")
     assert project.filter.look == LookConfig(accepted=[])
-    monkeypatch.setattr(looking, "inspect_sample", lambda *_: pytest.fail("was looked at"))
+    monkeypatch.setattr(sampling, "inspect_sample", lambda *_: pytest.fail("was looked at"))
     grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
     demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
     small = project.model_copy(update={"corpora": {"own": demo}})
@@ -205,7 +205,7 @@ def test_the_report_shows_text_of_one_language(params, tmp_path, monkeypatch, ca
     monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
     clean_report.main()
     shown = capsys.readouterr().out
-    assert "alone: the text is in lower case all through" in " ".join(shown.split())
+    assert "alone: the text is in lower case throughout" in " ".join(shown.split())
     assert shown.count("zzzz") == clean_report.SHOWN_CHARACTERS / len("zzzz ")
 
 

@@ -10,7 +10,6 @@ import pytest
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Size
-from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.opus import opus_index
 from nmt_core.corpora.text_files import TextFiles
@@ -327,12 +326,11 @@ class TestSize:
 
         assert corpus.estimate_size(LANGUAGES).pairs == corpus.grammar.train_pairs
 
-    @pytest.mark.parametrize(("languages", "pairs"), [("fr en", 2_007_723), ("de ro", 399_375)])
-    def test_of_europarl(self, languages, pairs):
-        source, target = languages.split()
-        corpus = EuroparlCorpus(kind="europarl")
+    def test_of_europarl(self, project):
+        """As a number in the preset, before anything is fetched."""
+        [corpus] = [compose_sections("data=europarl")["download"].corpora["europarl"]]
 
-        assert pairs == corpus.estimate_size(Languages(source=source, target=target)).pairs
+        assert corpus.estimate_size(LANGUAGES) == Size(1_950_000, 1_950_000 * 150)
 
     def test_of_files(self, tmp_path):
         """Plain or not, one or several, the target's bytes."""

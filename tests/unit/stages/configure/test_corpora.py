@@ -7,7 +7,7 @@ import pytest
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
-from nmt_core.corpora.fetch.settings import HttpConfig
+from nmt_core.corpora.fetch.source import HttpConfig
 from stages.configure import corpora
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all

@@ -41,7 +41,6 @@ def download(corpus=DEMO, target="en", **split):
     [
         (download(), "by the grammar"),
         (download(FILES), "by hash, 10 in 10,000, salt 'nmt'"),
-        (download({"kind": "europarl"}), "by hash, 10 in 10,000, salt 'nmt'"),
         (download(FILES, salt="x", test_per_10000=2.5), "by hash, 2.5 in 10,000, salt 'x'"),
         (download(FILES, validation_per_10000=9.0), "by hash, 10 in 10,000, salt 'nmt'"),
         (download(FILES | TEST), GIVEN),

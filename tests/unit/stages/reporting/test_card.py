@@ -192,7 +192,7 @@ def test_epochs_are_counted(number, words):
     ("corpus", "licence", "text"),
     [
         (DEMO, "apache-2.0", "Apache-2.0"),
-        ({"kind": "europarl"}, "other", "Koehn 2005"),
+        ({"kind": "europarl", "licence": ""}, "other", "Europarl v8 from OPUS"),
         (FILES, "unknown", "they alone know the licence"),
     ],
 )

@@ -10,8 +10,8 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.finding import Finding
-from nmt_core.corpora.screening.looking import CorpusLook
+from nmt_core.corpora.screening.findings import Finding
+from nmt_core.corpora.screening.sampling import Inspection
 from stages import paths
 from stages.reporting import summary
 from stages.reporting.clean_report import SHOWN, SHOWN_CHARACTERS, show
@@ -211,9 +211,9 @@ class Learnt:
 def test_filters_are_shown_with_shares_thresholds_and_examples_from_the_middle():
     taken = ["noise"] * 5 + ["copy"] + [""] * 14
     pairs = [Pair(f"Satz {n}", f"line {n}") for n in range(19)] + [Pair("x" * 99, "x" * 99)]
-    look = CorpusLook(
+    look = Inspection(
         pairs=pairs,
-        taken=[*taken[:-1], "long"],
+        dropped=[*taken[:-1], "long"],
         screen=Learnt(noise=0.5, other=2.0),
         findings=[],
     )
@@ -230,7 +230,7 @@ def test_filters_are_shown_with_shares_thresholds_and_examples_from_the_middle()
 @pytest.mark.parametrize("screen", [None, Learnt()])
 def test_findings_name_the_setting(screen):
     finding = Finding("tags", "2 pairs hold tags", (Pair("<b>", "x"),), "repair=[tags]")
-    look = CorpusLook(pairs=[], taken=[], screen=screen, findings=[finding])
+    look = Inspection(pairs=[], dropped=[], screen=screen, findings=[finding])
     shown = write(show("own", look, FilterConfig()), 300)
     assert "own: 2 pairs hold tags (for example '<b>' beside 'x'); set download.corpora." in shown
     assert ("no thresholds" in shown) is (screen is None)

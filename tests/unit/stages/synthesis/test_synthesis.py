@@ -65,7 +65,7 @@ def test_text_that_is_wrong_as_a_whole_is_not_translated(make, backward):
         make.text, [f"Les enfants ont joué dans la cour hier, {n}" for n in range(95)]
     )
     code = "en" if backward else "de"
-    told = rf"{make.name(backward)}.*the text is fr and not {code}; name .*Les enfants"
+    told = rf"{make.name(backward)}.*the text is fr and not {code}; give .*Les enfants"
     for look in (LookConfig(), LookConfig(accepted=["lower_case"])):
         with pytest.raises(CorpusError, match=told):
             make("a", teacher, look=look, backward=backward)

@@ -72,7 +72,10 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     ("corpus", "source"),
     [
         ("demo", ("code", {"tags": {"mlflow.source.name": "stages/demo"}})),
-        ("europarl", ("http", {"url": "https://www.statmt.org/europarl/v7/de-en.tgz"})),
+        (
+            "europarl",
+            ("http", {"url": "https://object.pouta.csc.fi/OPUS-Europarl/v8/moses/de-en.txt.zip"}),
+        ),
     ],
 )
 def test_a_dataset_says_where_it_came_from(corpus, source):

@@ -1,0 +1,102 @@
+"""The local copy of a file on the web, its record, and the version before it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from nmt_core.base import files
+from nmt_core.base.errors import DownloadError
+from nmt_core.corpora.fetch.address import redact_url
+from nmt_core.corpora.fetch.source import Fetched, Source
+
+SUFFIXES = ("", ".json", ".part", ".part.json", ".lock")
+"""A file, its record, the same of an unfinished transfer, and its lock."""
+
+
+@dataclass(frozen=True)
+class ServerVersion:
+    """The version of a file, by the headers of its server."""
+
+    etag: str = ""
+    last_modified: str = ""
+    length: int | None = None
+    """Size of the whole file in bytes."""
+
+    @property
+    def validator(self) -> str:
+        """The strong validator for If-Range; a weak ETag is not one."""
+        strong = self.etag and not self.etag.startswith("W/")
+        return self.etag if strong else self.last_modified
+
+
+def sibling_path(path: Path, suffix: str) -> Path:
+    """Return the path of a file beside another."""
+    return path.with_name(path.name + suffix)
+
+
+def previous_path(path: Path) -> Path:
+    """Return the path of the previous version; it keeps the suffix, which names the format."""
+    return path.with_name(f"before-{path.name}")
+
+
+def find_place(source: Source, folder: Path) -> Path:
+    """Return the path of a file.
+
+    Raises:
+        DownloadError: if a folder is in the way.
+    """
+    path = folder / source.name
+    places = [sibling_path(path, suffix) for suffix in SUFFIXES]
+    places += [sibling_path(previous_path(path), suffix) for suffix in SUFFIXES[:2]]
+    for place in places:
+        if place.is_dir():
+            raise DownloadError(f"{place} is a folder, but a file belongs there; move it away")
+    return path
+
+
+def quarantine(path: Path) -> Path:
+    """Move an unusable file to ``NAME.rejected``."""
+    rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
+    path.replace(rejected)
+    sibling_path(path, ".json").unlink(missing_ok=True)
+    return rejected
+
+
+def find_recorded(path: Path, source: Source) -> Fetched | None:
+    """Return a file if it is as it was recorded and has the required digest."""
+    recorded = read_record(sibling_path(path, ".json")).get("sha256")
+    if recorded is None or not path.exists():
+        return None
+    digest = files.sha256(path)
+    if digest != recorded or digest != (source.digest or digest):
+        return None
+    return Fetched(path, redact_url(source.url), path.stat().st_size, digest)
+
+
+def find_cached(source: Source, folder: Path) -> Fetched | None:
+    """Return the cached file, or its previous version if a source requires that digest."""
+    path = find_place(source, folder)
+    cached = find_recorded(path, source)
+    if cached is None and source.digest:
+        cached = find_recorded(previous_path(path), source)
+    return cached
+
+
+def read_server_version(path: Path) -> ServerVersion:
+    """Return the version in a record; an empty one if the record is damaged."""
+    try:
+        return TypeAdapter(ServerVersion).validate_json(path.read_bytes(), strict=True)
+    except (OSError, ValidationError):
+        return ServerVersion()
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return a record; empty if it is damaged."""
+    try:
+        record = files.read_json(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    valid = isinstance(record, dict) and isinstance(record.get("sha256"), str)
+    return record if valid else {}

@@ -1,0 +1,323 @@
+"""Filter one corpus: repair its lines, drop unfit pairs, and split off held-out sets.
+
+Jobs check pairs in parallel (:mod:`nmt_core.base.parallel`). The result depends only on the text
+and its settings, so it can be cached. Given validation and test sets keep every line. Sets that are
+split off are repaired and screened like train, since scores on noise mean nothing; limits of
+length, which keep training cheap, apply to train only.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import compress, islice
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from nmt_core.base import files
+from nmt_core.base.parallel.jobs import WorkersConfig, load_cached, run_in_order
+from nmt_core.corpora.filters import NO_TRANSLATION, FilterConfig, find_fault
+from nmt_core.corpora.grouping import (
+    NOT_HELD_OUT,
+    Ranks,
+    group_rows,
+    mark_unique,
+    rank_sessions,
+    take_last,
+)
+from nmt_core.corpora.parallel_text import (
+    CorpusReading,
+    Pair,
+    PairRows,
+    Problem,
+    Text,
+    cut_rows,
+    read_pairs,
+)
+from nmt_core.corpora.screening.findings import BY_SCREEN, settle_findings
+from nmt_core.corpora.screening.sampling import (
+    MAX_TRUSTED,
+    CorpusSample,
+    inspect_corpus,
+    read_sample,
+)
+from nmt_core.corpora.screening.screen import Screen
+from nmt_core.corpora.screening.settings import RepairName, ScreenConfig
+from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
+from nmt_core.corpora.splitting import SPLITS, Split, SplitConfig, split_of
+from nmt_core.corpora.staging import PairWriter, StagedPairs
+
+ASIDE: Literal["aside"] = "aside"
+"""The place of pairs of held-out sessions until it is known which ones occur nowhere else."""
+
+Home = Split | Literal["aside"]
+
+EXAMPLES = 3
+"""Number of examples of the pairs that a filter drops."""
+
+COUNTS = "counts.json"
+"""Beside the pairs of a corpus: what was dropped, repaired and noticed."""
+
+
+@dataclass(frozen=True)
+class FilterRules:
+    """Filters of a corpus, and the sets to split off."""
+
+    filters: FilterConfig
+    """Not applied to given validation and test sets."""
+    split: SplitConfig
+    split_off: frozenset[Split]
+    """Splits that are taken from train, because no corpus has them."""
+    languages: tuple[str, ...] = ()
+    """Source and target, or one language; without any, the corpus is not inspected and screened."""
+
+
+@dataclass(frozen=True)
+class FilterJob(PairRows):
+    """Rows of one text to filter."""
+
+    text: Split
+    """The split of the text."""
+    drop: tuple[Problem, ...]
+    rules: FilterRules
+    ranks: Ranks | None = None
+    """The rank of each pair's session, or its split, if these decide."""
+    screen: Path | None = None
+    """Folder of the screen of the corpus, if it has one."""
+
+    @property
+    def split_off(self) -> frozenset[Split]:
+        """The splits that are taken from this text."""
+        return self.rules.split_off if self.text == "train" else frozenset()
+
+    @property
+    def repair(self) -> Sequence[RepairName]:
+        """The repairs of this text."""
+        return self.rules.filters.repair if self.text == "train" else ()
+
+    @property
+    def homes(self) -> list[Home]:
+        """The possible places of a pair."""
+        if self.split_off and self.rules.split.sessions:
+            return [self.text, ASIDE]
+        return [self.text, *self.split_off]
+
+    def find_home(self, pair: Pair, rank: int) -> Home:
+        """Return the place of a pair."""
+        if not self.split_off:
+            return self.text
+        if self.rules.split.by != "pair":
+            return SPLITS[rank]
+        if self.rules.split.sessions:
+            return self.text if rank == NOT_HELD_OUT else ASIDE
+        split = split_of(pair.source, self.rules.split)
+        return split if split in self.split_off else self.text
+
+
+@dataclass(frozen=True)
+class FilterResult:
+    """Counts of a job, whose pairs lie in its folder."""
+
+    reading: CorpusReading = field(default_factory=CorpusReading)
+    dropped: dict[Home, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Dropped pairs, by place and reason."""
+    examples: dict[str, list[Pair]] = field(default_factory=dict)
+    """Some dropped pairs, by reason."""
+    aside: list[tuple[int, str]] = field(default_factory=list)
+    """Of each pair aside, the rank of its session and why it is unfit to train on, if it is."""
+
+    def drop(self, pair: Pair, home: Home, reason: str) -> None:
+        """Count a dropped pair."""
+        self.dropped[home][reason] += 1
+        if len(examples := self.examples.setdefault(reason, [])) < EXAMPLES:
+            examples.append(pair)
+
+
+def filter_rows(job: FilterJob, part: Path) -> FilterResult:
+    """Write the fit pairs of each split with their digests."""
+    result = FilterResult()
+    with ExitStack() as stack:
+        writers = {home: PairWriter(part, home, stack) for home in job.homes}
+        for number, pair, screened in _screen_pairs(job, result.reading):
+            rank = NOT_HELD_OUT
+            if job.ranks is not None:
+                rank = int(job.ranks[number - job.spans[0].first])
+            home, fault, noise = job.find_home(pair, rank), None, None
+            if job.text == "train":
+                fault = find_fault(pair, job.rules.filters) or screened
+                noise = fault if fault in NO_TRANSLATION else screened
+            if home == ASIDE and not noise:
+                result.aside.append((rank, fault or ""))
+                writers[home].add(pair)
+            elif reason := fault if home == "train" else noise:
+                result.drop(pair, home, reason)
+            else:
+                writers[home].add(pair)
+    return result
+
+
+def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[int, Pair, str | None]]:
+    """Yield row number, pair, and the screen's filter that drops it, judging many at a time."""
+    screen = load_cached(Screen.load, job.screen) if job.screen else None
+    numbered = read_pairs(job, drop=job.drop, reading=reading, repair=job.repair)
+    while batch := [*islice(numbered, PAIRS_AT_ONCE)]:
+        pairs = [pair for _, pair in batch]
+        verdicts = screen.judge(pairs) if screen else [None] * len(pairs)
+        for (number, pair), verdict in zip(batch, verdicts, strict=True):
+            yield number, pair, verdict
+
+
+@dataclass
+class FilteredCorpus:
+    """A filtered corpus: split pairs in a folder, with the digests of their sentences."""
+
+    folder: Path
+    removed: dict[Split, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in SPLITS}
+    )
+    """Dropped pairs, by split and reason."""
+    notices: list[str] = field(default_factory=list)
+    """Problems of the text, one sentence each."""
+    readings: dict[Split, CorpusReading] = field(default_factory=dict)
+    """Problems in each text of the corpus."""
+    examples: dict[str, list[Pair]] = field(default_factory=dict)
+    """Some dropped pairs, by reason."""
+    keep_duplicates: bool = False
+    """Whether repeated pairs stay in train."""
+    replayed: bool = False
+    """Whether it is of an earlier training, whose held-out sets must not be trained on."""
+
+    @classmethod
+    def load(cls, folder: Path) -> "FilteredCorpus":
+        """Return the corpus in a folder."""
+        counts = files.read_json(folder / COUNTS)
+        return TypeAdapter(cls).validate_python(counts | {"folder": folder})
+
+    def save(self) -> None:
+        """Write the counts into the folder."""
+        counts = TypeAdapter(FilteredCorpus).dump_python(self, mode="json", exclude={"folder"})
+        files.write_json(self.folder / COUNTS, counts)
+
+
+def filter_corpus(
+    texts: Mapping[Split, Text],
+    folder: Path,
+    *,
+    scratch: Path,
+    rules: FilterRules,
+    workers: WorkersConfig,
+    name: str = "corpus",
+) -> FilteredCorpus:
+    """Write the fit pairs of each split with their digests into a folder.
+
+    The caller makes the folder appear whole.
+
+    Raises:
+        CorpusError: if the text is unusable, or wrong as a whole.
+        WorkersError: if workers are lost.
+    """
+    filtered = FilteredCorpus(folder, readings={name: CorpusReading() for name in texts})
+    staged: dict[Home, StagedPairs] = {name: StagedPairs(folder, name) for name in SPLITS}
+    jobs: list[FilterJob] = []
+    for split, text in texts.items():
+        rows = cut_rows(text, workers.chunk_lines, scratch=scratch)
+        jobs += _make_jobs(split, text, rows, rules, filtered.readings[split], name)
+    screen, filtered.notices = _learn_screen(jobs, rules, scratch / "screen", name)
+    jobs = [replace(job, screen=screen) for job in jobs]
+    if any(ASIDE in job.homes for job in jobs):
+        staged[ASIDE] = StagedPairs(folder, ASIDE)
+    aside: list[tuple[int, str]] = []
+    with run_in_order(
+        filter_rows, jobs, workers, beside=scratch / "filtered", title=f"cleaning {name}"
+    ) as done:
+        for job, (part, result) in zip(jobs, done, strict=True):
+            for pairs in staged.values():
+                pairs.take(part)
+            for home, reasons in result.dropped.items():
+                filtered.removed["train" if home == ASIDE else home].update(reasons)
+            for reason, examples in result.examples.items():
+                known = filtered.examples.get(reason, [])
+                filtered.examples[reason] = [*known, *examples][:EXAMPLES]
+            filtered.readings[job.text].add(result.reading)
+            aside += result.aside
+    if ASIDE in staged:
+        _take_sessions(staged, aside, rules, filtered.removed["train"])
+    filtered.save()
+    return filtered
+
+
+def _make_jobs(
+    split: Split,
+    text: Text,
+    cut: Sequence[PairRows],
+    rules: FilterRules,
+    reading: CorpusReading,
+    name: str,
+) -> Iterator[FilterJob]:
+    ends = np.cumsum([rows.spans[0].lines for rows in cut])
+    ranks: Sequence[Ranks | None] = [None] * len(cut)
+    config = rules.split
+    if split == "train" and rules.split_off and cut:
+        if config.sessions:
+            ranks = np.split(rank_sessions(config.sessions, int(ends[-1])), ends[:-1])
+        elif config.by != "pair":
+            places, unknown = group_rows(text, int(ends[-1]), config, rules.split_off, name)
+            ranks = np.split(places, ends[:-1])
+            if unknown:
+                reading.noticed[f"unknown_{config.by}"] += unknown
+    for rows, own_ranks in zip(cut, ranks, strict=True):
+        yield FilterJob(rows.spans, rows.names, rows.place, split, text.drop, rules, own_ranks)
+
+
+def _learn_screen(
+    jobs: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
+) -> tuple[Path | None, list[str]]:
+    """Inspect a corpus if settings say so; return its screen, if it has one, and the notices.
+
+    Raises:
+        CorpusError: if the corpus is wrong as a whole.
+    """
+    look, config = rules.filters.look, rules.filters.screen
+    if not rules.languages or (look is None and config is None):
+        return None, []
+    sample = trusted = CorpusSample([], [])
+    if train := [job for job in jobs if job.text == "train"]:
+        limit = (config or ScreenConfig()).sample_pairs
+        sample = read_sample(train, train[0].drop, limit, train[0].repair)
+    if given := [job for job in jobs if job.text != "train"]:
+        trusted = read_sample(given, given[0].drop, MAX_TRUSTED, given[0].repair)
+    accepted = look.accepted if look else ()
+    inspection = inspect_corpus(sample, trusted.pairs, rules.languages, config, accepted)
+    covered = {BY_SCREEN} if inspection.screen else set()
+    findings = [finding for finding in inspection.findings if finding.setting not in covered]
+    notices = settle_findings(name, findings, accepted)
+    if inspection.screen is None:
+        return None, notices
+    inspection.screen.save(folder)
+    return folder, notices
+
+
+def _take_sessions(
+    staged: Mapping[Home, StagedPairs],
+    marks: Sequence[tuple[int, str]],
+    rules: FilterRules,
+    removed: Counter[str],
+) -> None:
+    """Give the last pairs of held-out sessions to test and validation, and others to train."""
+    assert rules.split.sessions
+    aside, train = staged[ASIDE], staged["train"]
+    ranks = np.array([rank for rank, _ in marks], dtype=np.int32)
+    faults = [fault for _, fault in marks]
+    wanted = [name for name in SPLITS if name in rules.split_off]
+    unique = mark_unique(np.concatenate([aside.keys().rows, train.keys().rows]))[: len(marks)]
+    left = np.ones(len(marks), dtype=np.bool_)
+    for name, taken in take_last(unique, ranks, rules.split.sessions, wanted).items():
+        aside.give(taken, staged[name])
+        left &= ~taken
+    fit = np.array([not fault for fault in faults], dtype=np.bool_)
+    aside.give(left & fit, train)
+    removed.update(compress(faults, (left & ~fit).tolist()))
+    aside.remove()
