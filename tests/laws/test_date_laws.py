@@ -24,7 +24,7 @@ from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import apply_gradients, build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, Muon
-from stages.dates.generate import draw_dates, write_english
+from stages.dates.corpus import draw_dates, write_english
 from tests.support.presets import PRESETS
 from tests.support.trainings import PROCESSOR
 

@@ -3,7 +3,6 @@
 from datetime import datetime
 
 import pytest
-from pydantic import ValidationError
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
@@ -12,8 +11,7 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import download
 from stages.configure.compose import compose_groups
 from stages.configure.sections import build_all
-from stages.dates.corpus import DatesCorpus
-from stages.dates.generate import draw_dates
+from stages.dates.corpus import DatesCorpus, draw_dates
 
 FEW = ("train_pairs=40", "validation_pairs=5", "test_pairs=6", "first_year=1998", "last_year=1999")
 
@@ -90,35 +88,6 @@ def test_a_year_may_give_all_its_days():
     assert corpus.train_pairs == 300
 
 
-@pytest.mark.parametrize(
-    ("name", "least", "most"),
-    [
-        ("first_year", 1000, 9999),
-        ("last_year", 1000, 9999),
-        ("train_pairs", 1, 10_000_000),
-        ("validation_pairs", 1, 10_000_000),
-        ("test_pairs", 1, 10_000_000),
-        ("seed", 0, None),
-    ],
-)
-def test_a_corpus_of_dates_has_bounds(name, least, most):
-    """Those that have no days for their pairs are refused for another reason."""
-    few = {"train_pairs": 1, "validation_pairs": 1, "test_pairs": 1, "kind": "dates"}
-    for value, fits in (
-        (least, True),
-        (least - 1, False),
-        (most, True),
-        (most and most + 1, False),
-    ):
-        told = ""
-        try:
-            DatesCorpus(**few | {name: value})
-        except ValidationError as error:
-            told = str(error)
-        bound = "greater than or equal" in told or "less than or equal" in told
-        assert value is None or bound is not fits, value
-
-
 def test_a_corpus_of_dates_brings_all_splits_and_knows_its_own_languages(tmp_path):
     corpus = DatesCorpus(
         kind="dates",
@@ -144,10 +113,6 @@ def test_a_corpus_of_dates_brings_all_splits_and_knows_its_own_languages(tmp_pat
             corpus.check(Languages(source=other[0], target=other[1]))
     assert corpus.list_given() == {"validation", "test"}
     assert corpus.estimate_size(languages) == (9, 90)
-    assert (corpus.seed, DatesCorpus(kind="dates").train_pairs) == (1, 10_000)
-    defaults = DatesCorpus(kind="dates")
-    assert (defaults.validation_pairs, defaults.test_pairs) == (500, 1000)
-    assert (defaults.first_year, defaults.last_year) == (1000, 9999)
     assert corpus.describe().name == "dates"
     assert corpus.describe().licence == {"license": "apache-2.0"}
     assert corpus.origin("test", languages) == ("code", "stages/dates")
