@@ -88,7 +88,7 @@ FORMATS = Registry(
         "json": _describe(".json", "application/json", "json_strings:read_json_strings"),
         "arb": _describe(".arb", "application/json", "json_strings:read_arb"),
         "xlsx": _describe(".xlsx", SHEETS, "xlsx:read_workbook"),
-        "pptx": _describe(".pptx", SLIDES, "runs:read_presentation"),
+        "pptx": _describe(".pptx", SLIDES, "ooxml:read_presentation"),
         "odt": _describe(".odt", OPEN_TEXTS, "odt:read_open_document"),
         "epub": _describe(".epub", "application/epub+zip", "epub:read_book"),
         "docx": _describe(".docx", TEXTS, "docx:read_word_document"),

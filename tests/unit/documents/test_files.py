@@ -57,6 +57,12 @@ def test_too_long_a_document_is_refused(monkeypatch):
         translate_data(b"abcd", "text", SHOUT)
 
 
+@pytest.mark.parametrize("kind", [*FORMATS])
+def test_every_format_refuses_damaged_files(kind):
+    with pytest.raises(DocumentError):
+        translate_data(b"\xff{", kind, SHOUT)
+
+
 def test_the_kind_is_known_by_the_end_of_the_name():
     assert find_format("Letter.HTM") == "html"
     assert {find_format(f"x{suffix}") for suffix in list_suffixes()} == {*FORMATS}
