@@ -46,7 +46,7 @@ def read_archive(data: bytes, kind: ArchiveKind) -> dict[str, bytes]:
                 for file in archive.infolist()
                 if kind.texts.fullmatch(file.filename)
             }
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, zlib.error) as error:
         raise DocumentError(
             f"this is no {kind.suffix} document, or a damaged one ({error}); "
             f"save it anew as {kind.suffix}"

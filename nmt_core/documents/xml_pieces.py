@@ -177,6 +177,10 @@ def _read_descriptions(tag: XmlPiece) -> Iterator[Part]:
     start = 0
     for match in DESCRIPTION.finditer(tag.raw):
         yield tag.raw[start : match.start("value")]
-        yield from make_parts([read_value(match["value"])], escape_value)
+        yield from make_parts([read_value(match["value"])], _escape_value)
         start = match.end("value")
     yield tag.raw[start:]
+
+
+def _escape_value(raw: str, written: Sequence[Written]) -> list[str]:
+    return [NO_XML.sub("", text) for text in escape_value(raw, written)]

@@ -1,118 +1,224 @@
+"""Files of all formats: their encodings, names, errors and damaged documents."""
+
+import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import files as module
+from nmt_core.documents.declarations import recode
 from nmt_core.documents.files import name_translation, translate_data, translate_file
 from nmt_core.documents.formats import FORMATS, find_format, list_suffixes
 from tests.support.echoes import Echo
+from tests.support.formats import zipped
 
 SHOUT = Echo(str.upper).translator
+META = '<meta charset="%s">'
+OLD_META = '<META http-equiv=Content-Type content="text/html; charset=%s" >'
+XHTML = "<?xml version='1.0' encoding='%s'?>"
 
 
-@pytest.mark.parametrize("kind", ["text", "html", "markdown", "subtitles"])
-def test_text_must_be_utf8(kind):
-    with pytest.raises(DocumentError, match=r"not UTF-8 \(byte 3 is 0xff\)"):
-        translate_data(b"ab\xff", kind, SHOUT)
+def translate(data, kind="html", encoding=None, by=str.upper):
+    return translate_data(data, kind, Echo(by).translator, encoding).data
 
 
-def test_a_byte_order_mark_stays():
-    for kind, before, after in (
-        ("text", "Ä b\r\n", "Ä B\r\n"),
-        ("markdown", "---\nkey: a\n---\nb", "---\nkey: a\n---\nB"),
-        ("json", '{"key": "a"}', '{"key": "A"}'),
-    ):
-        done = translate_data(f"\ufeff{before}".encode(), kind, SHOUT)
-        assert done.data.decode() == f"\ufeff{after}"
+@pytest.mark.parametrize("declaration", [META, OLD_META, XHTML])
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        *(("iso-8859-1", "cp1252"), ("windows-1250", "cp1250"), ("Shift_JIS", "shift_jis")),
+        *(("koi8-r", "koi8-r"), ("UTF-8", "utf-8")),
+    ],
+)
+def test_declared_encoding_is_kept(declaration, label, codec):
+    text = {"cp1252": "ä – €", "cp1250": "ąő", "shift_jis": "あ a"}.get(codec, "ж")
+    page = f"<p>{declaration % label}\n<p>{text}</p>".removeprefix("<p>")
+
+    assert translate(page.encode(codec)) == page.replace(text, text.upper()).encode(codec)
 
 
-def test_a_byte_order_mark_is_no_text():
-    echo = Echo(str.upper)
+def test_missing_characters_are_written_by_number():
+    page = META % "iso-8859-1" + '<p title="a">b</p>'
 
-    translate_data("\ufeffa".encode(), "text", echo.translator)
+    written = translate(page.encode(), by=lambda _: "☃ é").decode("cp1252")
 
-    assert [lines for lines, _ in echo.calls] == [["a"]]
+    assert written == META % "iso-8859-1" + '<p title="&#9731; é">&#9731; é</p>'
 
 
-def test_messages_that_stay_as_they_are_are_counted():
-    choice = "{n, plural, one {a file} other {files}}"
-    po = f'#, fuzzy\nmsgid "x {choice}"\nmsgid_plural "a {choice}"\nmsgstr[0] ""\n\n'
-    po += f'msgid "b {choice}"\nmsgstr "done"\n'
-    po += f'\nmsgid "x"\nmsgid_plural "b {choice}"\nmsgstr[0] ""\n'
-    for kind, data, left in (
-        ("arb", f'{{"a": "{choice}", "b": "a {choice}", "@b": "c {choice}"}}', 1),
-        ("json", f'["{choice}", ["{choice} d", "{{N}}"], "{choice}\'{{"]', 2),
-        ("po", po, 3),
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
+def test_wrong_declaration_is_mended(codec):
+    page = (OLD_META % "iso-8859-1" + "<p>ä</p>").encode(codec)
+
+    assert translate(page).decode(codec) == OLD_META % codec.removesuffix("-sig") + "<p>Ä</p>"
+
+
+@pytest.mark.parametrize("kind", ["text", "markdown", "subtitles", "html"])
+def test_user_may_name_the_encoding(kind):
+    text = "1\n00:00:01,000 --> 00:00:02,000\nä –\n" if kind == "subtitles" else "ä –\n"
+
+    written = translate(text.encode("cp1252"), kind, "Windows-1252")
+
+    assert written == b"\xef\xbb\xbf" + text.replace("ä", "Ä").encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "codec"),
+    [
+        ("text", "Ä b\r\n", "Ä B\r\n", "utf-8"),
+        ("text", "ä\r\n", "Ä\r\n", "utf-16-le"),
+        ("text", "ä\r\n", "Ä\r\n", "utf-16-be"),
+        ("markdown", "---\nkey: a\n---\nb", "---\nkey: a\n---\nB", "utf-8"),
+        ("json", '{"key": "a"}', '{"key": "A"}', "utf-8"),
+    ],
+)
+def test_byte_order_mark_stays_and_is_not_text(kind, before, after, codec):
+    assert translate(f"\ufeff{before}".encode(codec), kind).decode(codec) == f"\ufeff{after}"
+    assert recode("\ufeffä".encode("utf-16-le"), "utf-16-le") == "\ufeffä".encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "encoding", "message"),
+    [
+        *((kind, b"ab\xff", None, "byte 3 is 0xff") for kind in ("text", "html", "markdown")),
+        ("subtitles", b"\xe4", None, "--encoding windows-1252"),
+        ("html", b"<meta charset=cp1252>\x81", None, "not in cp1252"),
+        ("html", b"<meta charset=x-old>\xe4", None, "'x-old' is not an encoding"),
+        ("text", b"a", "rot13", "'rot13' is not an encoding"),
+        ("text", b"a", "punycode", "'punycode' is not an encoding"),
+        ("xliff", b"<xliff/>", "cp1252", "--encoding is not for xliff"),
+        ("text", b"\xe4", "ascii", "not in ascii"),
+    ],
+)
+def test_wrong_encoding_is_refused(kind, data, encoding, message):
+    with pytest.raises(DocumentError, match=message):
+        translate(data, kind, encoding)
+
+
+CHOICE = "{n, plural, one {a file} other {files}}"
+PO = f'#, fuzzy\nmsgid "x {CHOICE}"\nmsgid_plural "a {CHOICE}"\nmsgstr[0] ""\n\n'
+PO += f'msgid "b {CHOICE}"\nmsgstr "done"\n\nmsgid "x"\nmsgid_plural "b {CHOICE}"\nmsgstr[0] ""\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "count"),
+    [
+        ("arb", f'{{"a": "{CHOICE}", "b": "a {CHOICE}", "@b": "c {CHOICE}"}}', 1),
+        ("json", f'["{CHOICE}", ["{CHOICE} d", "{{N}}"], "{CHOICE}\'{{"]', 2),
+        ("po", PO, 3),
         ("json", '["a {n}", "b"]', 1),
-        ("text", f"a {choice}", 0),
-    ):
-        assert translate_data(data.encode(), kind, SHOUT).untranslated.total() == left, kind
+        ("text", f"a {CHOICE}", 0),
+    ],
+)
+def test_untranslated_texts_are_counted(kind, data, count):
+    assert translate_data(data.encode(), kind, SHOUT).untranslated.total() == count
 
 
-def test_too_long_a_document_is_refused(monkeypatch):
+def test_size_is_limited(monkeypatch):
     monkeypatch.setattr(module, "MOST_DOCUMENT_BYTES", 3)
 
+    assert translate(b"abc", "text") == b"ABC"
     with pytest.raises(DocumentError, match="has 4 bytes, more than 3"):
-        translate_data(b"abcd", "text", SHOUT)
+        translate(b"abcd", "text")
+
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+RUN = "<w:r><w:rPr><w:b/></w:rPr><w:t>Hi</w:t><w:tab/></w:r>"
+FIELD = "<w:r><w:fldChar w:fldCharType='begin'/></w:r><w:r><w:fldChar w:fldCharType='end'/></w:r>"
+PAGE = '<html lang="en"><p title="a">One <b>two</b> &amp; <i translate=no>x</i></p><script>'
+UNIT = '<trans-unit><source>a <g id="1">b</g> &lt;i>c&lt;/i></source><target/></trans-unit>'
+FILE = f'<file source-language="en"><body>{UNIT}</body></file>'
+SAMPLES = {
+    "text": b"One.\n- two | three\n",
+    "html": PAGE.encode(),
+    "markdown": b'# a *b*\n\n> [c](d "e") `f`\n\n| g |\n|---|\n| ![h](i) |\n\n!!! note\n    j\n',
+    "subtitles": b"1\n00:00:01,000 --> 00:00:02,000\n- <i>Hello</i>\nyou {\\an8}\n",
+    "po": b'#, fuzzy, c-format\nmsgid "%d a"\nmsgid_plural "b"\nmsgstr[0] "x\\n"\nmsgstr[1] ""\n',
+    "xliff": f'<?xml version="1.0"?><xliff version="1.2">{FILE}</xliff>'.encode(),
+    "json": b'{"a": ["b {{n}}", {"c": "<b>d</b> \\u00e9"}], "e": 1}',
+    "arb": b'{"@@locale": "en", "a": "{n, plural, one {b} other {c}}"}',
+    "docx": {"word/document.xml": f"<w:body {W}><w:p>{RUN}{FIELD}{RUN}</w:p></w:body>"},
+    "xlsx": {"xl/workbook.xml": "<w/>", "xl/sharedStrings.xml": "<sst><si><t>a</t></si></sst>"},
+    "pptx": {
+        "ppt/presentation.xml": "<p/>",
+        "ppt/slides/slide1.xml": "<s xmlns:a='a'><a:p><a:r><a:t>Hi</a:t></a:r></a:p></s>",
+    },
+    "odt": {"content.xml": "<d xmlns:text='t'><text:p>a<text:span>b</text:span></text:p></d>"},
+    "epub": {"META-INF/container.xml": "<c/>", "a.xhtml": "<p>a<br/>b</p>", "a.opf": "<p><t/></p>"},
+}
 
 
 @pytest.mark.parametrize("kind", [*FORMATS])
-def test_every_format_refuses_damaged_files(kind):
-    with pytest.raises(DocumentError):
-        translate_data(b"\xff{", kind, SHOUT)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32))
+def test_damaged_document_is_translated_or_refused(kind, seed):
+    draw = random.Random(seed)
+    signs = [b"<", b"&x;", b"]]>", b"<!--", b"{", b"}", b"\0", b'"', b"\xff", b"<p>", b"\n\n", b"`"]
+
+    def damage(data):
+        data = bytearray(data)
+        for _ in range(draw.randint(0, 3)):
+            at = draw.randint(0, len(data))
+            data[at : at + draw.choice((0, 0, 1, 20))] = draw.choice(signs)
+        return bytes(data)
+
+    sample = SAMPLES[kind]
+    if isinstance(sample, dict):
+        files = {name: damage(text.encode()) for name, text in sample.items()}
+        data = zipped(**files) if draw.random() < 0.7 else damage(zipped(**sample))
+    else:
+        data = damage(sample)
+    message = "none"
+    try:
+        translate_data(data, kind, Echo(lambda line: line[::-1]).translator)
+    except DocumentError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1
 
 
-def test_the_kind_is_known_by_the_end_of_the_name():
+def test_format_is_found_by_name():
     assert find_format("Letter.HTM") == "html"
     assert {find_format(f"x{suffix}") for suffix in list_suffixes()} == {*FORMATS}
     with pytest.raises(DocumentError, match=r"letter.pdf .* \.txt, .*, \.docx$"):
         find_format("letter.pdf")
 
 
-def test_a_translation_is_named_after_its_language():
-    assert name_translation(Path("a/my.letter.docx"), "en") == Path("a/my.letter.en.docx")
-
-
-def test_a_file_is_translated_to_another(tmp_path):
-    source, out = tmp_path / "letter.md", tmp_path / "letter.en.md"
+def test_file_is_translated_to_another(tmp_path):
+    source = tmp_path / "my.letter.md"
     source.write_text("# One *two*\n")
+    out = name_translation(source, "en")
 
     assert translate_file(source, out, SHOUT)[:2] == (out, b"# ONE *TWO*\n")
-    assert out.read_text() == "# ONE *TWO*\n"
+    assert (out.name, out.read_text()) == ("my.letter.en.md", "# ONE *TWO*\n")
     assert source.read_text() == "# One *two*\n"
 
 
-def test_nothing_is_written_over(tmp_path):
-    """Which is found out before anything is translated."""
-    (tmp_path / "a.txt").write_text("b")
+@pytest.mark.parametrize(
+    ("name", "content", "out", "message"),
+    [
+        ("a.txt", b"b", "a.txt", "is there already"),
+        ("a.txt", b"\xff", "b.txt", r"a\.txt: .* is not UTF-8"),
+        *(("a.txt", b"b", out, "cannot be written") for out in ("no/b.txt", "a.txt/b", "no/c/d")),
+        ("c.txt", b"b", "b.txt", "c.txt is not a file"),
+    ],
+)
+def test_refused_file_leaves_nothing(tmp_path, monkeypatch, name, content, out, message):
     echo = Echo(str.upper)
+    (tmp_path / "a.txt").write_bytes(content)
+    (tmp_path / "no").mkdir()
+    monkeypatch.setattr("os.access", lambda folder, _: Path(folder).name != "no")
 
-    with pytest.raises(DocumentError, match="is there already"):
-        translate_file(tmp_path / "a.txt", tmp_path / "a.txt", echo.translator)
+    with pytest.raises(DocumentError, match=message):
+        translate_file(tmp_path / name, tmp_path / out, echo.translator)
     assert echo.calls == []
-    assert (tmp_path / "a.txt").read_text() == "b"
-    translate_file(tmp_path / "a.txt", tmp_path / "a.txt", echo.translator, force=True)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "no"]
+    assert (tmp_path / "a.txt").read_bytes() == content
+
+
+def test_force_overwrites(tmp_path):
+    (tmp_path / "a.txt").write_text("b")
+    translate_file(tmp_path / "a.txt", tmp_path / "a.txt", SHOUT, force=True)
+
     assert (tmp_path / "a.txt").read_text() == "B"
-
-
-def test_a_folder_that_takes_no_file_is_found_out_before_anything_is_translated(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "a.txt").write_text("b")
-    echo = Echo(str.upper)
-    monkeypatch.setattr("os.access", lambda folder, _: folder != tmp_path)
-
-    for out in ("b.txt", "new/b.txt", "a.txt/b.txt"):
-        with pytest.raises(DocumentError, match="cannot be written; name another by --output"):
-            translate_file(tmp_path / "a.txt", tmp_path / out, echo.translator)
-    assert echo.calls == []
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_what_fails_leaves_nothing(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"\xff")
-
-    with pytest.raises(DocumentError, match=r"a\.txt: .* is not UTF-8"):
-        translate_file(tmp_path / "a.txt", tmp_path / "b.txt", SHOUT)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
