@@ -36,7 +36,7 @@ BUDGETS = {
     "tests/unit/cli": 1390,
     "tests/unit/corpora": 6230,
     "tests/unit/data": 450,
-    "tests/unit/documents": 2960,
+    "tests/unit/documents": 2910,
     "tests/unit/evaluation": 2060,
     "tests/unit/extensions": 2280,
     "tests/unit/flows": 3290,

@@ -79,13 +79,13 @@ def passage_of(*parts):
 
 
 @given(passages())
-def test_what_is_translated_to_itself_stays_as_it_was(passage):
+def test_unchanged_passage_stays(passage):
     assert place(passage, Answer) == passage.items
 
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20), st.integers(0, 5))
 @settings(max_examples=50)
-def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text, shift):
+def test_tags_are_kept_in_their_pairs(passage, text, shift):
     def answer(line):
         source = len(list_words(line))
         links = [(word + shift) % (source + 1) - 1 for word in range(len(list_words(text)))]
@@ -98,7 +98,7 @@ def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text,
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20))
 @settings(max_examples=50)
-def test_the_text_is_what_was_answered(passage, text):
+def test_text_is_the_answer(passage, text):
     assume(not passage.breaks)
     plan = Plan([passage], Segmenter("en"))
     before, at = [], 0
@@ -111,7 +111,7 @@ def test_the_text_is_what_was_answered(passage, text):
 
 @given(passages(), st.text("ab .,本\n", max_size=20))
 @settings(max_examples=50)
-def test_as_many_lines_end_as_before(passage, text):
+def test_number_of_lines_stays(passage, text):
     assume(passage.breaks)
 
     items = place(passage, lambda _: Answer(text))
@@ -130,99 +130,56 @@ def test_as_many_lines_end_as_before(passage, text):
         (("A b. ", ["C d. E f."], " G."), "A B. <C D. E F.> G."),
     ],
 )
-def test_words_in_capitals_keep_their_marks(parts, shown):
+def test_words_in_capitals_keep_their_tags(parts, shown):
     assert show_marks(place(passage_of(*parts), lambda line: Answer(line.upper()))) == shown
 
 
-def test_marks_follow_links():
-    passage = passage_of("la ", ["maison"], " ", ["rouge"])
+@pytest.mark.parametrize(
+    ("parts", "text", "links", "shown"),
+    [
+        (["la ", ["maison"], " ", ["rouge"]], "the red house", [0, 2, 1], "the <red> <house>"),
+        # no word is linked: the one at its place
+        ([["a"], " b c"], "one two three", [1, 1, 2], "<one> two three"),
+        (["a ", ["b"], " c"], "one two three", [0, 0, 2], "one <two> three"),
+        (["a b ", ["c"]], "one two three", [0, 1, 1], "one two <three>"),
+        (["a ", ["b"], " c"], "x y", [0, 2], "<x> y"),
+        # most of the linked words, or the only one, however far away
+        (["a ", ["b"], " c"], "v w x y z", [1, 0, 2, 1, 1], "v w x <y z>"),
+        (["a ", ["b c"], " d"], "w x y z", [0, 3, 3, 2], "w x y <z>"),
+        (["a ", ["b c"], " d"], "v w x y", [0, 2, 1, 3], "v <w x> y"),
+        (["a ", ["b c"], " d"], "w x y z", [UNALIGNED, 1, UNALIGNED, 2], "w <x y z>"),
+        # an empty tag does not enter a pair; parts of a word keep their tags
+        (["a", None, " ", ["b"]], "v w x y z", [1, 1, 0, 1, 1], "<v w x y z>*"),
+        (["Das H", ["2"], "O ist kalt"], "Cold is this H2O", None, "Cold is this H<2>O"),
+    ],
+)
+def test_tags_follow_links(parts, text, links, shown):
+    assert show_marks(place(passage_of(*parts), lambda _: Answer(text, links))) == shown
 
-    items = place(passage, lambda _: Answer("the red house", [0, 2, 1]))
+
+def test_order_of_pairs_follows_links():
+    items = place(passage_of(["a"], " ", ["b"]), lambda _: Answer("y x", [1, 0]))
 
     assert [item.number for item in items if isinstance(item, InlineTag)] == [1, 1, 0, 0]
-    assert show_marks(items) == "the <red> <house>"
 
 
-def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
-    """All words of the translation stand for the two others."""
-    shown = []
-    for number, links in enumerate(([1, 1, 2], [0, 0, 2], [0, 1, 1])):
-        words = [[word] if number == at else word for at, word in enumerate("abc")]
-        passage = passage_of(words[0], " ", words[1], " ", words[2])
-        answered = Answer("one two three", links)
-        shown.append(show_marks(place(passage, lambda _, found=answered: found)))
-
-    assert shown == ["<one> two three", "one <two> three", "one two <three>"]
-
-
-def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
-    passage = passage_of("a ", ["b"], " c")
-
-    items = place(passage, lambda _: Answer("v w x y z", [1, 0, 2, 1, 1]))
-
-    assert show_marks(items) == "v w x <y z>"
+@pytest.mark.parametrize(
+    ("text", "translation", "lines"),
+    [
+        (
+            "one two three\nfour five six\nseven",
+            "eins zwei drei vier fünf sechs sieben",
+            "eins zwei drei\nvier fünf sechs\nsieben",
+        ),
+        ("one two\nthree four", "一二三四", "一二\n三四"),
+        ("one two\nthree\nfour", "eins", "eins\n\n"),
+    ],
+)
+def test_lines_are_cut_in_proportion(text, translation, lines):
+    assert text_of(place(Passage((text,), breaks=True), lambda _: Answer(translation))) == lines
 
 
-def test_a_pair_is_put_around_the_one_word_that_stands_for_any_of_its_own():
-    """However far away it stands."""
-    passage = passage_of("a ", ["b c"], " d")
-
-    items = place(passage, lambda _: Answer("w x y z", [0, 3, 3, 2]))
-
-    assert show_marks(items) == "w x y <z>"
-
-
-def test_a_pair_holds_its_words_in_whatever_order_they_come():
-    passage = passage_of("a ", ["b c"], " d")
-
-    assert show_marks(place(passage, lambda _: Answer("v w x y", [0, 2, 1, 3]))) == "v <w x> y"
-
-
-def test_unlinked_words_inside_a_pair_belong_to_it():
-    passage = passage_of("a ", ["b c"], " d")
-
-    items = place(passage, lambda _: Answer("w x y z", [UNALIGNED, 1, UNALIGNED, 2]))
-
-    assert show_marks(items) == "w <x y z>"
-
-
-def test_a_pair_for_which_no_word_stands_gets_one_near():
-    passage = passage_of("a ", ["b"], " c")
-
-    items = place(passage, lambda _: Answer("x y", [0, 2]))
-
-    assert show_marks(items) in {"<x> y", "x <y>"}
-
-
-def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
-    passage = passage_of("a", None, " ", ["b"])
-
-    items = place(passage, lambda _: Answer("v w x y z", [1, 1, 0, 1, 1]))
-
-    assert show_marks(items) == "<v w x y z>*"
-
-
-def test_parts_of_a_word_that_is_kept_keep_their_marks():
-    passage = passage_of("Das H", ["2"], "O ist kalt")
-
-    assert show_marks(place(passage, lambda _: Answer("Cold is this H2O"))) == "Cold is this H<2>O"
-
-
-def test_lines_are_cut_at_about_the_same_parts_and_at_spaces():
-    passage = Passage(("one two three\nfour five six\nseven",), breaks=True)
-
-    items = place(passage, lambda _: Answer("eins zwei drei vier fünf sechs sieben"))
-
-    assert text_of(items) == "eins zwei drei\nvier fünf sechs\nsieben"
-
-
-def test_lines_without_spaces_are_cut_between_words():
-    passage = Passage(("one two\nthree four",), breaks=True)
-
-    assert text_of(place(passage, lambda _: Answer("一二三四"))) == "一二\n三四"
-
-
-def test_many_marks_take_no_time():
+def test_many_tags_take_no_time():
     passage = passage_of(*(part for _ in range(2000) for part in (["a"], None, " b ")))
 
     items = place(passage, lambda line: Answer(f"{line} {line.upper()}"))
@@ -230,14 +187,14 @@ def test_many_marks_take_no_time():
     assert chains(items) == chains(passage.items)
 
 
-def test_a_sentence_that_is_translated_to_nothing_stays():
+def test_empty_translation_is_ignored():
     [span] = Segmenter("en").find_sentences("One.")
     passage = passage_of(["One."])
 
     assert place_tags(passage, [Sentence(span, "One.", Answer(" \n"))]) == passage.items
 
 
-def test_marks_keep_to_their_sentences_where_a_space_comes_between_them():
+def test_space_between_sentences_moves_tags():
     passage = passage_of("本。", ["木!"], None, "水。")
     spans = Segmenter("ja").find_sentences(text_of(passage.items))
     sentences = [

@@ -69,7 +69,7 @@ STATES = {
 }
 """Attributes and target of a unit before and after it is translated to its source, the star."""
 
-LOOK_AT = {
+REVIEW = {
     OLD: [' state="needs-review-translation"'],
     NEW: [' state="initial"', ' subState="nmt:needs-review"'],
 }
@@ -127,14 +127,14 @@ def test_no_tag_is_lost_and_lost_placeholders_need_review(file, seed, garbled):
 
 @both
 @pytest.mark.parametrize("answer", DOUBTFUL)
-def test_states_say_what_a_person_must_look_at(file, answer):
+def test_states_say_what_needs_review(file, answer):
     data = file % ("", UNITS[file] % ("", "", "a", "") + UNITS[file] % ("", "", "b", ""))
     echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.5))
 
     written = echo.translate(read_xliff_file(data.encode(), CODES)).decode()
 
     assert re.findall(' (?:state|subState)="[^"]*"', written) == [
-        *LOOK_AT[file],
+        *REVIEW[file],
         ' state="translated"',
     ]
     assert keep(read_xliff_file(written.encode(), CODES)).decode() == written
@@ -144,57 +144,73 @@ def compose_old(source):
     return (OLD % ("", f"<trans-unit><source>{source}</source></trans-unit>")).encode()
 
 
-def test_tags_of_angular_are_pairs():
-    source = (
-        'a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/><x id="CLOSE_TAG_B"/>'
-        ' d<x id="LINE_BREAK"/> e <x id="START_X"/>'
-    )
-
-    assert show_passages(read_xliff_file(compose_old(source), CODES)) == ["a <b <c>> d* e "]
-
-
-def test_of_a_choice_the_branches_are_translated_with_their_markup():
-    source = (
-        '{VAR_PLURAL, plural, =0 {no &amp; none} other {<x id="I"/> <g id="1">of</g> it} }',
-        '{VAR_PLURAL, plural, =0 {NO &amp; NONE} other {<x id="I"/> <g id="1">OF</g> IT} }',
-    )
-    data = compose_old(source[0])
-
-    assert show_passages(read_xliff_file(data, CODES)) == ["no & none", "*<of> it"]
-    assert (
-        f'<target state="translated">{source[1]}</target>'
-        in shout(read_xliff_file(data, CODES)).decode()
-    )
-    for left in ("a {n, plural, other {b}}", '{n, plural, other {b}<x id="1"/>}'):
-        document = read_xliff_file(compose_old(left), CODES)
-        assert (document.untranslated.total(), keep(document)) == (
-            1,
-            compose_old(left).replace(b'original="a"', b'original="a" target-language="de"'),
-        )
-
-
-def test_a_target_of_empty_segments_is_none():
-    cut = '<mrk mtype="seg" mid="1">%s</mrk> <mrk mtype="seg" mid="2">%s</mrk>'
-    unit = f"<source>A. B.</source><seg-source>{cut % ('A.', 'B.')}</seg-source>"
-    for target, wanted in (("", ["A.", "B."]), ("<x/>", []), ("b", [])):
-        data = f"<trans-unit>{unit}<target>{cut % ('', target)}</target></trans-unit>"
-        assert show_passages(read_xliff_file((OLD % ("", data)).encode(), CODES)) == wanted
+@pytest.mark.parametrize(
+    ("source", "passages", "shouted"),
+    [
+        (
+            'a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/>'
+            '<x id="CLOSE_TAG_B"/> d<x id="LINE_BREAK"/> e <x id="START_X"/>',
+            ["a <b <c>> d* e "],
+            None,
+        ),
+        (
+            '{VAR_PLURAL, plural, =0 {no &amp; none} other {<x id="I"/> <g id="1">of</g> it} }',
+            ["no & none", "*<of> it"],
+            '{VAR_PLURAL, plural, =0 {NO &amp; NONE} other {<x id="I"/> <g id="1">OF</g> IT} }',
+        ),
+        (
+            '<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[</b> ]]]]><![CDATA[> e]]></g>',
+            ["a ", "*c ", "d", " ]]> e"],
+            '<![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2">'
+            "<![CDATA[D</b> ]]]]><![CDATA[> E]]></g>",
+        ),
+        ('a <g id="1" xml:lang="fr">b</g> <g id="2" xml:lang="en">c</g>', ["a *<c>"], None),
+    ],
+)
+def test_inline_elements(source, passages, shouted):
+    assert show_passages(read_xliff_file(compose_old(source), CODES)) == passages
+    if shouted:
+        written = shout(read_xliff_file(compose_old(source), CODES)).decode()
+        assert f'<target state="translated">{shouted}</target>' in written
 
 
-def test_segments_are_translated_apart():
-    cut = (
-        '<mrk mtype="seg" mid="1">One a.</mrk> <mrk mtype="seg" mid="2">Two <g id="1">b</g>.</mrk>'
-    )
-    unit = f"<source>One a. Two b.</source><seg-source>{cut}</seg-source>"
-    data = OLD % ("", f"<trans-unit>{unit}</trans-unit>")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a {n, plural, other {b}}",
+        '{n, plural, other {b}<x id="1"/>}',
+        '<g xml:lang="fr">b</g>',
+    ],
+)
+def test_untranslated_texts_are_counted(source):
+    assert read_xliff_file(compose_old(source), CODES).untranslated.total() == 1
 
-    assert show_passages(read_xliff_file(data.encode(), CODES)) == ["One a.", "Two <b>."]
-    written = shout(read_xliff_file(data.encode(), CODES)).decode()
-    done = cut.replace("One a.", "ONE A.").replace("Two", "TWO").replace(">b<", ">B<")
-    assert f'{unit}<target state="translated">{done}</target>' in written
+
+CUT = '<mrk mtype="seg" mid="1">{}</mrk> <mrk mtype="seg" mid="2">{}</mrk>'
+BOLD = 'Two <g id="1">b</g>.'
+UNCUT = f"<source>A. Two b.</source><seg-source>{CUT.format('A.', BOLD)}</seg-source>"
 
 
-def test_what_is_not_to_be_translated_is_inherited():
+@pytest.mark.parametrize(
+    ("target", "passages"),
+    [
+        ("", ["A.", "Two <b>."]),
+        (f"<target>{CUT.format('', '')}</target>", ["A.", "Two <b>."]),
+        (f"<target>{CUT.format('', '<x/>')}</target>", []),
+        (f"<target>{CUT.format('', 'b')}</target>", []),
+    ],
+)
+def test_segments_are_translated_separately(target, passages):
+    data = (OLD % ("", f"<trans-unit>{UNCUT}{target}</trans-unit>")).encode()
+
+    assert show_passages(read_xliff_file(data, CODES)) == passages
+    if passages:
+        segments = CUT.format("A.", BOLD.upper().replace('<G ID="1">', '<g id="1">'))
+        done = segments.replace("</G>", "</g>")
+        assert f"{done}</target>" in shout(read_xliff_file(data, CODES)).decode()
+
+
+def test_wish_not_to_translate_is_inherited():
     unit = UNITS[OLD] % ("", "", "a", "")
     wanted = UNITS[OLD] % (' translate="yes"', "", "b", "")
     data = OLD % ("", f'<group translate="no">{unit}{wanted}</group>{unit}')
@@ -202,20 +218,21 @@ def test_what_is_not_to_be_translated_is_inherited():
     assert show_passages(read_xliff_file(data.encode(), CODES)) == ["b", "a"]
 
 
-def test_other_encodings_stay():
-    text = OLD.replace('"1.0"', '"1.0" encoding="{}"') % ("", UNITS[OLD] % ("", "", "é", ""))
-    for encoding in ("ISO-8859-1", "UTF-16"):
-        data = text.replace("{}", encoding).encode(encoding)
-        written = Echo(lambda _: "É \N{SNOWMAN}<").translate(read_xliff_file(data, CODES))
-        assert [each.text for each in etree.fromstring(written).iter("{*}target")] == ["É ☃<"]
-        assert written.decode(encoding).replace("É &#9731;&lt;", "É ☃&lt;") == (
-            text.replace("{}", encoding)
-            .replace('original="a"', 'original="a" target-language="de"')
-            .replace("</source>", '</source>\n <target state="translated">É ☃&lt;</target>')
-        )
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16"])
+def test_encoding_stays(encoding):
+    text = OLD.replace('"1.0"', f'"1.0" encoding="{encoding}"')
+    data = (text % ("", UNITS[OLD] % ("", "", "é", ""))).encode(encoding)
+
+    written = Echo(lambda _: "É \N{SNOWMAN}<").translate(read_xliff_file(data, CODES))
+
+    target = '\n <target state="translated">É ☃&lt;</target>'
+    assert written.decode(encoding).replace("&#9731;", "☃") == text % (
+        LANGUAGE[OLD],
+        UNITS[OLD] % ("", "", "é", target),
+    )
 
 
-def test_units_within_units_are_read_once():
+def test_nested_units_are_read_once():
     """So that none takes the square of the time."""
     data = OLD % ("", "<trans-unit>" * 2000 + "<source>a</source>" + "</trans-unit>" * 2000)
 
@@ -226,7 +243,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "line 1 of this document is not well-formed XML"),
         (b"<a>", "not well-formed XML"),
@@ -245,13 +262,13 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         (b"<a>" * 10_000, "not well-formed XML"),
     ],
 )
-def test_what_is_wrong_is_told(data, told):
-    with pytest.raises(DocumentError, match=told):
+def test_wrong_file_is_refused(data, message):
+    with pytest.raises(DocumentError, match=message):
         read_xliff_file(data, CODES)
 
 
 @both
-def test_tags_that_are_escaped_go_around_their_words(file):
+def test_escaped_tags_go_around_their_words(file):
     text = 'a &lt;b>b&lt;/b> &lt;a href="x"&gt;c&lt;/a&gt;&lt;br/&gt;1 &lt; d'
     unit = UNITS[file] % ("", "", text, "")
 
@@ -277,7 +294,7 @@ def test_tags_that_are_escaped_go_around_their_words(file):
         ("{n, plural, other {a}}", ["a"], "{n, plural, other {A}}"),
     ],
 )
-def test_markup_in_cdata_is_read_as_if_escaped(file, text, passages, shouted):
+def test_cdata_is_read_as_escaped_markup(file, text, passages, shouted):
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
     for source in (f"<![CDATA[{text}]]>", escaped):
         data = (file % ("", UNITS[file] % ("", "", source, ""))).encode()
@@ -290,29 +307,10 @@ def test_markup_in_cdata_is_read_as_if_escaped(file, text, passages, shouted):
         )
 
 
-def test_inline_elements_stay_beside_cdata():
-    source = '<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[</b> ]]]]><![CDATA[> e]]></g>'
-
-    written = shout(read_xliff_file(compose_old(source), CODES)).decode()
-
-    assert (
-        '<target state="translated"><![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2">'
-        "<![CDATA[D</b> ]]]]><![CDATA[> E]]></g></target>"
-    ) in written
-
-
 @both
-def test_markup_that_a_model_may_move_needs_review(file):
+def test_movable_markup_needs_review(file):
     unit = UNITS[file] % ("", "", "{n, plural, other {&lt;b>x&lt;/b>}}", "")
 
     written = shout(read_xliff_file((file % ("", unit)).encode(), CODES)).decode()
 
-    assert all(state in written for state in LOOK_AT[file])
-
-
-def test_text_in_another_language_stays():
-    source = 'a <g id="1" xml:lang="fr">b</g> <g id="2" xml:lang="en-GB">c</g>'
-    document = read_xliff_file(compose_old(source), CODES)
-
-    assert show_passages(document) == ["a *<c>"]
-    assert document.untranslated.total() == 1
+    assert all(state in written for state in REVIEW[file])
