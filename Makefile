@@ -262,9 +262,9 @@ gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes [RECOR
 
 lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
-	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/dev.txt
+	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --extra dev --excludes <(echo torch) -o requirements/dev.txt
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/dev.txt -o requirements/build.txt
-	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --extra gpu --excludes <(echo torch) -o requirements/train.txt
+	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --constraint requirements/dev.txt --extra train --excludes <(echo torch) -o requirements/train.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra spacy -o requirements/spacy.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra servers -o requirements/servers.txt
 	$(LOCK) pyproject.toml --constraint requirements/dev.txt --extra serve -o requirements/serve.txt

@@ -59,7 +59,7 @@ from stages.runtime.digests import check_digests, write_digests
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import compute_fingerprint
-from stages.tracking import run_metadata, system_metrics
+from stages.tracking import run_metadata
 from stages.tracking.evaluation import record_inputs
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
@@ -294,13 +294,10 @@ def summarize_training(progress: Progress) -> dict[str, float]:
 
 @contextmanager
 def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
-    """Open the run, and record its settings, its data and the load of the machine."""
-    with (
-        open_tracker(
-            journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
-        ) as tracker,
-        system_metrics.watch_machine(tracker, journal),
-    ):
+    """Open the run, and record its settings and its data."""
+    with open_tracker(
+        journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
+    ) as tracker:
         record_inputs(tracker)
         yield tracker
 

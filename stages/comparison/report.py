@@ -20,7 +20,6 @@ from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.evaluation.registered import find_label
 from nmt_core.training.schedule import Budget
 from stages import paths
-from stages.comparison.paper import render_csv, render_latex
 from stages.comparison.results import Comparison, Outcome, Run, tabulate
 from stages.reporting.markdown import render_pipe_table, replace_part
 
@@ -281,8 +280,9 @@ def write_report(
     """Write the report for people, for programs, and as a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
     files.write_text(folder / "comparison.md", render_markdown(comparison))
-    files.write_text(folder / "comparison.csv", render_csv(comparison))
-    files.write_text(folder / "comparison.tex", render_latex(comparison))
+    files.write_text(folder / "comparison.csv", tabulate(comparison.runs).to_csv(index=False))
+    table = pd.DataFrame(render_rows(comparison), columns=[*render_heading(comparison), *COSTS])
+    files.write_text(folder / "comparison.tex", table.to_latex(index=False, escape=True))
     draw_results(comparison, outcomes, folder / "comparison.png")
 
 

@@ -10,20 +10,16 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
 from mlflow import MlflowClient
-from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
-from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
-from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 
 from nmt_core.base import files
 from stages import paths
-from stages.tracking import __main__, evaluation, mlflow_experiment, system_metrics
+from stages.tracking import __main__, evaluation, mlflow_experiment
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.evaluation import open_evaluation, show_scores
@@ -492,53 +488,3 @@ def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, orde
     found = {run.data.tags["nmt.fingerprint"]: run for run in runs(database)}
     parents = {name: run.data.tags.get(MLFLOW_PARENT_RUN_ID) for name, run in found.items()}
     assert parents == {"parent": None, "child": found["parent"].info.run_id, "other": None}
-
-
-def power(gpu):
-    if gpu:
-        raise LookupError("it keeps that to itself, as some do")
-    return 350_000
-
-
-NVML = SimpleNamespace(
-    NVMLError=LookupError,
-    nvmlInit=lambda: None,
-    nvmlDeviceGetCount=lambda: 2,
-    nvmlDeviceGetHandleByIndex=lambda number: number,
-    nvmlDeviceGetMemoryInfo=lambda _: SimpleNamespace(used=5e9, total=8e9),
-    nvmlDeviceGetUtilizationRates=lambda gpu: SimpleNamespace(gpu=97 - gpu),
-    nvmlDeviceGetPowerUsage=power,
-    nvmlDeviceGetEnforcedPowerLimit=lambda _: 700_000,
-)
-"""Two GPUs as NVIDIA's library tells of them."""
-
-
-def test_a_sample_says_what_mlflow_would_say(monkeypatch):
-    """The page of a run finds system metrics by their names."""
-    monkeypatch.setitem(sys.modules, "pynvml", NVML)
-    monkeypatch.setattr("mlflow.system_metrics.metrics.gpu_monitor.pynvml", NVML, raising=False)
-    theirs = {}
-    for monitor in (CPUMonitor(), DiskMonitor(), GPUMonitor()):
-        monitor.collect_metrics()
-        theirs |= {f"system/{name}": v for name, v in monitor.aggregate_metrics().items()}
-    ours = system_metrics.sample_machine(system_metrics._nvml())
-
-    assert ours.keys() == theirs.keys()
-    gpus = {name for name in ours if "gpu" in name}
-    assert len(gpus) == 8
-    for name in gpus | {"system/disk_usage_percentage"}:
-        assert ours[name] == pytest.approx(theirs[name], abs=0.1)
-
-
-def test_samples_of_a_run_that_is_continued_are_counted_on(database, monkeypatch):
-    monkeypatch.setattr(system_metrics, "SECONDS", 0.05)
-    for _ in range(2):
-        with (
-            open_tracker("f", experiment="e") as tracker,
-            system_metrics.watch_machine(tracker, Journal("f")),
-        ):
-            time.sleep(0.12)
-
-    steps = [step for step, _ in points(database, system_metrics.CPU)]
-    assert len(steps) >= 4
-    assert steps == list(range(len(steps)))
