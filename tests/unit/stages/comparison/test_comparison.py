@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.statistics.significance import Difference
 from nmt_core.training.schedule import Budget
@@ -257,7 +258,7 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
     for part in page.split("\n\n"):  # as many cells in each row of a table
         assert len({row.count("|") for row in part.splitlines() if row.startswith("|")}) <= 1
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
-    rows = list(csv.DictReader((tmp_path / "comparison.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader(files.read_lines(tmp_path / "comparison.csv")))
     assert [(row["system"], row["seed"], row["scores.bleu.value"]) for row in rows] == [
         *(("better", "1", "31.0"), ("better", "2", "30.0")),
         *(("worse", "1", "20.0"), ("worse", "2", "21.0")),

@@ -1,20 +1,29 @@
-"""A lesson is promoted if both tests agree; who poisons it is found by the text of before."""
+"""Corrections are promoted if both tests agree; the earlier test set finds poisoned ones."""
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.languages import Languages
-from nmt_core.evaluation.statistics.gate import Candidate, Verdict
+from nmt_core.evaluation.statistics.gate import Candidate, Effect, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.training.chosen_average import ChosenAverage
+from stages import paths
 from stages.learning import contest
 from stages.learning.contest import (
+    EXAMPLES,
+    LEAST_HELD_OUT,
     Learned,
+    MissedCorrection,
+    adapt_gate,
+    count_right,
     decide_both,
     list_guards,
+    record_learned,
     render_learned,
     run_learning_contest,
 )
@@ -24,71 +33,75 @@ from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest
 from stages.registry.settings import PromotionParams
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import open_tracker
 
 DE_EN = Languages(source="de", target="en")
 GATE = GateConfig(resamples=200, trials=200, significance=0.05)
-SIDES = ("source", "target")
-
-
 AVERAGE = ChosenAverage(share=0.4, loss=2.01, initial_loss=2.0)
+HELD_OUT = [(f"Satz {n} über Eulen.", f"Sentence {n} about owls.") for n in range(40)]
+LEARNT = [("Eins.", "One."), ("Zwei.", "Two."), ("Drei.", "Three.")]
 
 
-def make_lesson(**given):
+def make_lesson(**changes):
     values = {"digest": "d", "ids": [], "learnt": 3, "held_out": 40, "words": 9, "given": 50}
-    return WrittenLesson(**values | {"dropped": {"alignment": 7}, "examples": {}} | given)
+    return WrittenLesson(**values | {"dropped": {"alignment": 7}, "examples": {}} | changes)
 
 
-def exported(sources=("Ein Haus.",), references=("A house.",)):
+def make_export(sources=("Ein Haus.",), references=("A house.",)):
     held_out = HeldOut([*sources], [*references])
     return Exported(Path("new"), "nmt-de-en", DE_EN, held_out, {"fingerprint": "f"}, AVERAGE)
 
 
-CHALLENGER = exported()
+CHALLENGER = make_export()
+NEGATED = make_export([f"Haus {n} ist nicht alt." for n in range(100)], ["House."] * 100)
 
 
-def verdict(outcome):
-    return Verdict(
-        outcome=outcome,
-        reason="so it is",
-        effects=(),
-        sentences=1,
-        test_set="t",
-        signatures=[],
-        gate=GATE,
-    )
+def make_verdict(outcome, **changes):
+    values = {"outcome": outcome, "reason": "so it is", "effects": (), "sentences": 1}
+    return Verdict(**values | {"test_set": "t", "signatures": [], "gate": GATE} | changes)
 
 
-def before(outcome="hold"):
-    given = None if outcome in ("same", "first") else verdict(outcome)
-    return Contest(outcome=outcome, reason="r", challenger="c", champion=1, verdict=given)
+def make_contest(outcome="hold"):
+    verdict = None if outcome in ("same", "first") else make_verdict(outcome)
+    return Contest(outcome=outcome, reason="r", challenger="c", champion=1, verdict=verdict)
 
 
 @pytest.mark.parametrize(
-    ("old", "corrections", "outcome"),
+    ("earlier", "corrections", "outcome", "reason"),
     [
-        ("hold", "promote", "promote"),
-        ("promote", "promote", "promote"),
-        ("reject", "promote", "reject"),
-        ("promote", "hold", "hold"),
-        ("hold", "reject", "reject"),
-        ("promote", None, "hold"),
+        ("hold", "promote", "promote", "on corrections set aside, so it is; on the text"),
+        ("promote", "promote", "promote", "so it is"),
+        ("reject", "promote", "reject", "r"),
+        ("reject", None, "reject", "r"),
+        ("promote", "hold", "hold", "so it is"),
+        ("hold", "reject", "reject", "so it is"),
+        ("promote", None, "hold", "fewer than 10 corrections"),
     ],
 )
-def test_both_tests_must_agree(old, corrections, outcome):
-    found = decide_both(before(old), corrections and verdict(corrections))
-    assert found.outcome == outcome
-    assert found.champion == 1
+def test_both_tests_must_agree(earlier, corrections, outcome, reason):
+    decided = decide_both(make_contest(earlier), corrections and make_verdict(corrections))
+    assert (decided.outcome, decided.champion) == (outcome, 1)
+    assert reason in decided.reason
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [(["bleu", "chrf"], ["chrf", "bleu"]), (["chrf"], ["chrf"]), (["bleu"], ["chrf", "bleu"])],
+)
+def test_corrections_are_judged_by_chrf_and_without_slices(metrics, expected):
+    adapted = adapt_gate(GateConfig(metrics=metrics, slices={"numbers": 1.0}))
+    assert (adapted.metrics, adapted.slices) == (expected, {})
 
 
 @pytest.fixture
-def night(tmp_path, monkeypatch):
-    """A lesson on the disk, and two systems that translate by a table each."""
+def systems(tmp_path, monkeypatch):
+    """Write corrections, and let two systems translate by a table each."""
     tables = {"old": {}, "new": {}}
 
-    def lay_down(name, pairs):
-        for number, side in enumerate(SIDES):
-            text = "".join(f"{pair[number]}\n" for pair in pairs)
-            (tmp_path / f"{name}.{side}").write_text(text)
+    def write(name, pairs):
+        for number, side in enumerate(("source", "target")):
+            files.write_lines(tmp_path / f"{name}.{side}", [pair[number] for pair in pairs])
 
     def translate(name, folder, text, recased, device):
         assert not recased
@@ -96,8 +109,8 @@ def night(tmp_path, monkeypatch):
         return Candidate(name, *text, lines)
 
     def run_contest(registry, challenger, params, *, gate, promotion):
-        night.gate, night.promotion = gate, promotion
-        return night.before
+        systems.gate, systems.promotion = gate, promotion
+        return systems.earlier
 
     registry = SimpleNamespace(
         version=lambda number: SimpleNamespace(number=number),
@@ -105,8 +118,10 @@ def night(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(promotion, "translate_test_set", translate)
     monkeypatch.setattr(contest, "run_contest", run_contest)
-    night = SimpleNamespace(tables=tables, lay_down=lay_down, before=before(), folder=tmp_path)
-    night.run = lambda challenger=CHALLENGER, gate=GATE, **slices: run_learning_contest(
+    systems = SimpleNamespace(tables=tables, write=write, earlier=make_contest())
+    write("held_out", HELD_OUT)
+    write("learnt", LEARNT)
+    systems.run = lambda challenger=CHALLENGER, gate=GATE, **slices: run_learning_contest(
         registry,
         challenger,
         make_lesson(),
@@ -115,106 +130,158 @@ def night(tmp_path, monkeypatch):
         promotion=PromotionParams(slices=slices),
         folder=tmp_path,
     )
-    return night
+    return systems
 
 
-SET_ASIDE = [(f"Satz {n} über Eulen.", f"Sentence {n} about owls.") for n in range(40)]
-LEARNT = [("Eins.", "One."), ("Zwei.", "Two."), ("Drei.", "Three.")]
+def test_better_translations_of_corrections_win(systems):
+    systems.tables["new"] = dict(HELD_OUT) | {"Eins.": "One.", "Zwei.": "Two.", "Drei.": "Tree."}
+    systems.tables["old"] = {"Eins.": "One."}
+    learned = systems.run()
 
-
-def test_what_is_better_on_corrections_set_aside_wins(night):
-    night.lay_down("held_out", SET_ASIDE)
-    night.lay_down("learnt", LEARNT)
-    night.tables["new"] = dict(SET_ASIDE) | {"Eins.": "One.", "Zwei.": "Two.", "Drei.": "Tree."}
-    night.tables["old"] = {"Eins.": "One."}
-    learned = night.run()
     assert learned.contest.outcome == "promote"
     assert (learned.right_before, learned.right_after) == (1, 2)
-    assert learned.held_out.sentences == 40
-    [missed] = learned.missed
-    assert (missed.source, missed.correction, missed.translation) == ("Drei.", "Three.", "Tree.")
-    report = render_learned(learned)
-    assert "The finished model is 0.4 of the initial one" in report
-    assert learned.average == AVERAGE
+    assert (learned.held_out.sentences, learned.average) == (40, AVERAGE)
+    missed = MissedCorrection(source="Drei.", correction="Three.", translation="Tree.")
+    assert learned.missed == (missed,)
     assert build(Learned, learned.model_dump(mode="json"), at="learned") == learned
 
 
-def test_what_is_as_good_as_before_is_held(night):
-    night.lay_down("held_out", SET_ASIDE)
-    night.lay_down("learnt", LEARNT)
-    night.tables["new"] = night.tables["old"] = dict(SET_ASIDE)
-    assert night.run().contest.outcome == "hold"
+OWLS = {source: "Sentence about owls." for source, _ in HELD_OUT}
 
 
-def test_words_that_are_nearly_right_are_better_though_bleu_sees_nothing(night):
-    night.lay_down("held_out", SET_ASIDE)
-    night.lay_down("learnt", LEARNT)
-    night.tables["new"] = {source: f"Sentences{source[5:7]}abouts owl" for source, _ in SET_ASIDE}
-    learned = night.run()
-    first, second = learned.held_out.effects
-    assert (first.metric, second.metric) == ("chrf", "bleu")
-    assert second.better > GATE.significance
-    assert learned.contest.outcome == "promote"
+@pytest.mark.parametrize(
+    ("old", "new", "outcome"),
+    [
+        (dict(HELD_OUT), dict(HELD_OUT), "hold"),
+        # chrF sees words that are nearly right, and BLEU does not
+        ({}, {source: f"Sentences{source[5:7]}abouts owl" for source, _ in HELD_OUT}, "promote"),
+        # more letters are right, and fewer words
+        (OWLS, {source: f"Sentences{source[5:7]}about owls ." for source, _ in HELD_OUT}, "reject"),
+    ],
+)
+def test_chrf_decides_unless_bleu_is_worse(systems, old, new, outcome):
+    systems.tables |= {"old": old, "new": new}
+    learned = systems.run()
+
+    assert learned.contest.outcome == outcome
+    assert [effect.metric for effect in learned.held_out.effects] == ["chrf", "bleu"]
 
 
-def test_more_letters_right_are_no_gain_where_bleu_is_worse(night):
-    night.lay_down("held_out", SET_ASIDE)
-    night.lay_down("learnt", LEARNT)
-    night.tables["old"] = {source: "Sentence about owls." for source, _ in SET_ASIDE}
-    night.tables["new"] = {source: f"Sentences{source[5:7]}about owls ." for source, _ in SET_ASIDE}
-    learned = night.run()
-    first, second = learned.held_out.effects
-    assert first.gain > 0 > second.gain
-    assert learned.contest.outcome == "reject"
+@pytest.mark.parametrize("count", [LEAST_HELD_OUT - 1, LEAST_HELD_OUT])
+def test_ten_corrections_are_enough_to_test_on(systems, count):
+    learnt = [(f"L {n}", f"R {n}") for n in range(EXAMPLES + 5)]
+    systems.write("held_out", HELD_OUT[:count])
+    systems.write("learnt", learnt)
+    systems.tables |= {"old": dict(learnt[:2]), "new": dict(learnt[:1])}
+    learned = systems.run()
+
+    assert (learned.held_out is not None) is (count >= 10)
+    assert (learned.right_before, learned.right_after) == (2, 1)
+    assert [(one.source, one.correction) for one in learned.missed] == learnt[1 : EXAMPLES + 1]
+    with pytest.raises(ValueError, match="longer"):
+        count_right(["One."], LEARNT)
 
 
-def test_too_few_to_test_on_are_no_reason_to_change(night):
-    night.lay_down("held_out", SET_ASIDE[:9])
-    night.lay_down("learnt", LEARNT)
-    night.tables["new"] = dict(SET_ASIDE)
-    learned = night.run()
-    assert learned.contest.outcome == "hold"
-    assert "fewer than 10 corrections are set aside" in learned.contest.reason
+def test_nobody_translates_without_a_champion(systems):
+    systems.earlier = make_contest("first")
+    learned = systems.run()
 
-
-def test_nobody_translates_where_there_is_nobody_to_beat(night):
-    night.before = before("first")
-    learned = night.run()
-    assert learned.contest.outcome == "first"
-    assert learned.held_out is None
+    assert (learned.contest.outcome, learned.held_out) == ("first", None)
     assert render_learned(learned)
 
 
-def test_negation_and_numbers_of_the_text_of_before_are_guarded(night):
-    negated = [f"Das Haus {n} ist nicht alt." for n in range(100)]
-    references = [f"House {n} is not old." for n in range(100)]
-    assert [*list_guards(exported(negated, references))] == ["negation", "numbers"]
-    assert list_guards(exported(negated[:99], references[:99])) == {}
-    night.before = before("same")
-    night.run(exported(negated, references))
-    assert night.gate.slices == {"negation": 2.0, "numbers": 2.0}
-    assert night.promotion == PromotionParams()
-    own = {"numbers": 0.5, "questions": 1.0}  # which count more
-    night.run(exported(negated, references), GATE.model_copy(update={"slices": own}))
-    assert night.gate.slices == {"negation": 2.0, **own}
+@pytest.mark.parametrize(
+    ("slices", "own", "expected"),
+    [
+        ({}, {}, {"negation": 2.0, "numbers": 2.0}),
+        (
+            {},
+            {"numbers": 5.0, "questions": 1.0},
+            {"negation": 2.0, "numbers": 5.0, "questions": 1.0},
+        ),
+        ({"numbers": 0.5, "negation": 9.0}, {}, {"negation": 2.0, "numbers": 0.5}),
+    ],
+)
+def test_negation_and_numbers_may_not_get_worse(systems, slices, own, expected):
+    """The flow's bounds count most; of the operator's and ours, the stricter."""
+    systems.earlier = make_contest("same")
+    systems.run(NEGATED, GATE.model_copy(update={"slices": own}), **slices)
+
+    assert systems.gate.slices == expected
+    assert systems.promotion == PromotionParams(slices=slices)
 
 
-def test_a_guard_allows_no_more_than_the_operator_does(night):
-    negated = exported([f"Haus {n} ist nicht alt." for n in range(100)], ["House."] * 100)
-    night.before = before("same")
-    night.run(negated, numbers=0.5, negation=9.0, questions=1.0)
-    assert {**night.promotion.slices, **night.gate.slices} == {
-        "numbers": 0.5,
-        "negation": 2.0,
-        "questions": 1.0,
-    }
+def test_slices_of_few_sentences_are_not_guarded():
+    few = HeldOut(NEGATED.held_out.sources[:99], NEGATED.held_out.references[:99])
+    assert [*list_guards(NEGATED)] == ["negation", "numbers"]
+    assert list_guards(make_export(*few)) == {}
 
 
-def test_text_of_users_is_no_markup_in_the_report():
-    nasty = "<script>alert(1)</script> | `x` " + "y" * 200
-    lesson = make_lesson(examples={"also_tested": [(nasty, nasty)]})
-    shown = render_learned(Learned(contest=decide_both(before(), None), lesson=lesson))
-    [line] = [line for line in shown.splitlines() if "script" in line]
-    assert line.count("|") == 4
-    assert line.count("`") == 4
-    assert len(line) < 320
+# reports
+
+
+def make_learned(*, held_out=True, average=True, missed=True, judged=True):
+    numbers = {"champion": 50.123, "challenger": 51.789, "difference": 1.666}
+    p_values = dict.fromkeys(("better", "worse", "bootstrap", "randomization"), 0.5)
+    effect = Effect(metric="chrf", **numbers, **p_values)
+    verdict = make_verdict("hold", effects=(effect,)) if judged else None
+    return Learned(
+        contest=Contest(outcome="hold", reason="why", challenger="c", champion=1, verdict=verdict),
+        lesson=make_lesson(
+            learnt=3000,
+            held_out=400,
+            given=5000,
+            dropped={"superseded": 1600, "noise": 2},
+            examples={"noise": [("a|b", "c")], "superseded": [("d", "e" * 200)]},
+        ),
+        average=AVERAGE if average else None,
+        held_out=make_verdict("promote", effects=(effect,), sentences=1234) if held_out else None,
+        right_before=1000,
+        right_after=2000,
+        missed=(MissedCorrection(source="s", correction="r", translation="t"),) * missed,
+    )
+
+
+PARTS = {
+    "average": "The finished model is 0.4 of the initial one",
+    "held_out": "| 1,234 corrections set aside | champion | challenger |\n"
+    "| --- | ---: | ---: |\n| chrF | 50.12 | 51.79 |",
+    "missed": "| `s` | `r` | `t` |",
+    "judged": "| chrF | 50.12 | 51.79 | +1.67 | p = 0.5000 |",
+}
+
+
+@pytest.mark.parametrize("absent", ["", *PARTS])
+def test_report_has_a_part_for_each_result(absent):
+    text = render_learned(make_learned(**({absent: False} if absent else {})))
+
+    assert text.startswith("**hold**: why.\n\n5,000 corrections")
+    assert text.count("**hold**: why.") == 1
+    for row in ("learnt | 3,000", "set aside, to be tested on | 400", "filter noise | 2"):
+        assert f"\n| {row} |\n" in text
+    whole = absent != "judged"
+    for name, part in PARTS.items():
+        assert (part in text) is (whole and name != absent)
+    assert ("2,000 of 3,000" in text) is whole
+    assert ("| filter noise | `a¦b` | `c` |" in text) is whole  # text of users is no markup
+    assert len(text.splitlines()[-1]) < 250
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_results_are_kept_with_the_run(project, monkeypatch, whole):
+    learned = make_learned(held_out=whole, average=whole)
+    monkeypatch.setattr(contest, "open_tracker", partial(open_tracker, enabled=False))
+    record_learned(learned, CHALLENGER)
+    folder = paths.RUNS / "f"
+    entries, _ = Journal("f").read()
+
+    assert build(Learned, files.read_json(folder / "learned.json"), at="learned") == learned
+    assert (folder / "learned.md").read_text() == render_learned(learned)
+    [numbers] = [entry["values"] for entry in entries if entry["kind"] == "metrics"]
+    expected = {"learnt": 3000, "right_before": 1000, "right_after": 2000}
+    expected |= {"chrf_difference": 1.666} if whole else {}
+    assert numbers == {f"corrections_{name}": n for name, n in expected.items()} | (
+        {"champion_share": 0.4} if whole else {}
+    )
+    kept = [entry["name"] for entry in entries if entry["kind"] == "artifact"]
+    assert kept == ["learned.json", "learned.md"]
