@@ -1,4 +1,4 @@
-"""The contest over a lesson: on the test set of before, and on corrections that were set aside."""
+"""Test a model fine-tuned on corrections: on the earlier test set, and on held-out corrections."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slice import SlicedText
 from nmt_core.evaluation.slices import find_slice
 from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
@@ -17,21 +16,26 @@ from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pa
 from stages.learning.settings import LearningConfig
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.promotion import Contest, render_tests, run_contest, translate_by_both
+from stages.registry.promotion import (
+    Contest,
+    describe_condition,
+    run_contest,
+    translate_by_both,
+)
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
-from stages.reporting.markdown import quote_text, render_pipe_table
+from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 
 GUARDS = {"negation": 2.0, "numbers": 2.0}
-"""Points of the test set of before that no lesson may cost, by slice: whoever poisons corrections
-poisons those that are set aside, too, and only the text of before can tell."""
+"""Points that fine-tuning may lose in a slice of the earlier test set. Poisoned corrections are
+among the held-out ones, too, so only the earlier text can reveal them."""
 
 LEAST_SENTENCES = 100
-"""Of such a slice: one of fewer seems to lose by chance."""
+"""Minimum sentences of such a slice: a smaller one seems to lose by chance."""
 
 LEAST_HELD_OUT = 10
-"""Corrections set aside below which a contest on them says nothing."""
+"""Minimum held-out corrections of a test."""
 
 HELD_OUT_METRIC = "chrf"
 """Must be better on corrections set aside: these are few, and it finds a gain in fewer sentences
@@ -60,7 +64,7 @@ class MissedCorrection(Config):
 
 
 class Learned(Config):
-    """What a night has brought."""
+    """The result of fine-tuning on corrections."""
 
     contest: Contest
     """On the test set of before; its outcome and reason are those of both tests."""
@@ -87,7 +91,7 @@ def run_learning_contest(
     promotion: PromotionParams,
     folder: Path = FOLDER,
 ) -> Learned:
-    """Test what has learnt a lesson against the champion.
+    """Test a fine-tuned model against the champion.
 
     It wins if it is better on the corrections that were set aside, and the gate, to which negation
     and numbers are added as slices, does not reject it on the test set of before.
@@ -142,7 +146,7 @@ def run_learning_contest(
 
 
 def list_guards(challenger: Exported) -> dict[str, float]:
-    """Return the slices of the test set of before that no lesson may cost."""
+    """Return the slices of the earlier test set that may not get worse, with their bounds."""
     text = SlicedText(*challenger.held_out, challenger.languages.codes)
     found = {name: find_slice(name, text) for name in GUARDS}
     return {
@@ -197,7 +201,7 @@ def count_right(translations: Sequence[str], learnt: Sequence[tuple[str, str]]) 
 
 
 def record_learned(learned: Learned, challenger: Exported) -> None:
-    """Keep what a night has brought with the run of the challenger, and send it to MLflow."""
+    """Keep the result with the run of the challenger, and send it to MLflow."""
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "learned.json", learned.model_dump(mode="json"))
     files.write_text(folder / "learned.md", render_learned(learned))
@@ -216,18 +220,20 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
             tracker.artifact(folder / name)
 
 
+def name_reason(why: str) -> str:
+    """Return in words why a correction is not learnt."""
+    return REASONS.get(why, f"filter {why}")
+
+
 def list_fates(lesson: WrittenLesson) -> dict[str, int]:
     """Return how many corrections are learnt, are set aside, or are left out for each reason."""
-    left_out = {REASONS.get(why, f"filter {why}"): n for why, n in lesson.dropped.items()}
+    left_out = {name_reason(why): n for why, n in lesson.dropped.items()}
     return {"learnt": lesson.learnt, "set aside, to be tested on": lesson.held_out, **left_out}
 
 
 def render_lesson(lesson: WrittenLesson) -> str:
     """Return in Markdown what became of the corrections."""
-    rows = [[fate, f"{n:,}"] for fate, n in list_fates(lesson).items()]
-    given = f"{lesson.given:,} corrections, units of the memory among them if it was to be learnt:"
-    table = render_pipe_table(["what became of them", "corrections"], rows)
-    return "\n".join([given, "", *table, ""])
+    return render_template("corrections.md", lesson=lesson, fates=list_fates(lesson))
 
 
 def explain_shortage(lesson: WrittenLesson, config: LearningConfig) -> str | None:
@@ -246,43 +252,13 @@ def explain_shortage(lesson: WrittenLesson, config: LearningConfig) -> str | Non
 
 def render_learned(learned: Learned) -> str:
     """Return in Markdown what was learnt, what was not and why, and what has got worse."""
-    lesson, contest = learned.lesson, learned.contest
-    lines = [f"**{contest.outcome}**: {contest.reason}.", "", render_lesson(lesson)]
-    if learned.contest.verdict is None:
-        return "\n".join(lines)
-    lines += [
-        (
-            f"Of what was learnt, {learned.right_after:,} of {lesson.learnt:,} are translated as "
-            f"they were corrected; the champion does so with {learned.right_before:,}."
-        ),
-        "",
-    ]
-    if learned.average:
-        lines += [f"{describe_average(learned.average).capitalize()}.", ""]
-    if learned.held_out:
-        title = f"{learned.held_out.sentences:,} corrections set aside"
-        rows = [
-            [find_label(one.metric), f"{one.champion:.2f}", f"{one.challenger:.2f}"]
-            for one in learned.held_out.effects
-        ]
-        lines += [*render_pipe_table([title, "champion", "challenger"], rows), ""]
-    lines += ["## On the test set of before", "", render_tests(learned.contest.verdict, contest)]
-    missed = [
-        [*map(quote_text, (one.source, one.correction, one.translation))] for one in learned.missed
-    ]
-    lines += _show(
-        "Learnt, and translated otherwise", ["source", "correction", "translation"], missed
+    return render_template(
+        "learned.md",
+        learned=learned,
+        contest=learned.contest,
+        lesson=learned.lesson,
+        fates=list_fates(learned.lesson),
+        name_reason=name_reason,
+        describe_average=describe_average,
+        describe_condition=describe_condition,
     )
-    unlearnt = [
-        [REASONS.get(why, f"filter {why}"), *map(quote_text, pair)]
-        for why, some in lesson.examples.items()
-        for pair in some
-    ]
-    lines += _show("Not learnt, some of each", ["why", "source", "correction"], unlearnt)
-    return "\n".join(lines)
-
-
-def _show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    if not rows:
-        return []
-    return [f"## {title}", "", *render_pipe_table(head, rows, numbers="---"), ""]

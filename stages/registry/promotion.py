@@ -42,7 +42,7 @@ from stages.registry.exported import (
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, RegistryAwayError, Version
-from stages.reporting.pages import render_contest_page
+from stages.reporting.pages import render_contest_page, render_template
 from stages.reporting.sentences import JudgedSentence, compare_sentences
 from stages.runtime.drawn_lines import choose
 from stages.tracking.tracker import open_tracker
@@ -329,29 +329,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
 
 def render_verdict(contest: Contest) -> str:
     """Return the verdict in Markdown."""
-    told = f"**{contest.outcome}**: {contest.reason}.\n"
-    return told if contest.verdict is None else f"{told}\n{render_tests(contest.verdict, contest)}"
-
-
-def render_tests(verdict: Verdict, contest: Contest) -> str:
-    """Return in Markdown what the tests of a contest have found, without its outcome."""
-    lines = [
-        f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
-        "|---|---|---|---|---|---|",
-        *(
-            f"| {find_label(row.metric)} | {row.champion:.2f} | {row.challenger:.2f} "
-            f"| {row.difference:+.2f} | p = {row.bootstrap:.4f} | p = {row.randomization:.4f} |"
-            for row in verdict.effects
-        ),
-        "",
-        (
-            f"On {verdict.sentences:,} sentences; of {find_label(verdict.gate.metrics[0])}, p "
-            f"must not exceed {verdict.gate.significance}."
-        ),
-        "",
-        *map(describe_condition, verdict.conditions),
-    ]
-    return "\n".join([*lines, ""])
+    return render_template("promotion.md", contest=contest, describe_condition=describe_condition)
 
 
 def render_page(contest: Contest, languages: Languages) -> str:
@@ -361,16 +339,16 @@ def render_page(contest: Contest, languages: Languages) -> str:
         for row in list_effects(contest)
     ]
     conditions = contest.verdict.conditions if contest.verdict else ()
-    lines += [describe_condition(one).removeprefix("- ") for one in conditions]
+    lines += map(describe_condition, conditions)
     return render_contest_page(contest.outcome, contest.reason, lines, contest.changed, languages)
 
 
 def describe_condition(condition: Condition) -> str:
-    """Return in Markdown what was demanded, and what came of it."""
+    """Return what was demanded, and what came of it."""
     if not condition.sentences:
-        return f"- {condition.label}: not compared, as there are no sentences for it"
+        return f"{condition.label}: not compared, as there are no sentences for it"
     return (
-        f"- {condition.label}: {condition.challenger:.2f}, the champion {condition.champion:.2f}, "
+        f"{condition.label}: {condition.challenger:.2f}, the champion {condition.champion:.2f}, "
         f"on {condition.sentences:,} sentences (worse with p = {condition.worse:.4f})"
     )
 

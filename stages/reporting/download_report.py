@@ -1,4 +1,7 @@
-"""The result of the download stage, as ``reports/download.json`` holds it."""
+"""The result of the download stage, as ``reports/download.json`` holds it.
+
+Earlier versions lack some fields, so most have a default.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,13 +45,13 @@ class NearDuplicates(Result):
 class CorpusReport(Result):
     """The pairs of a corpus that were kept, and those left out."""
 
-    kind: str
-    licence: str
+    kind: str = ""
+    licence: str = ""
     tag: str = ""
     pairs: dict[str, int]
     """By split."""
-    removed: Removed
-    weight: float
+    removed: Removed = Field({})
+    weight: float = 1.0
     examples: dict[str, list[tuple[str, str]]] = Field({})
     """A few of the pairs left out, by reason."""
     notices: list[str] = Field([])
@@ -76,11 +79,11 @@ class MonolingualReport(Result):
 class CorpusDescription(Result):
     """All corpora together, for the model card and the registry."""
 
-    kind: str
-    name: str
-    licence: dict[str, str]
+    kind: str = ""
+    name: str = ""
+    licence: dict[str, str] = Field({})
     """As Hugging Face's metadata has it."""
-    text: str
+    text: str = ""
     held_out: str
     """The rule by which the test set is held out."""
 
@@ -88,15 +91,15 @@ class CorpusDescription(Result):
 class DownloadReport(Result):
     """Everything that the download stage counts."""
 
-    pairs: dict[str, int]
+    pairs: dict[str, int] = Field({})
     """By split."""
-    removed: Removed
+    removed: Removed = Field({})
     near_duplicates: NearDuplicates | None = None
     """None, ``{}`` on disk, if they were not searched for."""
     repaired: dict[str, int] = Field({})
     noticed: dict[str, int] = Field({})
     """Lines by what was noticed of them."""
-    corpora: dict[str, CorpusReport]
+    corpora: dict[str, CorpusReport] = Field({})
     corpus: CorpusDescription | None = None
     """None in the result of an earlier version."""
     monolingual: dict[str, MonolingualReport] = Field({})

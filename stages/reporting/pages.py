@@ -18,6 +18,7 @@ from stages import paths
 from stages.reporting.charts import draw_curves
 from stages.reporting.download_report import DownloadReport, Removed
 from stages.reporting.evaluation import Evaluation
+from stages.reporting.markdown import quote_text
 from stages.reporting.sentences import (
     JudgedSentence,
     choose_shown,
@@ -224,6 +225,7 @@ def _make_environment() -> Environment:
         "interval": _write_interval,
         "pipe": lambda text: text.replace("|", "\\|"),
         "quote_code": quote_code,
+        "quote_text": quote_text,
         "reasons": _tabulate_reasons,
         "scores": write_scores,
         "shorten": _shorten,

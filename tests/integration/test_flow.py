@@ -43,7 +43,7 @@ if stage == "export":
     scores = {"bleu": 12.5, "chrf": 30.25}
     scores |= {f"{name}_{end}": 31.0 for name in scores for end in ("low", "high")}
     scores |= {"bleu_signature": "b", "chrf_signature": "c", "sentences": 2, "perplexity": 1.125}
-    scores["failures"] = {"empty": 1, "too_long": 0}
+    scores |= {"failures": {"empty": 1, "too_long": 0}, "cross_entropy": 0.1, "length_ratio": 1.0}
     Path("reports/evaluate.json").write_text(json.dumps(scores))
 """
 

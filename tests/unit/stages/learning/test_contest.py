@@ -265,6 +265,7 @@ def test_report_has_a_part_for_each_result(absent):
     assert ("2,000 of 3,000" in text) is whole
     assert ("| filter noise | `a¦b` | `c` |" in text) is whole  # text of users is no markup
     assert len(text.splitlines()[-1]) < 250
+    assert "\n\n\n" not in text
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -90,6 +90,7 @@ def test_each_fault_is_named(measured, changes, told, blocks):
         ({}, {"errors": {"own": (60, 0.55), "web": (40, 0.45)}}),
         ({}, losses(4.0, 3.99)),
         ({}, losses(4.0, 3.0, 3.1)),
+        ({}, losses(3.0, 4.0, 3.5)),
         ({}, losses(4.0)),
     ],
 )
