@@ -17,9 +17,8 @@ from typing import Any
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.kept_literals import count_kept_literals
-from nmt_core.evaluation.pictures import Curve, draw_learning_curve
+from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.registered import check_references, find_label, load_metric
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.behaviour import PROBES, Behaviour, probe_translator, search_best

@@ -38,7 +38,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 if TYPE_CHECKING:
-    from nmt_core.evaluation.attention import Look
+    from nmt_core.evaluation.pictures import Look
 
 MOST_PICTURES = 100
 """Limit of lines whose attention is drawn."""
@@ -182,7 +182,7 @@ class AttentionPictures:
 
     def draw(self, folder: Path) -> None:
         """Write the pictures, and report the number of lines that are left out."""
-        from nmt_core.evaluation.attention import draw_looks
+        from nmt_core.evaluation.pictures import draw_looks
 
         draw_looks(folder, self.looks)
         if self.left_out:

@@ -1,7 +1,8 @@
-"""Charts: learning curves, attention maps, and comparisons of systems."""
+"""Charts: learning curves, attention maps, comparisons of systems, and fonts for their text."""
 
+import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 
 from nmt_core.base import files
 
+_log = logging.getLogger(__name__)
+
 MARKED_POINTS = 40
-"""Of a curve, up to which each is drawn."""
+"""Points of a curve up to which each is drawn."""
+
+MISSING_SHOWN = 5
+"""Missing characters that a warning names."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +230,70 @@ def _colors(count: int) -> list[Any]:
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as a PNG; two runs draw the same bytes."""
     with files.whole_file(path) as part, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # fonts.py tells it once
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # choose_fonts does it once
         # no software or date inside
         figure.savefig(part, format="png", dpi=120, metadata={"Software": None})
+
+
+@dataclass(frozen=True)
+class Look:
+    """The attention of each token of a translation."""
+
+    line: str
+    source: list[str]
+    """Tokens, the end with them; so of the target."""
+    target: list[str]
+    weights: Float[np.ndarray, "T S"]
+
+
+def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
+    """Write a folder with a PNG for each look, ``1.png`` for number 1, in fonts that have all."""
+    fonts = choose_fonts(_texts(looks.values()))
+    with files.whole_folder(folder) as part:
+        for number, look in looks.items():
+            draw_attention_map(
+                part / f"{number}.png",
+                look.weights,
+                source=look.source,
+                target=look.target,
+                title=look.line,
+                fonts=fonts,
+            )
+
+
+def _texts(looks: Iterable[Look]) -> Iterable[str]:
+    return (text for look in looks for text in (look.line, *look.source, *look.target))
+
+
+def choose_fonts(texts: Iterable[str]) -> list[str]:
+    """Return the font families that together have the most characters, matplotlib's own first.
+
+    Characters of no installed font are drawn as boxes, with a warning.
+    """
+    default = FontProperties().get_name()
+    missing = {ord(character) for text in texts for character in text} - _characters(default)
+    names = sorted(fontManager.get_font_names()) if missing else []
+    characters = {name: missing & _characters(name) for name in names if not _is_last_resort(name)}
+    chosen = [default]
+    while missing & set().union(*characters.values()):
+        best = max(characters, key=lambda name: len(missing & characters[name]))
+        chosen.append(best)
+        missing -= characters[best]
+    if missing:
+        _log.warning(
+            "no installed font has %d characters of the attention pictures (%s), which show boxes "
+            "in their place; install one that has them, such as Noto Sans CJK for Japanese",
+            len(missing),
+            "".join(map(chr, sorted(missing)[:MISSING_SHOWN])),
+        )
+    return chosen
+
+
+def _characters(family: str) -> set[int]:
+    """Return the code points of a family, in the face that matplotlib would take."""
+    return {*get_font(findfont(FontProperties(family=family))).get_charmap()}
+
+
+def _is_last_resort(family: str) -> bool:
+    """Tell whether a font draws a box for every character, as one of matplotlib does."""
+    return "lastresort" in family.replace(" ", "").lower()

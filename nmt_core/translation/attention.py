@@ -1,6 +1,6 @@
 """Attention of translations to their source."""
 
-from nmt_core.evaluation.attention import Look
+from nmt_core.evaluation.pictures import Look
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

@@ -253,8 +253,10 @@ def neighbours(
 
 def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighbourhood]) -> None:
     """Write a picture of words and their neighbours after learning."""
-    from nmt_core.evaluation.fonts import choose_fonts  # Matplotlib is slow to import
-    from nmt_core.evaluation.pictures import draw_words
+    from nmt_core.evaluation.pictures import (
+        choose_fonts,  # Matplotlib is slow to import
+        draw_words,
+    )
 
     tokens = classifier.words.vocabulary.tokens
     group = {tokens[row]: number for number, near in enumerate(neighbourhoods) for row in near.rows}

@@ -11,10 +11,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.font_manager import fontManager
 
 from nmt_core.evaluation import pictures
-from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import (
     Curve,
     Interval,
+    choose_fonts,
     draw_attention_map,
     draw_comparison,
     draw_learning_curve,

@@ -56,23 +56,14 @@ def test_translations_that_look_tokenized_are_a_warning(caplog, detached, own, w
 
 
 def test_failures_of_text_without_spaces_are_counted_in_its_words():
-    """Between spaces, each of these lines is one word."""
-    found = count_failures(
-        ["a", "b", "c"],
-        ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好"],
-        ["好", "我们都知道", "很好"],
+    failures = count_failures(
+        ["a", "b", "c", "d", "e"],
+        ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好", "", ""],
+        ["好", "我们都知道", "很好", "x", "y"],
         cut=list,
     )
 
-    assert found == Failures(empty=0, copied=0, looping=1, too_long=1, detached_full_stop=0)
-    assert compute_length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
-    assert compute_length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
-
-
-def test_failures_add_up():
-    found = count_failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
-
-    assert Failures(empty=2, copied=1, looping=0, too_long=0, detached_full_stop=0) == found
+    assert failures == Failures(empty=2, copied=0, looping=1, too_long=1, detached_full_stop=0)
 
 
 @pytest.mark.parametrize(
@@ -83,21 +74,23 @@ def test_twice_as_long_and_ten_more_is_too_long(words, reference, expected):
     assert is_too_long(words, reference) == expected
 
 
-def test_the_length_ratio_is_of_all_words():
-    assert (
-        compute_length_ratio(["one two three", "four"], ["one", "two three four five six seven"])
-        == 4 / 7
-    )
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "cut", "ratio"),
+    [
+        (["one two three", "four"], ["one", "two three four five six seven"], str.split, 4 / 7),
+        (["one two"], [""], str.split, 2),
+        ([], [], str.split, 0),
+        (["我们都", "很好"], ["我们", "很好好"], list, 1),
+        (["我们都知道"], ["我们"], list, 5 / 2),
+    ],
+)
+def test_length_ratio_is_of_all_words(hypotheses, references, cut, ratio):
+    assert compute_length_ratio(hypotheses, references, cut=cut) == ratio
 
 
-def test_no_words_have_a_length_ratio():
-    assert compute_length_ratio(["one two"], [""]) == 2
-    assert compute_length_ratio([], []) == 0
-
-
-def test_the_unknown_rate_is_per_token():
-    assert compute_unknown_rate([[4, UNK], [], [4, UNK, UNK]]) == 3 / 5
-    assert compute_unknown_rate([]) == 0
+@pytest.mark.parametrize(("lines", "rate"), [([[4, UNK], [], [4, UNK, UNK]], 3 / 5), ([], 0)])
+def test_unknown_rate_is_per_token(lines, rate):
+    assert compute_unknown_rate(lines) == rate
 
 
 def summed_by_torch(model, pair):

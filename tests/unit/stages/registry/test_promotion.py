@@ -137,7 +137,9 @@ def contest(monkeypatch):
         languages = Languages(source=source, target=target)
         tags = TAGS | {"bundle_sha256": digest}
         challenger = replace(CHALLENGER, languages=languages, tags=tags)
-        return run_contest(registry, challenger, EvaluateParams(), gate=gate or GateConfig(), **more)
+        return run_contest(
+            registry, challenger, EvaluateParams(), gate=gate or GateConfig(), **more
+        )
 
     return run
 
