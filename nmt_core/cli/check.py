@@ -29,9 +29,8 @@ def check(
     """Check what of a sentence comes through, and what changes when the sentence does.
 
     No references are needed: each sentence is translated as it is and with a change, such as other
-    digits, a placeholder put in, or all in capitals. The table shows for each change the sentences
-    whose numbers, placeholders and the like all came through, and those whose translations are
-    otherwise the same, with 95 % intervals.
+    digits or capitals. The table shows the sentences that keep their numbers, placeholders etc.,
+    and those whose translations are otherwise the same, with 95 % intervals.
 
     **Example**
 

@@ -73,14 +73,19 @@ def list_corrections(
     """
     pair = languages and read_languages(languages)
     for each in _read(journal):
-        told = each.suggestion
+        suggestion = each.suggestion
         if (
             (status in (None, each.status))
-            and (not pair or told.languages == pair)
+            and (not pair or suggestion.languages == pair)
             and _is_of(each, key_digest)
         ):
-            fields = [each.id, each.status, str(each.times), each.time, told.key or "-"]
-            fields += [" ".join(told.languages.codes), told.source, told.target, told.before]
+            fields = [each.id, each.status, str(each.times), each.time, suggestion.key or "-"]
+            fields += [
+                " ".join(suggestion.languages.codes),
+                suggestion.source,
+                suggestion.target,
+                suggestion.before,
+            ]
             typer.echo("\t".join(escape_unprintable(field) for field in [*fields, each.reason]))
 
 
@@ -101,9 +106,9 @@ def approve(
 
     Of several that give one source other translations, the one approved last holds.
     """
-    kept = CorrectionJournal(journal)
-    chosen = _choose(kept, ids, key_digest, every=every)
-    approved = kept.decide("approved", chosen, reason=reason)
+    entries = CorrectionJournal(journal)
+    chosen = _choose(entries, ids, key_digest, every=every)
+    approved = entries.decide("approved", chosen, reason=reason)
     if memory:
         _open_memory(memory).remember(approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
@@ -119,9 +124,9 @@ def drop(
     memory: MemoryOption = None,
 ) -> None:
     """Drop corrections: they are not learnt, also if they are suggested again."""
-    kept = CorrectionJournal(journal)
-    chosen = _choose(kept, ids, key_digest, every=False)
-    dropped = kept.decide("dropped", chosen, reason=reason)
+    entries = CorrectionJournal(journal)
+    chosen = _choose(entries, ids, key_digest, every=False)
+    dropped = entries.decide("dropped", chosen, reason=reason)
     _forget(memory, dropped)
     typer.echo(f"dropped: {len(dropped)}")
 
@@ -170,10 +175,10 @@ def delete(
     def is_meant(each: Correction) -> bool:
         return each.id in wanted or (bool(key_digest) and _is_of(each, key_digest))
 
-    kept = CorrectionJournal(journal)
+    entries = CorrectionJournal(journal)
     known = [each for each in _read(journal) if is_meant(each)]
     _forget(memory, known, (key_digest or "")[:KEY_CHARACTERS])  # before what is meant is unknown
-    gone = kept.delete(is_meant)
+    gone = entries.delete(is_meant)
     typer.echo(f"deleted: {len(gone)}")
 
 
@@ -193,17 +198,17 @@ def import_file(
     translated are left out.
     """
     assert languages is not None  # typer asks for it
-    pair, kept = read_languages(languages), CorrectionJournal(journal)
+    pair, entries = read_languages(languages), CorrectionJournal(journal)
     taken: list[str] = []
     portion: list[Suggestion] = []
     for source, target in dict.fromkeys(read_pair_file(file, pair)):
         portion.append(Suggestion(languages=pair, source=source, target=target))
         if len(portion) == PORTION:
-            taken += kept.suggest(*portion)
+            taken += entries.suggest(*portion)
             portion.clear()
-    taken += kept.suggest(*portion) if portion else []
+    taken += entries.suggest(*portion) if portion else []
     if approved and taken:
-        kept.decide("approved", taken, reason=f"imported from {file.name}")
+        entries.decide("approved", taken, reason=f"imported from {file.name}")
     typer.echo(f"imported: {len(taken)}")
 
 
@@ -237,10 +242,10 @@ def _read(journal: Path) -> list[Correction]:
 
 
 def _choose(
-    kept: CorrectionJournal, ids: Collection[str] | None, key_digest: str | None, *, every: bool
+    entries: CorrectionJournal, ids: Collection[str] | None, key_digest: str | None, *, every: bool
 ) -> list[str]:
     """Return the ids that are given, or those of a key, or of all that are suggested."""
-    known = _read(kept.path)
+    known = _read(entries.path)
     if not every:
         _require_choice(ids, key_digest)
     chosen: Callable[[Correction], bool] = (

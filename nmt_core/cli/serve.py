@@ -128,25 +128,15 @@ def serve(
 
         curl http://127.0.0.1:5001/translate -d q='Ein Haus.' -d source=de -d target=en
 
-    Programs that know LibreTranslate work with it; `/docs` describes the API. Requests of many
-    users are translated together. `/status` tells which models serve, `/metrics` what Prometheus
-    wants to know. Logs are lines on a terminal and JSON elsewhere, on standard error, and hold no
-    text of users.
-
-    A model that is replaced on disk is loaded beside the old one, verified and put in its place
-    without a failed request; a broken one is refused, and the old one stays.
+    `/docs` describes the API, `/status` names the models, `/metrics` is for Prometheus. Logs go to
+    standard error and hold no text of users. A model that is replaced on disk is loaded without a
+    failed request; a broken one is refused, and the old one stays.
 
     It listens to this machine alone unless `--host` says otherwise. Then give `--api-keys` (each
     line a key and, after a space, its texts a minute), `--host-name` for every name that browsers
-    call it by, and a proxy before it for TLS.
+    call it by, and a proxy before it for TLS. Beside the model, it takes at most 1.5 GB of memory.
 
-    With `--suggestions`, what users suggest is kept in a journal, on the disk when they are told
-    so: what is to be learnt is decided by `nmt corrections`. Nobody else ever sees it.
-
-    Whatever is sent, it takes some 1.5 GB of memory at most, beside the model: 200 MB for requests
-    and answers, and 512 MiB for each of two processes that read documents (bounded on Linux).
-
-    Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
+    Ctrl-C or SIGTERM lets running requests end, for up to 30 seconds.
     """
     named = [(pair and LanguagePair(*pair), folder) for pair, folder in map(split_model, model)]
     named_glossaries = [split_model(each) for each in glossary or []]
@@ -190,12 +180,7 @@ def load_with_glossary(
     glossaries: Mapping[tuple[str, str] | None, Path],
     load: Callable[[Path], Translator],
 ) -> Translator:
-    """Load a model, and the glossary of its languages if there is one.
-
-    Args:
-        folder: the model.
-        glossaries: by language pair; one of no pair is that of any model.
-        load: loads the model.
+    """Load a model with the glossary of its language pair, or else the one of no pair.
 
     Raises:
         ConfigError: if the glossary is wrong, or the languages are unknown.

@@ -91,30 +91,30 @@ _JOINED = regex.compile(
 
 def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ()) -> list[Literal]:
     """Return the literals of a line from left to right, without overlaps; ``terms`` go first."""
-    found: list[Literal] = []
+    literals: list[Literal] = []
     for finder in terms:
-        found += add_apart(found, finder.find(line, language))
+        literals += add_apart(literals, finder.find(line, language))
     if not _ORDINARY.fullmatch(line):
-        found += add_apart(found, _find_all(line, language))
-    return sorted(found, key=lambda literal: literal.start)
+        literals += add_apart(literals, _find_all(line, language))
+    return sorted(literals, key=lambda literal: literal.start)
 
 
-def add_apart(found: Sequence[Literal], others: Iterator[Literal]) -> list[Literal]:
-    """Return those of other literals that overlap none that were found."""
-    return [one for one in others if not any(map(one.overlaps, found))]
+def add_apart(literals: Sequence[Literal], further: Iterator[Literal]) -> list[Literal]:
+    """Return further literals that overlap none of some."""
+    return [literal for literal in further if not any(map(literal.overlaps, literals))]
 
 
 def _find_all(line: str, language: str) -> Iterator[Literal]:
     """Yield the literals of a line that the rule finds, without the signs of units of numbers."""
-    found = [*_list_all(line, language)]
+    literals = [*_list_all(line, language)]
     end = 0
-    for at, literal in enumerate(found):
+    for at, literal in enumerate(literals):
         if literal.extent and literal.extent[0] < end:  # a sign between two is that of the first
-            found[at] = literal._replace(unit="", extent=None)
+            literals[at] = literal._replace(unit="", extent=None)
         elif literal.extent:
             end = literal.extent[1]
-    covered = [one.extent for one in found if one.extent]
-    for literal in found:
+    covered = [literal.extent for literal in literals if literal.extent]
+    for literal in literals:
         if literal.kind is LiteralKind.NUMBER or not any(
             start <= literal.start and literal.end <= end for start, end in covered
         ):

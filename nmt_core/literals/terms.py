@@ -101,11 +101,11 @@ class TermFinder:
         words = stem_words(line, self._language)
         at = 0
         while at < len(words):
-            found = self._find_at(words, at)
-            if found:
-                term, length = found
+            match = self._find_at(words, at)
+            if match:
+                term, length = match
                 yield FoundTerm(words[at].start, words[at + length - 1].end, term)
-            at += found[1] if found else 1
+            at += match[1] if match else 1
 
     def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:
         """Return the longest term that begins at a word, and the number of its words."""

@@ -65,11 +65,11 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
     heads, rotary = variables["decoder/num_heads"].value, "self_attention/rotary_dim"
     layers = {side: set[int]() for side in tokens}
     for name, (shape, value) in variables.items():
-        found = NAME.fullmatch(name)
-        if not found or (found["side"] == "encoder" and found["module"].startswith("attention")):
+        match = NAME.fullmatch(name)
+        if not match or (match["side"] == "encoder" and match["module"].startswith("attention")):
             raise ValueError(f"variable {name[:60]!r} is not of this format")
-        side, module, part = found["side"], found["module"], found["part"]
-        layers[side] |= {int(found["layer"])} if found["layer"] else set()
+        side, module, part = match["side"], match["module"], match["part"]
+        layers[side] |= {int(match["layer"])} if match["layer"] else set()
         table = (tokens[side], width)
         rows = shapes.get(module, table)
         expected = {

@@ -76,14 +76,14 @@ def fit_confidence(
         good_chrf: the chrF from which on it is.
     """
     rows = tabulate_features(sources, translations, list(SIGNS))
-    found = _Regression.fit(rows, good)
-    columns = zip(SIGNS, *(part.tolist() for part in found[:3]), strict=True)
-    tenths = np.bincount(find_tenths(found.predict(rows)), minlength=TENTHS)
+    regression = _Regression.fit(rows, good)
+    columns = zip(SIGNS, *(part.tolist() for part in regression[:3]), strict=True)
+    tenths = np.bincount(find_tenths(regression.predict(rows)), minlength=TENTHS)
     return ConfidenceModel(
         good_chrf=good_chrf,
         sentences=len(good),
         sentences_unknown=sum(bool(one.unknown_words) for one in translations),
-        intercept=found.intercept,
+        intercept=regression.intercept,
         features={
             name: FeatureWeight(mean=mean, scale=scale, weight=weight)
             for name, mean, scale, weight in columns

@@ -14,7 +14,7 @@ SHARED_NAMES = {"main"}
 
 BUDGETS = {
     "nmt_core/base": 2440,
-    "nmt_core/cli": 2390,
+    "nmt_core/cli": 2380,
     "nmt_core/corpora": 8000,
     "nmt_core/data": 2040,
     "nmt_core/documents": 4980,

@@ -44,9 +44,9 @@ SELECT * FROM (
 """
 MOST_SHARED = """
 SELECT id, source, target, approved FROM unit JOIN (
-    SELECT unit AS found, count(*) AS shared FROM ({units})
+    SELECT unit AS number, count(*) AS shared FROM ({units})
     GROUP BY unit ORDER BY shared DESC LIMIT ?
-) ON id = found
+) ON id = number
 """
 
 

@@ -235,13 +235,13 @@ def _tell_time() -> str:
 
 def _fold(lines: Iterable[JournalLine]) -> list[Correction]:
     """Return the corrections that lines tell of, in the order of their first ones."""
-    found: dict[str, Correction] = {}
+    corrections: dict[str, Correction] = {}
     fields, pairs = set(Suggestion.model_fields), dict[tuple[str, str], Languages]()
     for number, _, entry in lines:
-        known = found.get(entry.id)
+        known = corrections.get(entry.id)
         if isinstance(entry, DecidedEntry):
             if known is not None:
-                found[entry.id] = replace(
+                corrections[entry.id] = replace(
                     known, status=entry.event, place=number, reason=entry.reason
                 )
         elif known is None:
@@ -253,8 +253,10 @@ def _fold(lines: Iterable[JournalLine]) -> list[Correction]:
                 "model": sys.intern(values["model"]),
             }
             suggestion = Suggestion.model_construct(fields, **values | shared)
-            found[entry.id] = Correction(entry.id, suggestion, "suggested", number, entry.time)
+            corrections[entry.id] = Correction(
+                entry.id, suggestion, "suggested", number, entry.time
+            )
         else:
             place = number if known.status == "suggested" else known.place
-            found[entry.id] = replace(known, place=place, times=known.times + 1)
-    return [*found.values()]
+            corrections[entry.id] = replace(known, place=place, times=known.times + 1)
+    return [*corrections.values()]

@@ -203,12 +203,12 @@ class TranslationMemory:
         """
         with _explained(self.path):
             try:
-                found = self.path.stat()
+                status = self.path.stat()
             except FileNotFoundError:
                 raise CorpusError(
                     f"{self.path} was removed; put it back, or start without it"
                 ) from None
-            file = (found.st_dev, found.st_ino)
+            file = (status.st_dev, status.st_ino)
             if getattr(self._local, "file", None) != file:
                 self._local.connection, self._local.file = _open(self.path), file
             with self._local.connection as connection:
@@ -317,11 +317,11 @@ def _find_scope(connection: sqlite3.Connection, scope: MemoryScope) -> int | Non
 def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[int]:
     """Return the scopes that a user sees, the closest first."""
     names = [(project, key) for key in (scope.key, "") for project in (scope.project, "")]
-    found = (
+    numbers = (
         _find_scope(connection, scope._replace(project=project, key=key))
         for project, key in dict.fromkeys(names)
     )
-    return [number for number in found if number is not None]
+    return [number for number in numbers if number is not None]
 
 
 def _put(
