@@ -7,13 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows import learn, retrain
+from flows import learn
 from nmt_core.base.errors import NmtError
 from stages.learning.contest import Learned
 from stages.learning.lesson import WrittenLesson
 from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
-from stages.registry.versions import ChampionMovedError
 from stages.runtime import settings_aside
 from tests.support.commands import invoke
 
@@ -145,32 +144,6 @@ def test_a_lesson_that_fails_is_learnt_another_night(flow):
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
     assert not settings_aside.ASIDE.exists()
-
-
-def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):
-    champions, told = iter((1, 2)), []
-
-    def enact(registry, contest, challenger, *, promotion, by):
-        if contest.champion == 1:
-            raise ChampionMovedError("another by now")
-        told.append(("enacted", contest.champion, promotion, by))
-
-    for name, value in {
-        "load": lambda _, section: section,
-        "read_exported": lambda _: SimpleNamespace(name="nmt-de-en"),
-        "Registry": lambda name, lock: name,
-        "enact": enact,
-        "get_run_logger": lambda: logging.getLogger("test"),
-    }.items():
-        monkeypatch.setattr(retrain, name, value)
-    for name, value in {
-        "load": lambda _, section: section,
-        "run_learning_contest": lambda *_, **__: learned(champion=next(champions)),
-        "record_learned": lambda one, _: told.append(("recorded", one.contest.champion)),
-    }.items():
-        monkeypatch.setattr(learn, name, value)
-    learn.decide_learned.fn(make_lesson(), learn.GateConfig(), promotion="run", by="x")
-    assert told == [("recorded", 1), ("recorded", 2), ("enacted", 2, "run", "x")]
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,8 @@ def test_clients_get_addresses_and_password(servers, tmp_path):
     }
     for one in servers:
         assert {f"--host={one.host}", f"--port={one.port}"} <= {*one.command}
+        assert one.variables["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+        assert one.variables["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
 @pytest.mark.parametrize(
@@ -269,13 +271,6 @@ def test_records_lie_in_the_folder_unless_chosen(servers, tmp_path, monkeypatch)
     monkeypatch.setenv(database, "postgresql+asyncpg://db/prefect")
     own = build_servers(tmp_path, host="127.0.0.1", prefect_port=1, mlflow_port=1)
     assert own.prefect.variables[database] == "postgresql+asyncpg://db/prefect"
-
-
-def test_servers_report_to_nobody(servers):
-    for one in servers:
-        assert one.variables["DO_NOT_TRACK"] == "1"
-        assert one.variables["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
-        assert one.variables["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
 def test_logins_without_permission_see_nothing(servers):

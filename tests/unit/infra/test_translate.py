@@ -8,7 +8,6 @@ import typer
 import yaml
 
 from nmt_core.cli import app
-from nmt_core.server.routes import router
 from nmt_core.server.settings import ServerConfig
 from stages.registry.__main__ import app as registry
 from tests.support.projects import PROJECT
@@ -34,7 +33,7 @@ def pins(text):
 def test_the_image_holds_what_serves_and_nothing_that_trains():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    parts = ("serve", "translate", "docx", "glossary", "memory")
+    parts = ("serve", "translate", "glossary", "memory")
     asked = {*project["dependencies"], *(name for part in parts for name in extras[part])}
     names = {re.match(r"[a-z0-9-]+", name)[0] for name in asked} - {"nmt-pipeline"}
     locked = {name for name, _ in pins(LOCKED)}
@@ -78,23 +77,6 @@ def test_programs_take_what_they_are_given(program, words):
     assert given <= {option for one in command.params for option in one.opts}
     assert "0.0.0.0" in words or "follow" == words[0] or "--host=0.0.0.0" in words
     assert "/models/champion" in str(context.params)
-
-
-def test_who_asks_for_health_asks_where_it_is_told():
-    paths = {route.path for route in router.routes}
-    (port,) = CONTAINER["ports"]
-    address = f"http://127.0.0.1:{PORT}/health"
-
-    assert "/health" in paths
-    assert PORT == port["containerPort"]
-    assert f"EXPOSE {PORT}\n" in DOCKERFILE
-    assert [f"127.0.0.1:{PORT}:{PORT}"] == SERVER["ports"]
-    assert address in DOCKERFILE
-    assert address in SERVER["healthcheck"]["test"][-1]
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        assert {"path": "/health", "port": port["name"]} == CONTAINER[probe]["httpGet"]
-    assert port["name"] == MANIFESTS["service"]["spec"]["ports"][0]["targetPort"]
-    assert [{"port": port["name"]}] == MANIFESTS["network"]["spec"]["ingress"][0]["ports"]
 
 
 @pytest.mark.parametrize("pod", [POD, CHAMPION], ids=["translate", "champion"])
