@@ -42,12 +42,12 @@ def parse_links(line: str) -> Gold:
     """
     links: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
     for link in line.split():
-        found = re.fullmatch(r"([1-9]\d*)([-p])([1-9]\d*)", link)
-        if not found:
+        match = re.fullmatch(r"([1-9]\d*)([-p])([1-9]\d*)", link)
+        if not match:
             raise CorpusError(
                 f"links of people are written as in '1-1 2p3', words counted from 1; got {link!r}"
             )
-        links[found[2]].add((int(found[1]) - 1, int(found[3]) - 1))
+        links[match[2]].add((int(match[1]) - 1, int(match[3]) - 1))
     return Gold(frozenset(links["-"]), frozenset(links["-"] | links["p"]))
 
 
@@ -116,8 +116,10 @@ def spell(line: str) -> str:
 
 def leave_out(train: Sequence[Pair], gold: Sequence[Pair]) -> Iterator[Pair]:
     """Yield the pairs of which no side stands in the gold."""
-    known = [{spell(pair[side]) for pair in gold} for side in (0, 1)]
-    return (pair for pair in train if all(spell(pair[side]) not in known[side] for side in (0, 1)))
+    spellings = [{spell(pair[side]) for pair in gold} for side in (0, 1)]
+    return (
+        pair for pair in train if all(spell(pair[side]) not in spellings[side] for side in (0, 1))
+    )
 
 
 def score(found: Sequence[Links], task: Task) -> list[str]:

@@ -23,7 +23,7 @@ def main(source: Path, target: Path, languages: str, *, every: int = 1, examples
     """Print the share of lines with a finding, by kind and problem, and some of them."""
     codes = languages.partition("-")[::2]
     counts: Counter[tuple[str, str]] = Counter()
-    found: list[tuple[str, str, str]] = []
+    findings: list[tuple[str, str, str]] = []
     lines = 0
     pairs = zip(read_lines(source), read_lines(target), strict=True)
     for line, other in islice(pairs, 0, None, every):
@@ -32,14 +32,14 @@ def main(source: Path, target: Path, languages: str, *, every: int = 1, examples
         counts.update({(breach.kind, breach.problem) for breach in breaches})
         if breaches:
             named = "; ".join(f"{breach.problem}: {breach.text}" for breach in breaches)
-            found.append((named, line, other))
+            findings.append((named, line, other))
     table = Table("kind", "problem", "lines", "share", title=f"{source}: {lines:,} lines")
     for (kind, problem), count in counts.most_common():
         table.add_row(kind, problem, f"{count:,}", f"{count / lines:.2%}")
-    table.add_row("any", "", f"{len(found):,}", f"{len(found) / lines:.2%}")
+    table.add_row("any", "", f"{len(findings):,}", f"{len(findings) / lines:.2%}")
     console = Console()
     console.print(table)
-    for named, line, other in Random(1).sample(found, min(examples, len(found))):
+    for named, line, other in Random(1).sample(findings, min(examples, len(findings))):
         console.print(f"[bold]{named}[/bold]\n  {line}\n  {other}", highlight=False)
 
 

@@ -141,11 +141,11 @@ def serving(model: Path, threads: int) -> Iterator[tuple[int, psutil.Process, st
         [*command, "--port", "0", "--threads", str(threads)], stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr
-        told = json.loads(next(line for line in process.stderr if '"address"' in line))
+        started = json.loads(next(line for line in process.stderr if '"address"' in line))
         drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
         try:
-            port = int(told["address"].rpartition(":")[2])
-            yield port, psutil.Process(process.pid), told["models"].split(",")[0]
+            port = int(started["address"].rpartition(":")[2])
+            yield port, psutil.Process(process.pid), started["models"].split(",")[0]
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)

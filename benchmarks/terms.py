@@ -83,23 +83,29 @@ def main(
         word, usual, form = row.split("\t")
         cases = [*choose_cases(word, usual.split("|"), lines, plain)]
         own = translator.add_glossary(Glossary({word: (form,)}, translator.languages.codes))
-        found = translate_texts(own, [one.line for one in cases])
+        hypotheses = translate_texts(own, [case.line for case in cases])
         marked = mark(documents, word, cases)
         exact = [
-            bool(re.search(rf"<b>{re.escape(one.usual)}(['’]s?)?</b>", text, re.IGNORECASE))
-            for one, text in zip(cases, marked, strict=True)
+            bool(re.search(rf"<b>{re.escape(case.usual)}(['’]s?)?</b>", text, re.IGNORECASE))
+            for case, text in zip(cases, marked, strict=True)
         ]
-        kept = [
-            best.text.casefold() == one.expect(form) for one, best in zip(cases, found, strict=True)
+        unchanged = [
+            best.text.casefold() == case.expect(form)
+            for case, best in zip(cases, hypotheses, strict=True)
         ]
-        used = [form.lower() in best.text.lower() for best in found]
-        silent = [not sound and not best.breaches for sound, best in zip(kept, found, strict=True)]
-        counts = [len(cases), *map(sum, (exact, used, kept, silent))]
+        used = [form.lower() in best.text.lower() for best in hypotheses]
+        silent = [
+            not sound and not best.breaches
+            for sound, best in zip(unchanged, hypotheses, strict=True)
+        ]
+        counts = [len(cases), *map(sum, (exact, used, unchanged, silent))]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         table.add_row(f"{word} = {form}", *map(str, counts))
-        failures = [n for n in range(len(cases)) if not (exact[n] and kept[n])]
+        failures = [n for n in range(len(cases)) if not (exact[n] and unchanged[n])]
         for number in failures[:show]:
-            console.print(cases[number], marked[number], found[number].text, sep="\n", markup=False)
+            console.print(
+                cases[number], marked[number], hypotheses[number].text, sep="\n", markup=False
+            )
     table.add_section()
     shares = (f"{count} ({count / max(1, totals[0]):.1%})" for count in totals[1:])
     table.add_row("all", str(totals[0]), *shares)

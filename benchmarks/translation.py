@@ -139,7 +139,7 @@ def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[
     batches = [ordered[first : first + batch] for first in range(0, len(ordered), batch)]
     few = sentences[: max(1, len(sentences) // 8)]
     lines = [few[place : place + 1] for place in range(len(few))]
-    found = {}
+    speeds = {}
     for case, (beam_size, groups) in zip(
         CASES,
         ((BEAM.beam_size, batches), (BEAM.beam_size, lines), (1, batches), (1, lines)),
@@ -149,8 +149,8 @@ def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[
         start = time.process_time()
         for group in groups:
             translate(group, beam_size)
-        found[case] = sum(map(len, groups)) / (time.process_time() - start)
-    return found
+        speeds[case] = sum(map(len, groups)) / (time.process_time() - start)
+    return speeds
 
 
 def measure_all(
@@ -163,10 +163,10 @@ def measure_all(
     torch.set_num_threads(1)
     if bundle is None:
         drawn = draw_sentences(sentences)
-        found: Measured = {}
+        measured: Measured = {}
         for name in presets:
-            found[name] = {"torch": measure(search_preset(name), drawn, 64)}
-        return found
+            measured[name] = {"torch": measure(search_preset(name), drawn, 64)}
+        return measured
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]

@@ -28,12 +28,12 @@ def name_run() -> str:
     """Return the name of the current flow run: as somebody has named it, or what it works on."""
     if not GENERATED.fullmatch(name := flow_run.get_name() or ""):
         return name
-    given = flow_run.get_parameters()
-    words = [flow_run.get_flow_name(), *(given.get("models") or ())]
+    parameters = flow_run.get_parameters()
+    words = [flow_run.get_flow_name(), *(parameters.get("models") or ())]
     with suppress(NmtError, OSError):  # of which the flow itself will tell
         languages = load(DownloadParams, "download").languages
         words.insert(1, f"{languages.source}-{languages.target}")
-    return " ".join(filter(None, [*words, given.get("revision") or short_commit()]))
+    return " ".join(filter(None, [*words, parameters.get("revision") or short_commit()]))
 
 
 def publish() -> None:

@@ -81,12 +81,12 @@ def run(chosen: Experiment, *, parent: str) -> None:
 def run_experiments(experiments: list[Experiment], *, parent: str) -> None:
     """Run all experiments, one after another; one that fails does not stop the others."""
     log = get_run_logger().info
-    known, began, trained = dvc_program.list_experiments(), time.monotonic(), 0
+    finished, began, trained = dvc_program.list_experiments(), time.monotonic(), 0
     states = []
     for done, chosen in enumerate(experiments, start=1):
         named = run.with_options(task_run_name=chosen.name)
         states.append(named(chosen, parent=parent, return_state=True))
-        trained += chosen.name not in known
+        trained += chosen.name not in finished
         log(describe_progress(done, len(experiments), trained, time.monotonic() - began))
     for state in states:
         state.result()
@@ -127,9 +127,9 @@ def compare(
         tokens: Budget of each model in target tokens.
         seeds: Seeds to train each model with; null takes 1.
     """
-    given = add_budget(settings or [], seconds, steps, tokens)
+    budgeted = add_budget(settings or [], seconds, steps, tokens)
     models = models or read(PRESETS)["models"]
-    chosen = schedule_experiments(models, given, seeds=seeds or [1])
+    chosen = schedule_experiments(models, budgeted, seeds=seeds or [1])
     busy = "another comparison is at work in this project; wait for it, or end it"
     with hold_lock(LOCK, busy):
         result = run_and_report(chosen)

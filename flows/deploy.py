@@ -113,8 +113,8 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
     """
     template = TEMPLATES / f"{kind}.json"
     if not template.exists():
-        known = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.json")))
-        raise ConfigError(f"pool {name}: {kind!r} is not a kind of pool: {known}")
+        kinds = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.json")))
+        raise ConfigError(f"pool {name}: {kind!r} is not a kind of pool: {kinds}")
     base = json.loads(template.read_text(encoding="utf-8"))
     limit = LIMITS.get(name)
     try:

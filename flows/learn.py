@@ -198,9 +198,10 @@ def main(
         check_server()
         with leave_nothing_behind():
             learned = learn(learning)
-    told = "nothing was learnt, for the reason above" if learned is None else learned.contest.reason
-    outcome = "" if learned is None else f"{learned.contest.outcome}: "
-    Console().print(f"{outcome}{told}", markup=False, soft_wrap=True)
+    message = "nothing was learnt, for the reason above"
+    if learned is not None:
+        message = f"{learned.contest.outcome}: {learned.contest.reason}"
+    Console().print(message, markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

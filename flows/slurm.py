@@ -62,8 +62,8 @@ class Torchrun:
             "rdzv-endpoint": f"{job.hostnames[0]}:{29500 + int(job.job_id) % 1000}",
             "rdzv-conf": f"is_host={int(job.global_rank == 0)}",
         }
-        given = [f"--{name}={value}" for name, value in options.items()]
-        return [sys.executable, "-m", "torch.distributed.run", *given, "-m", "stages.train"]
+        words = [f"--{name}={value}" for name, value in options.items()]
+        return [sys.executable, "-m", "torch.distributed.run", *words, "-m", "stages.train"]
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the call that continues after the time limit or a preemption."""

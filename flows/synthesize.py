@@ -143,10 +143,10 @@ def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
     if Path(config.teacher).resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
         return config
     if any(config.corpus in text.corpora for text in read_texts(paths.EXPORT)):
-        known = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
+        copies = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
         raise ConfigError(
             f"{paths.EXPORT} has itself learnt from the pairs of {config.corpus}; name their "
-            f"teacher, of which copies are kept: {known}"
+            f"teacher, of which copies are kept: {copies}"
         )
     copy = TEACHERS / digest_bundle(paths.EXPORT)[:16]
     if not copy.exists():

@@ -89,13 +89,13 @@ def check_pool(pool: str) -> None:
     """
     with get_client(sync_client=True) as client:
         try:
-            known = client.read_work_pool(pool)
+            existing = client.read_work_pool(pool)
         except ObjectNotFound:
             ensure_pool(client, pool, KIND)
             return
-    if known.type != KIND:
+    if existing.type != KIND:
         raise NmtError(
-            f"pool {pool} is of kind {known.type}, and this program runs processes; run: "
+            f"pool {pool} is of kind {existing.type}, and this program runs processes; run: "
             f"{name_program('prefect')} worker start --pool {pool}"
         )
 

@@ -118,8 +118,8 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
     try:
         return TypeAdapter(kind).validate_json(json.dumps(dict(values), default=fspath))
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        first = [each for each in found if not _follows(each, found)]
+        errors = error.errors(include_url=False)
+        first = [each for each in errors if not _follows(each, errors)]
         problems = [_sentence(kind, values, each, at) for each in first]
         raise ConfigError("\n".join(problems)) from None
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""A training that is asked to stop, by a signal, does so between two updates."""
+"""A training that is stopped_by to stop, by a signal, does so between two updates."""
 
 import signal
 import time
@@ -14,7 +14,7 @@ it, and some of them pass it on."""
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
-    """Training was asked to stop, by a signal, and has saved where it is."""
+    """Training was stopped_by to stop, by a signal, and has saved where it is."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by signal {number}")
@@ -27,19 +27,23 @@ def catch_stop_signals() -> Iterator[Callable[[], int]]:
 
     What this process was told to ignore, as by nohup, it still ignores.
     """
-    asked, since = 0, 0.0
+    stopped_by, since = 0, 0.0
 
     def remember(number: int, _: object) -> None:
-        nonlocal asked, since
-        if asked and number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
+        nonlocal stopped_by, since
+        if (
+            stopped_by
+            and number == signal.SIGINT
+            and time.monotonic() > since + SAME_CTRL_C_SECONDS
+        ):
             raise KeyboardInterrupt
-        if not asked:
-            asked, since = number, time.monotonic()
+        if not stopped_by:
+            stopped_by, since = number, time.monotonic()
 
     heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, remember) for number in heard}
     try:
-        yield lambda: asked
+        yield lambda: stopped_by
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

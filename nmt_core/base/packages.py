@@ -87,5 +87,7 @@ def _find_extra(module: str) -> str:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
         requirements = []
-    asked = re.compile(rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)")  # markdown-it[-py]
-    return next((found[1] for line in requirements if (found := asked.match(line))), "train")
+    pattern = re.compile(
+        rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)"
+    )  # markdown-it[-py]
+    return next((match[1] for line in requirements if (match := pattern.match(line))), "train")

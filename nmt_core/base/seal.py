@@ -218,13 +218,13 @@ def list_contents(folder: Path) -> dict[str, Any]:
 
 def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
     """Return the entries of ``folder`` that are not of the manifest, with what they are."""
-    known = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
+    folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
     others = {}
     for path in folder.rglob("*"):
         name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
         if stat.S_ISLNK(mode):
             others[name] = "a link (cp -rL makes files of links)"
-        elif stat.S_ISDIR(mode) and name not in known:
+        elif stat.S_ISDIR(mode) and name not in folders:
             others[name] = "a folder that was added"
         elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             others[name] = "neither a file nor a folder"
