@@ -85,19 +85,13 @@ def main(
         own = translator.add_glossary(Glossary({word: (form,)}, translator.languages.codes))
         hypotheses = translate_texts(own, [case.line for case in cases])
         marked = mark(documents, word, cases)
-        exact = [
-            bool(re.search(rf"<b>{re.escape(case.usual)}(['’]s?)?</b>", text, re.IGNORECASE))
-            for case, text in zip(cases, marked, strict=True)
-        ]
-        unchanged = [
-            best.text.casefold() == case.expect(form)
-            for case, best in zip(cases, hypotheses, strict=True)
-        ]
-        used = [form.lower() in best.text.lower() for best in hypotheses]
-        silent = [
-            not sound and not best.breaches
-            for sound, best in zip(unchanged, hypotheses, strict=True)
-        ]
+        exact, unchanged, used, silent = [], [], [], []
+        for case, best, text in zip(cases, hypotheses, marked, strict=True):
+            around = rf"<b>{re.escape(case.usual)}(['’]s?)?</b>"
+            exact.append(bool(re.search(around, text, re.IGNORECASE)))
+            unchanged.append(best.text.casefold() == case.expect(form))
+            used.append(form.lower() in best.text.lower())
+            silent.append(not unchanged[-1] and not best.breaches)
         counts = [len(cases), *map(sum, (exact, used, unchanged, silent))]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         table.add_row(f"{word} = {form}", *map(str, counts))
