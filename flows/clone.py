@@ -218,7 +218,7 @@ def _switch(*where: str) -> None:
                 files.write_text(path, text)
 
 
-def find_lock_folder() -> str:
+def describe_clone() -> str:
     """Describe the clone's commit."""
     try:
         where, edited = describe_commit("HEAD"), list_changed_files()

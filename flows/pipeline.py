@@ -177,7 +177,7 @@ def check_nodes(nodes: int | None, *, across_pools: bool = False) -> None:
 
 def introduce() -> None:
     """Say what this run works on."""
-    get_run_logger().info("this run works on %s", clone.find_lock_folder())
+    get_run_logger().info("this run works on %s", clone.describe_clone())
 
 
 def run_stages(

@@ -258,13 +258,13 @@ def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origi
 
 
 def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
-    assert clone.find_lock_folder() == f"commit {head_commit()[:7]} (Begin)"
+    assert clone.describe_clone() == f"commit {head_commit()[:7]} (Begin)"
     CODE.write_text("edited")
     assert (
-        clone.find_lock_folder()
+        clone.describe_clone()
         == f"commit {head_commit()[:7]} (Begin), and changes that are in none"
     )
     monkeypatch.chdir(tmp_path)
-    assert clone.find_lock_folder() == "no commit"
+    assert clone.describe_clone() == "no commit"
     with clone.hold_clone(pytest.fail):
         pass
