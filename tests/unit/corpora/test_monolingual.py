@@ -1,7 +1,6 @@
 """Text of one language alone: what is left of it, and that it touches no pair."""
 
 import gzip
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -15,10 +14,8 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from nmt_core.corpora.replay import TrainedText, list_replayed
-from nmt_core.text.subwords import SubwordConfig
 from stages import download
 from stages.params import DownloadParams
-from stages.tokenize import read_lines_to_learn
 
 SETS = {
     "train": [(f"Satz {n}", f"sentence {n}") for n in range(30)],
@@ -125,15 +122,6 @@ def test_pairs_are_the_same_with_and_without(folder):
     }
 
 
-def test_only_what_changed_is_read_again(folder, filtered):
-    run(settings(folder, alone={}), folder)
-    run(settings(folder), folder)
-    run(settings(folder, licence="cc0-1.0"), folder)
-    assert filtered() == Counter(["own", "alone"])
-    run(settings(folder, filter={"max_words": 5}), folder)
-    assert filtered() == Counter(["alone"])
-
-
 def test_each_language_has_a_file_of_all_its_corpora(folder):
     with gzip.open(folder / "more.1.de.gz", "wt", encoding="utf-8") as file:
         file.write("Eins\nWir gehen jetzt\n")
@@ -193,13 +181,6 @@ def test_what_cannot_be_meant_is_told(folder, changes, says):
         settings(folder, **changes)
 
 
-def test_text_alone_teaches_nothing(folder):
-    values = settings(folder).model_dump(mode="json")
-    values["corpora"].pop("own")
-    with pytest.raises(ConfigError, match="all corpora are monolingual"):
-        build(DownloadParams, values, at="download")
-
-
 def test_files_are_pinned_and_damage_is_named(folder):
     pinned = settings(folder).pinned()
     assert pinned.pins()[str(folder / "alone.en")] == pinned.corpora["alone"].sha256 != ""
@@ -227,29 +208,10 @@ def test_the_card_has_its_licence_and_replay_leaves_it(folder):
     trained = build(TrainedText, text, at="corpora.json")
     replayed = list_replayed([trained], {}, params.languages)
     assert [name for name, _ in replayed] == ["replay-own"]
-
-
-@pytest.mark.parametrize(
-    ("joint", "most", "share", "pairs", "alone"),
-    [
-        (False, 100, 0.0, 40, 0),
-        (False, 100, 0.5, 40, 40),
-        (False, 40, 0.5, 20, 20),
-        (True, 40, 0.75, 5, 14),
-        (False, 100, 0.9, 10, 80),
-    ],
-)
-def test_subwords_are_learnt_from_a_share_of_it(tmp_path, joint, most, share, pairs, alone):
-    files.write_lines(tmp_path / "pairs", (f"pair {n}" for n in range(40)))
-    files.write_lines(tmp_path / "alone", (f"line {n}" for n in range(80)))
-    config = SubwordConfig(joint=joint, max_lines=most, monolingual=share)
-    read = Counter(
-        line.split()[0]
-        for line in read_lines_to_learn(config, tmp_path / "pairs", tmp_path / "alone")
-    )
-    assert (read["pair"], read["line"]) == (pairs, alone)
-    plain = [*read_lines_to_learn(config, tmp_path / "pairs", tmp_path / "none")]
-    assert len(plain) == min(40, most // (1 + joint))
+    values = params.model_dump(mode="json")
+    values["corpora"].pop("own")
+    with pytest.raises(ConfigError, match="all corpora are monolingual"):
+        build(DownloadParams, values, at="download")
 
 
 def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):

@@ -8,6 +8,7 @@ import pytest
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.repairs import REPAIRS
 from nmt_core.corpora.screening import shifts
 from nmt_core.corpora.screening.findings import Finding, settle_findings
 from nmt_core.corpora.screening.inspection import inspect_sample
@@ -160,6 +161,31 @@ def test_shift_between_runs_names_both_lines():
     assert "late by 1 line from lines 300 to 9,001 on" in found.sentence
 
 
+SOUND = (
+    "за цену",
+    "την τιμή",
+    "l’été à Nîmes",
+    "5 °C",
+    "« CAFÉ »",
+    "NÃO, IRMÃ.",
+    "à » et Â",
+    "TÃO",
+)
+
+
+@pytest.mark.parametrize("line", SOUND)
+def test_mojibake_is_told_from_accents(line):
+    assert REPAIRS["mojibake"](line) == line
+    assert REPAIRS["mojibake"](read_as_windows(line)) == line
+
+
+@pytest.mark.parametrize("pairs", [5, 10, 50])
+def test_small_text_is_judged(pairs):
+    swapped = [Pair(*pair[::-1]) for pair in text()[:pairs]]
+    assert [finding.kind for finding in find_faults(swapped)] == ["swapped"]
+    assert find_faults(text()[:pairs]) == []
+
+
 def test_nothing_is_said_of_sound_text():
     assert inspect_sample(text(), ("de", "en")) == []
     assert inspect_sample(text()[:3], ("de", "en")) == []
@@ -213,20 +239,6 @@ def test_a_few_entities_are_an_accident(spoilt, kinds):
     assert [finding.kind for finding in find_faults(pairs)] == kinds
 
 
-@pytest.mark.parametrize("line", ["за цену", "την τιμή", "l’été à Nîmes", "5 °C"])
-def test_mojibake_of_any_script_is_found_and_sound_ones_are_not(line):
-    sound = change(text()[:200], lambda other: f"{other} ({line})")
-    assert find_faults(sound) == []
-    spoilt = change(sound, read_as_windows)
-    assert [found.kind for found in find_faults(spoilt)] == ["mojibake"]
-
-
-@pytest.mark.parametrize("line", ["« CAFÉ »", "NÃO, IRMÃ.", "à » et Â", "Ö“", "ÎLE Ñ.", "TÃO"])
-def test_capitals_with_accents_are_no_mojibake(line):
-    pairs = change(text()[:200], lambda other: f"{other} {line}")
-    assert find_faults(pairs) == []
-
-
 def test_a_fault_stops_unless_a_person_accepts_it():
     found = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
     with pytest.raises(CorpusError, match=r"own.*lower case.*look\.accepted"):
@@ -247,23 +259,10 @@ def test_a_region_hides_no_fault(codes):
     assert "or set download.languages.target=fr" in found.sentence
 
 
-@pytest.mark.parametrize("code", ["grc", "arz", "sh"])
-def test_a_language_whose_name_nobody_knows_is_looked_at(code):
-    pairs = [Pair(code, "English"), *text()[:9]]
-    assert "header" in [found.kind for found in inspect_sample(pairs, (code, "en"))]
-
-
 def test_stop_names_the_repair_to_type():
     spoilt = change(text()[:200], lambda line: f"<b>{line}</b> &amp; {read_as_windows('für')}")
     with pytest.raises(CorpusError, match=r"own\.filter\.repair=\[entities,mojibake,tags\];"):
         settle_findings("own", inspect_sample(spoilt, ("de", "en")))
-
-
-@pytest.mark.parametrize("pairs", [5, 10, 50])
-def test_swapped_sides_of_small_text_are_found(pairs):
-    found = find_faults([Pair(*pair[::-1]) for pair in text()[:pairs]])
-    assert [one.kind for one in found] == ["swapped"]
-    assert find_faults(text()[:pairs]) == []
 
 
 PROPERTIES = {

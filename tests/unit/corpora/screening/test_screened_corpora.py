@@ -9,10 +9,8 @@ from rich.console import Console
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.screening import sampling, screen, shifts
 from nmt_core.corpora.screening.settings import LookConfig
-from stages import paths
 from stages.demo.generate import GrammarConfig
 from stages.params import DownloadParams, load
 from stages.reporting import clean_report
@@ -74,16 +72,6 @@ def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
     assert SPOILT in [target for _, target in measured["examples"]["language"]]
     assert all(len(some) <= 3 for some in measured["examples"].values())
     assert run(config, tmp_path / "parts", chunk_lines=200)[1] == lines
-
-
-def test_what_any_filter_takes_is_not_counted_for_the_screen(params, tmp_path):
-    train = [
-        (one, f"{SPOILT} " * 12 if row % 20 == 3 else other)
-        for row, (one, other) in enumerate(text()[0])
-    ]
-    measured, _ = run(params(train, {"sample_pairs": 640}), tmp_path)
-    assert measured["removed"]["train"]["length_ratio"] == len(train) / 20
-    assert not any(SPOILT in other for _, other in measured["examples"].get("language", []))
 
 
 @pytest.mark.parametrize(("screen", "look"), [({}, None), (None, {}), ({}, {})])
@@ -170,12 +158,6 @@ def test_filters_of_its_own_have_what_they_leave_out_from_those_of_all(params):
         choose(default, filter={"max_word": 20})
 
 
-def test_too_little_text_to_learn_from_is_left_as_it_is(params, tmp_path):
-    measured, lines = run(params(text()[0][:300], {}), tmp_path)
-    assert len(lines) > 250
-    assert not {"alignment", "truncated", "language"} & {*measured["removed"]["train"]}
-
-
 def test_the_report_shows_filters_and_findings(params, tmp_path):
     train = [
         (one, SPOILT if row % 10 == 3 else other.lower())
@@ -192,21 +174,6 @@ def test_the_report_shows_filters_and_findings(params, tmp_path):
     assert SPOILT in shown
     assert "literals" not in shown  # takes none of them
     assert not [*(tmp_path / "downloads").glob("look-*")]
-
-
-def test_the_report_shows_text_of_one_language(params, tmp_path, monkeypatch, capsys):
-    """With each of its lines once, though they are read as pairs."""
-    path = tmp_path / "alone.en"
-    path.write_text("".join(f"{pair[1].lower()}\n" for pair in text()[0][:90]) + "zzzz " * 160)
-    alone = MonolingualCorpus(kind="text", language="en", path=path)
-    config = params(text()[0][:200], None)
-    config = config.model_copy(update={"corpora": {**config.corpora, "alone": alone}})
-    monkeypatch.setattr(clean_report, "load", lambda *_: config)
-    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "downloads")
-    clean_report.main()
-    shown = capsys.readouterr().out
-    assert "alone: the text is in lower case throughout" in " ".join(shown.split())
-    assert shown.count("zzzz") == clean_report.SHOWN_CHARACTERS / len("zzzz ")
 
 
 def spoil(every, train=None):
