@@ -43,9 +43,7 @@ class Document(Protocol[Result_co]):
     ) -> Result_co:
         """Return the document with translations of its passages, at most once.
 
-        Args:
-            translations: of each passage.
-            doubtful: numbers of the passages whose translation a person must review.
+        A person must review the doubtful passages, which are given by their numbers.
         """
 
 

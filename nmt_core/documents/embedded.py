@@ -44,7 +44,7 @@ def read_embedded(pieces: Sequence[Piece]) -> Group | None:
     if parsed is None:
         return None
     stand_ins = [replace(element, raw=code) for element, code in zip(elements, codes, strict=True)]
-    parts = make_parts([*_cut_codes(parsed.pieces, stand_ins)], parsed.escape)
+    parts = make_parts([*_cut_codes(parsed[0], stand_ins)], parsed[1])
     raws = [element.raw for element in elements]
     return Group([*parts], partial(_encode, raw=join_raw(pieces), text=text, codes=raws))
 

@@ -18,12 +18,7 @@ MOST_DOCUMENT_BYTES = 2**25
 
 
 def name_translation(path: Path, target: str) -> Path:
-    """Name the translation of a file: ``letter.en.docx`` for ``letter.docx``.
-
-    Args:
-        path: the file.
-        target: code of the language it is translated to.
-    """
+    """Name the translation of a file into a language: ``letter.en.docx`` for ``letter.docx``."""
     return path.with_name(f"{path.stem}.{target}{path.suffix}")
 
 
@@ -110,11 +105,11 @@ def translate_file(
 
     Args:
         path: the file.
-        out: the other one.
+        out: the other one, which is overwritten if ``force`` is given.
         translator: translates documents.
         kind: name of their format; None if their names say it.
         encoding: see :func:`translate_data`.
-        force: whether to overwrite ``out``.
+        force: overwrite the other one.
 
     Raises:
         DocumentError: if the file cannot be read, or ``out`` exists or cannot be written.

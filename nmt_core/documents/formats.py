@@ -44,11 +44,7 @@ class Format(NamedTuple):
     """Whether the user may name the encoding of a file that does not name its own."""
 
     def read(self, data: bytes, codes: "LanguageCodes | None" = None) -> "Document[bytes]":
-        """Read a document.
-
-        Args:
-            data: the file.
-            codes: of source and target, if they are known.
+        """Read a document; the codes are of source and target, if they are known.
 
         Raises:
             DocumentError: if it cannot be read, or is in other languages.

@@ -70,12 +70,8 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
-    :data:`KEPT` or in another language are not translated. Of attributes, those that people read
-    are; those of :data:`LANGUAGE` name the target where they name the source.
-
-    Args:
-        text: the document.
-        codes: of source and target, if they are known.
+    :data:`KEPT` or in another language are not translated. Attributes that people read are; those
+    of :data:`LANGUAGE` name the target where they name the source.
 
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.

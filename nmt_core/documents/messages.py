@@ -3,7 +3,6 @@
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import regex
 
@@ -41,6 +40,8 @@ DEEPEST_CHOICE = 10
 
 BRACES = "{}"
 
+ParsedMessage = tuple[Sequence[Piece], Escape]
+
 _SYNTAX = regex.compile(r"(?!\S*\{[^}]*$)(?![^{]*\}).*(?:[{%$@#`:_\\]|<.|\[\[).*")
 """A literal that a program may fill in; an open brace is none."""
 
@@ -49,13 +50,6 @@ _UNNUMBERED = regex.compile(
 )
 """A placeholder that a program fills by its order; those of Qt, Boost and Symfony have a number or
 a name."""
-
-
-class ParsedMessage(NamedTuple):
-    """The pieces of a message, and the function that writes them."""
-
-    pieces: Sequence[Piece]
-    escape: Escape
 
 
 def read_message(text: str) -> TextDocument:
@@ -77,24 +71,22 @@ def leave_message(text: str) -> TextDocument:
 
 
 def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> ParsedMessage | None:
-    """Return the pieces of a message; None if it stays as it is.
+    """Return the pieces of a message, and what writes them; None if it stays as it is.
 
-    Args:
-        text: the message.
-        parse_text: cuts a message without markup.
+    ``parse_text`` cuts a message without markup.
     """
     if BRANCHING.search(text):
         choice = _read_choice(text, 0, 1)
         is_whole = choice is not None and choice[1] == len(text)
-        return ParsedMessage(choice[0], _escape_branch) if choice and is_whole else None
+        return (choice[0], _escape_branch) if choice and is_whole else None
     if TAG.search(text):
-        return ParsedMessage(parse_components(text), _escape_as_source)
+        return parse_components(text), _escape_as_source
     pieces = [*parse_text(text)]
     if resolve_references(text) == text:
-        return ParsedMessage(pieces, write_plainly)
+        return pieces, write_plainly
     for piece in pieces:
         piece.text = resolve_references(piece.text)
-    return ParsedMessage(pieces, _escape_as_source)
+    return pieces, _escape_as_source
 
 
 def check_length(text: str) -> None:

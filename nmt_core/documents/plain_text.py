@@ -27,7 +27,7 @@ WRAPPED = range(50, 200)
 """Widths to which lines are wrapped; narrower ones are verses, addresses and lists."""
 
 
-class Line(NamedTuple):
+class _Line(NamedTuple):
     """A line in three parts: the start, the text, and the rest."""
 
     before: str
@@ -43,7 +43,7 @@ def read_plain_text(text: str) -> TextDocument:
 
 def parse_plain_text(text: str) -> Iterator[Piece]:
     """Yield the pieces of plain text."""
-    block: list[Line] = []
+    block: list[_Line] = []
     for line in _split_lines(text):
         if block and not _continues(block, line):
             yield from _end(block)
@@ -52,7 +52,7 @@ def parse_plain_text(text: str) -> Iterator[Piece]:
     yield from _end(block)
 
 
-def _split_lines(text: str) -> Iterator[Line]:
+def _split_lines(text: str) -> Iterator[_Line]:
     start = 0
     for end in [*(match.end() for match in LINE_END.finditer(text)), len(text)]:
         line = text[start:end]
@@ -61,11 +61,11 @@ def _split_lines(text: str) -> Iterator[Line]:
             assert marker
             before = line[: marker.end()]
             rest = line[marker.end() :]
-            yield Line(before, rest.rstrip(), rest[len(rest.rstrip()) :])
+            yield _Line(before, rest.rstrip(), rest[len(rest.rstrip()) :])
         start = end
 
 
-def _continues(block: Sequence[Line], line: Line) -> bool:
+def _continues(block: Sequence[_Line], line: _Line) -> bool:
     """Tell whether a line may continue a block: not a list item, and with the same indent."""
     last = block[-1]
     return bool(
@@ -77,7 +77,7 @@ def _continues(block: Sequence[Line], line: Line) -> bool:
     )
 
 
-def _end(block: Sequence[Line]) -> Iterator[Piece]:
+def _end(block: Sequence[_Line]) -> Iterator[Piece]:
     """Yield the pieces of a block; a wrapped one is one passage."""
     if len(block) == 1 and not block[0].text:
         yield Piece(Role.BLOCK, block[0].before + block[0].after)
@@ -105,7 +105,7 @@ def _split_cells(text: str) -> Iterator[Piece]:
     yield Piece(Role.TEXT, text[start:], text[start:])
 
 
-def _is_wrapped(block: Sequence[Line]) -> bool:
+def _is_wrapped(block: Sequence[_Line]) -> bool:
     """Tell whether no line could have held the first word of the next."""
     if not block:
         return False

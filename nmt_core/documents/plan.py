@@ -57,11 +57,9 @@ class Segmenter:
         )
 
     def find_sentences(self, text: str, *, figures: bool = True) -> list[Span]:
-        """Return the spans of sentences; text without letters and digits is in none.
+        """Return the spans of sentences; text without letters is in none.
 
-        Args:
-            text: of a passage.
-            figures: find figures without letters, too, if the language is known.
+        Figures alone are a sentence if they are asked for and the language is known.
         """
         is_read = str.isalnum if figures and self.language else str.isalpha
         sentences, start = [], 0
@@ -150,11 +148,7 @@ class Plan:
         return marked
 
     def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
-        """Return the translated items of each passage.
-
-        Args:
-            translated: a translation of each line, with links if they are known.
-        """
+        """Return the translated items of each passage, by a translation of each line."""
         lines = iter(zip(self.lines, translated, strict=True))
         return [
             place_tags(passage, [Sentence(span, *next(lines)) for span in spans])
@@ -177,13 +171,7 @@ class Plan:
     def write(
         self, document: Document[Result_co], translated: Sequence[Translated], review_below: float
     ) -> Result_co:
-        """Return the document of these passages translated.
-
-        Args:
-            document: it is written at most once.
-            translated: a translation of each line, with links if they are known.
-            review_below: see :meth:`find_doubtful`.
-        """
+        """Return the document of these passages translated; it is written at most once."""
         return document.write(self.place(translated), self.find_doubtful(translated, review_below))
 
 

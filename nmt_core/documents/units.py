@@ -42,13 +42,7 @@ class UnitFile:
         encode: Callable[[str], bytes],
         untranslated: Untranslated | None = None,
     ) -> None:
-        """Take the parts of a file, which together are the file.
-
-        Args:
-            parts: units, and what stands between them.
-            encode: makes a file of the text.
-            untranslated: number of texts that stay for other reasons than those of the units.
-        """
+        """Take the parts of a file, what encodes them, and the number of texts that stay."""
         self._parts = parts
         self._encode = encode
         self._units = [part for part in parts if isinstance(part, Unit)]
@@ -70,12 +64,7 @@ class UnitFile:
     def write(
         self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
     ) -> bytes:
-        """Return the file with translations of its passages.
-
-        Args:
-            translations: of each passage.
-            doubtful: numbers of the passages whose translation a person must review.
-        """
+        """Return the file with translations of its passages, and marks at the doubtful ones."""
         written = self._write_units(translations, doubtful)
         return self._encode(
             "".join([part if isinstance(part, str) else next(written) for part in self._parts])

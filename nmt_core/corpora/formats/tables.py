@@ -33,9 +33,6 @@ DELIMITERS = ("\t", ";", ",")
 COMPARED_ROWS = 100
 """First rows of a .csv that tell its delimiter."""
 
-_HINT = re.compile("sep=(.)\r?\n")
-"""First line by which a .csv tells Excel its delimiter."""
-
 _JOINED = re.compile(r"\w{1,99}[_.-](\w{1,99})")
 """A heading such as text_de."""
 
@@ -56,12 +53,8 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
 
 def read_csv(path: Path, languages: Languages) -> PairedUnits:
     """Read a .csv, whose cells stand between commas, semicolons or tabs."""
-    line = next(_read_lines(path), "")
-    if hint := _HINT.fullmatch(line):
-        rows = partial(_parse, path, hint[1], hints=1)
-        return read_table(rows, path, languages, before=1)
-    rows = partial(_parse, path, _find_delimiter(path, line, languages))
-    return read_table(rows, path, languages)
+    delimiter = _find_delimiter(path, next(_read_lines(path), ""), languages)
+    return read_table(partial(_parse, path, delimiter), path, languages)
 
 
 def _find_delimiter(path: Path, line: str, languages: Languages) -> str:
@@ -97,8 +90,6 @@ def read_table(
     read_rows: Callable[[], Iterator[Sequence[str]]],
     path: Path,
     languages: Languages,
-    *,
-    before: int = 0,
 ) -> PairedUnits:
     """Take the columns of source and target out of a table.
 
@@ -106,7 +97,6 @@ def read_table(
         read_rows: reads rows of cells, a header first or, if there are two columns, none.
         path: of their file.
         languages: of source and target.
-        before: lines of the file before these rows.
 
     Raises:
         CorpusError: if nothing says which columns are meant.
@@ -120,7 +110,7 @@ def read_table(
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
-        place = RowPlace("row", before + 1, len(header))
+        place = RowPlace("row", 1, len(header))
         return PairedUnits(picked, place, metadata=partial(_read_metadata, read_rows))
     if len(header) != SIDES:
         cells = ", ".join(repr(cell[:20]) for cell in header[:10])
@@ -129,7 +119,7 @@ def read_table(
             f"{cells}; name them {' and '.join(languages.codes)}, or keep those two alone"
         )
     return PairedUnits(
-        (_pick(row, (0, 1), SIDES) for row in chain([header], rows)), RowPlace("row", before)
+        (_pick(row, (0, 1), SIDES) for row in chain([header], rows)), RowPlace("row")
     )
 
 
@@ -224,18 +214,17 @@ def _read_lines(path: Path) -> Iterator[str]:
             yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
 
 
-def _parse(path: Path, delimiter: str, *, hints: int = 0) -> Iterator[list[str]]:
-    """Yield rows of cells, those after a number of lines that are none."""
-    rows = csv.reader(islice(_read_lines(path), hints, None), delimiter=delimiter, strict=True)
-    for number in count(hints + 1):
+def _parse(path: Path, delimiter: str) -> Iterator[list[str]]:
+    rows = csv.reader(_read_lines(path), delimiter=delimiter, strict=True)
+    for number in count(1):
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise _refuse(path, number, hints + rows.line_num, str(error)) from None
+            raise _refuse(path, number, rows.line_num, str(error)) from None
         if row is None:
             return
         if delimiter == "\t" and _is_several_lines(row):
-            raise _refuse(path, number, hints + rows.line_num, "a quote joins lines that are rows")
+            raise _refuse(path, number, rows.line_num, "a quote joins lines that are rows")
         yield row
 
 

@@ -30,7 +30,7 @@ LOOKS = st.sampled_from(
 
 @settings(max_examples=50)
 @given(VALUES, LOOKS, st.sampled_from(["\n", "\r\n"]))
-def test_what_is_translated_to_itself_stays_byte_for_byte(value, write, end):
+def test_unchanged_file_stays_byte_for_byte(value, write, end):
     data = write(value).replace("\n", end).encode("utf-8", "surrogatepass")
 
     for read in (read_json_strings, read_arb):
@@ -51,7 +51,7 @@ def list_strings(value, path=()):
 
 @settings(max_examples=50)
 @given(VALUES, LOOKS, st.integers(0, 9))
-def test_whatever_is_answered_no_placeholder_and_no_key_is_lost_or_doubled(value, write, seed):
+def test_keys_and_placeholders_are_kept(value, write, seed):
     written = garble(read_json_strings(write(value).encode(), CODES), seed)
 
     before, after = dict(list_strings(value)), dict(list_strings(json.loads(written)))
@@ -63,7 +63,7 @@ def test_whatever_is_answered_no_placeholder_and_no_key_is_lost_or_doubled(value
         assert sorted(kept) == sorted(found)
 
 
-def test_strings_are_translated_where_they_stand():
+def test_values_are_translated():
     data = b'{"a": "one",\n "one": ["two", {"b": "three \\u00fc {{N}} \\/"}], "n": 1}'
 
     assert shout(read_json_strings(data, CODES)) == (
@@ -80,21 +80,21 @@ ARB = """{
 """
 
 
-def test_figures_alone_are_values_of_a_program():
+def test_figures_alone_stay():
     data = b'{"version": "1.0", "rate": "1.5 of 5", "share": "100%"}'
 
     assert show_passages(read_json_strings(data, CODES))[0] == "1.0"
     assert answer(read_json_strings(data, CODES), "x") == data.replace(b"1.5 of 5", b"x")
 
 
-def test_a_model_is_given_placeholders_that_it_knows():
+def test_model_reads_placeholders():
     echo = Echo(lambda line: f"of {line.partition(' ')[0]}")
 
     assert echo.translate(read_json_strings(b'["%1 a", ":by c"]', None)) == b'["of %1", "of :by"]'
     assert echo.calls == [(["%1 a", ":by c"], False)]
 
 
-def test_metadata_stay_and_the_locale_is_that_of_the_translation():
+def test_metadata_stay_and_locale_changes():
     read = read_arb(ARB.encode(), ("en", "pt-BR"))
 
     assert show_passages(read) == ["Hi {NAME}", "no files", "{N} files"]
@@ -107,7 +107,7 @@ def test_metadata_stay_and_the_locale_is_that_of_the_translation():
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "line 1 of this document is not JSON"),
         (b'{"a": "b",}', "not JSON"),
@@ -118,6 +118,6 @@ def test_metadata_stay_and_the_locale_is_that_of_the_translation():
         (b'{"@@locale": "fr"}', "is in 'fr', and not 'en'"),
     ],
 )
-def test_what_is_wrong_is_told(data, told):
-    with pytest.raises(DocumentError, match=told):
+def test_wrong_file_is_refused(data, message):
+    with pytest.raises(DocumentError, match=message):
         read_arb(data, CODES)

@@ -20,7 +20,7 @@ MARKUP = {"<b>": Role.OPEN, "</b>": Role.CLOSE, "<i>": Role.OPEN, "</i>": Role.C
 
 
 @given(st.lists(st.sampled_from([*MARKUP, *MARKUP, "one ", "two ", "<p>"]), max_size=12))
-def test_only_markup_that_is_nested_is_translated_with_text(written):
+def test_segments_hold_nested_tags_alone(written):
     """What one tag opens, another of its name closes in the same passage; none is lost."""
     kinds = MARKUP | {"<p>": Role.BLOCK}
     pieces = [
@@ -43,7 +43,7 @@ def test_only_markup_that_is_nested_is_translated_with_text(written):
 
 
 @given(st.lists(st.sampled_from(["a", "b c", "\n", " \n", "\n\n", " ", "<b>"]), max_size=8))
-def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
+def test_blank_lines_are_dropped(texts):
     """Which would end a block, or begin it with something else."""
     mark = InlineTag(TagKind.EMPTY, 0)
     written = [Written(text, mark if text == "<b>" else None) for text in texts]
@@ -70,7 +70,7 @@ def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
         ("<i>a</i><img> b.", ["A", "*", " (B)."], "A<img> (B)."),
     ],
 )
-def test_a_point_is_parted_from_words_as_it_was_wherever_it_goes(text, places, translated):
+def test_space_around_empty_tags(text, places, translated):
     document = read_html(text)
     points = (
         item

@@ -21,12 +21,12 @@ translated as one.
 
 
 @given(texts)
-def test_what_is_translated_to_itself_stays_as_it_was(text):
+def test_unchanged_text_stays(text):
     assert keep(read_plain_text(text)) == text
 
 
 @given(texts, st.text(SIGNS, max_size=20))
-def test_line_ends_stay_as_many_and_in_order(text, answered):
+def test_line_ends_stay(text, answered):
     translated = answer(read_plain_text(text), answered)
 
     assert LINE_END.findall(translated) == LINE_END.findall(text)
@@ -34,24 +34,12 @@ def test_line_ends_stay_as_many_and_in_order(text, answered):
 
 @given(paragraphs, st.integers(30, 120), st.sampled_from(["\n", "\r\n"]), st.text(SIGNS))
 @settings(max_examples=50)
-def test_wrapped_lines_stay_as_many(words, width, end, answered):
+def test_number_of_wrapped_lines_stays(words, width, end, answered):
     text = end.join(textwrap.wrap(" ".join(words), width))
 
     assert keep(read_plain_text(text)) == text
     assert shout(read_plain_text(text)) == text.upper()
     assert answer(read_plain_text(text), answered).count(end) == text.count(end)
-
-
-def test_all_sentences_are_translated_together_and_nothing_else():
-    echo = Echo(str.upper)
-    text = "Dear Sir,\n\n- first. And second\n  * third\n12. fourth\n> > fifth\n"
-    text += "***\n\tSixth\tseven  \n"
-
-    translated = echo.translate(read_plain_text(text))
-
-    sentences = ["Dear Sir,", "first.", "And second", "third", "fourth", "fifth", "Sixth", "seven"]
-    assert echo.calls == [(sentences, False)]
-    assert translated == text.upper()
 
 
 QUOTED, TWICE = (textwrap.indent(WRAPPED, marks) for marks in ("> ", "> > "))
@@ -63,7 +51,7 @@ ITEM = "- an item of a list that is so long that its line is full at about here\
     [(WRAPPED, 2), (QUOTED, 2), (TWICE + QUOTED, 4), (ITEM * 3, 3)],
     ids=["wrapped", "quoted", "quoted within a quotation", "items"],
 )
-def test_lines_that_were_wrapped_are_one_passage_and_others_are_not(text, sentences):
+def test_wrapped_lines_are_one_passage(text, sentences):
     """What is quoted twice is no part of a quotation, though its lines are as full."""
     echo = Echo(str.upper)
 
@@ -71,34 +59,32 @@ def test_lines_that_were_wrapped_are_one_passage_and_others_are_not(text, senten
     assert len(echo.calls[0][0]) == sentences
 
 
-def test_lines_that_were_not_wrapped_are_translated_by_themselves():
-    echo = Echo(str.upper)
-    verses = "Roses are red\nviolets are blue\nsugar is sweet\n"
-    titles = "A title that is so long that it could be the width of a block\nA\nB\nC d e\n"
-
-    echo.translate(read_plain_text(verses + "\n" + titles))
-
-    assert len(echo.calls[0][0]) == 7
+LIST = "- first. And second\n  * third\n12. fourth\n> > fifth\n***\n\tSixth\tseven  \n"
+VERSES = "Roses are red\nviolets are blue\nsugar is sweet\n"
+TITLES = "A title that is so long that it could be the width of a block\nA\nB\nC d e\n"
 
 
-def test_what_a_line_parts_is_translated_apart():
-    echo = Echo(str.upper)
-
-    echo.translate(read_plain_text("| a b | c |\none|two d || e\nf {{ g | h }} [[i|j]] k\n"))
-
-    assert echo.calls == [(["a b", "c", "one", "two d || e", "f {{ g | h }} [[i|j]] k"], False)]
-
-
-def test_nothing_is_asked_where_there_is_nothing():
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"Dear Sir,\n\n{LIST}", "Dear Sir,|first.|And second|third|fourth|fifth|Sixth|seven"),
+        (VERSES + TITLES, (VERSES + TITLES).rstrip().replace("\n", "|")),
+        ("| a b | c |\none|two d || e\n", "a b|c|one|two d || e"),
+        ("f {{ g | h }} [[i|j]] k\n", None),
+        ("- 1,5\n", "1,5"),
+    ],
+)
+def test_lines_of_the_model(text, lines):
     echo = Echo(str.upper)
 
-    assert echo.translate(read_plain_text(" \n\n?, € — !\n")) == " \n\n?, € — !\n"
+    assert echo.translate(read_plain_text(text)) == text.upper()
+    expected = lines.replace("two d || e", "two d \0 e").split("|") if lines else [text.rstrip()]
+    assert echo.calls == [([line.replace("\0", "||") for line in expected], False)]
+
+
+@pytest.mark.parametrize(("text", "language"), [(" \n\n?, € — !\n", "en"), ("- 1,5\n", "")])
+def test_nothing_to_translate(text, language):
+    echo = Echo(str.upper, language=language)
+
+    assert echo.translate(read_plain_text(text)) == text
     assert echo.calls == []
-
-
-def test_figures_are_asked_for_where_the_language_is_known():
-    for language, calls in (("de", [(["1,5"], False)]), ("", [])):
-        echo = Echo(lambda _: "1.5", language=language)
-
-        assert echo.translate(read_plain_text("- 1,5\n")) == ("- 1.5\n" if calls else "- 1,5\n")
-        assert echo.calls == calls

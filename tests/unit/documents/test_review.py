@@ -36,11 +36,11 @@ LOST = Breach("number", "94", "94", "missing")
         (Answer("x", confidence=None), []),
     ],
 )
-def test_each_kind_of_doubt_is_named(answer, doubts):
+def test_doubts_are_named(answer, doubts):
     assert list_doubts(answer, 0.5) == doubts
 
 
-def test_a_summary_names_what_needs_review():
+def test_summary_names_segments():
     lost, remembered = Answer("x", breaches=(LOST,)), Answer("x", origin="memory")
     assert summarize_doubts({1: Answer("x"), 2: remembered}, 0.5) == ""
     assert [*report_doubts({1: Answer("x"), 2: lost, 3: remembered}, 0.5)] == [
