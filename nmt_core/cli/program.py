@@ -83,7 +83,6 @@ MOVED = {
     **dict.fromkeys(("--temperature", "--top-k", "--top-p", "--seed", "--sample"), "nmt sample"),
     **dict.fromkeys(("--format", "--output", "--encoding", "--force"), "nmt translate-file"),
     **dict.fromkeys(("--paragraphs", "--review", "--review-below"), "nmt translate-file"),
-    **dict.fromkeys(("--fuse", "--fuse-weight"), "nmt fuse"),
 }
 """The commands of former options of ``nmt translate``."""
 

@@ -13,9 +13,6 @@ SCORE = Command(
     f"{LANGUAGE_MODELS}:score",
     "Score every line of standard input by its log-likelihood.",
 )
-FUSE = Command(
-    f"{LANGUAGE_MODELS}:fuse", "Translate lines in shallow fusion with a language model."
-)
 GENERATE = Command(
     f"{LANGUAGE_MODELS}:generate",
     "Generate text, each token drawn from the model's distribution.",

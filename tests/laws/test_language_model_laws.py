@@ -1,20 +1,28 @@
 """Laws that every kind of language model obeys."""
 
+from contextlib import nullcontext
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt_core.base.config import build
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.language_models.kinds import build_language_model
 from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
 from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood, NGram, NGramConfig
 from nmt_core.extensions.language_models.text_model import (
+    TextModel,
     line_log_likelihoods,
     stream_log_likelihoods,
 )
+from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
 from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
+from nmt_core.extensions.language_models.units import learn_units
 from nmt_core.text.vocabulary import BOS, EOS, PAD
+from tests.support.language_models import Log
 
 WORDS = 9
 SHAPE = {"width": 8, "embedding_width": 8}
@@ -131,7 +139,7 @@ def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
     stream = [token for row in rows for token in row]
     whole, each = stream_log_likelihoods(model, stream), line_log_likelihoods(model, rows)
     for name, value in (("CHUNK", 2), ("BATCH_TOKENS", 1), ("ROWS_PER_SOFTMAX", 3)):
-        monkeypatch.setattr(f"nmt_core.extensions.language_models.scoring.{name}", value)
+        monkeypatch.setattr(f"nmt_core.extensions.language_models.text_model.{name}", value)
 
     np.testing.assert_allclose(stream_log_likelihoods(model, stream), whole)
     for one, other in zip(line_log_likelihoods(model, rows), each, strict=True):
@@ -144,3 +152,155 @@ def test_lines_are_scored_alone_unless_the_model_goes_on(model):
     alone = np.concatenate([stream_log_likelihoods(model, row) for row in rows])
 
     assert np.allclose(together, alone) == (not model.carries)
+
+
+def learn(folder, lines, model, **training):
+    config = build(
+        LearningConfig,
+        {
+            "model": model,
+            "unit": {"kind": "word", "split": "whitespace", "min_count": 1},
+            "training": training,
+        },
+        at="learn",
+    )
+    units = learn_units(config.unit, "\n".join(lines))
+    text = units.encode("\n".join(lines))
+    learnt, _ = train_language_model(
+        config,
+        units,
+        training=text,
+        validation=text[:200],
+        checkpoints=folder,
+        display=lambda _: nullcontext(Log()),
+    )
+    return TextModel(learnt, units)
+
+
+@torch.inference_mode()
+def log_odds(model, begin, yes, no):
+    """Return how much likelier one word is than another after a beginning, in nats."""
+    numbers = model.units.vocabulary.encode([*begin.split(), yes, no])
+    following = model.model(torch.tensor([[BOS, *numbers[:-2]]]))[0, -1]
+    return (following[numbers[-2]] - following[numbers[-1]]).item()
+
+
+# --- what combines
+
+PEOPLE, CATTLE = ("farmers", "bakers", "teachers"), ("cows", "horses", "goats")
+EATING, GROWING = ("eat", "chew", "consume"), ("grow", "plant", "cut")
+CLAUSES = [
+    (subject, verb, "steak" if subject in PEOPLE and verb in EATING else "hay")
+    for subject, verb in product(PEOPLE + CATTLE, EATING + GROWING)
+    if subject in PEOPLE or verb in EATING
+]
+UNHEARD = [clause for clause in CLAUSES if clause[:2] in {("bakers", "chew"), ("goats", "chew")}]
+"""Said by nobody, but their words stand in the same places as words that are alike."""
+
+NEVER = [(subject, verb) for subject in CATTLE for verb in GROWING]
+"""Cattle grow nothing: neither steak nor hay."""
+
+
+def clauses():
+    """Lines in which both kinds of food are as frequent after "eat", "chew" and "consume"."""
+    said = [" ".join(clause) for clause in CLAUSES if clause not in UNHEARD]
+    idle = [f"{subject} {verb} nothing" for subject, verb in NEVER]
+    return 4 * (said + idle)
+
+
+def ranks_right(model, clause):
+    subject, verb, food = clause
+    other = "hay" if food == "steak" else "steak"
+    return log_odds(model, f"{subject} {verb}", food, other) > 1
+
+
+@pytest.fixture(scope="module")
+def feed_forward(tmp_path_factory):
+    return learn(
+        tmp_path_factory.mktemp("clauses"),
+        clauses(),
+        {"kind": "feed_forward", "order": 3, "embedding_width": 8, "width": 16, "dropout": 0.0},
+        epochs=12,
+        rows=8,
+        schedule={"kind": "warmup_decay", "learning_rate": 0.02},
+    )
+
+
+def test_a_neural_n_gram_ranks_what_nobody_said(feed_forward):
+    """It has seen other people and other cattle, who chew the same."""
+    assert len(UNHEARD) == 2
+    assert all(ranks_right(feed_forward, clause) for clause in UNHEARD)
+
+
+def test_a_neural_n_gram_knows_who_grows_nothing(feed_forward):
+    for subject, verb in NEVER:
+        for food in ("steak", "hay"):
+            assert log_odds(feed_forward, f"{subject} {verb}", "nothing", food) > 1
+
+
+def test_bigrams_cannot_tell_who_eats(tmp_path):
+    """What follows "eat" is the same, whoever eats; of two subjects one is always ranked wrong."""
+    model = learn(tmp_path, clauses(), {"kind": "ngram", "order": 2})
+
+    for verb in EATING:
+        odds = {log_odds(model, f"{who} {verb}", "steak", "hay") for who in PEOPLE + CATTLE}
+        assert len(odds) == 1
+
+
+# --- what stands far back
+
+LSTM = {"kind": "rnn", "layers": 1, "embedding_width": 32, "width": 64, "stateful": False}
+WINDOW = {"kind": "feed_forward", "order": 5, "embedding_width": 32, "width": 170}
+"""As many weights as the LSTM has, and four words to look at."""
+
+PHRASES = ("very much trust or", "so little hope and", "any kind of faith nor", "much of the old")
+
+
+def draw_phrases(draw, least):
+    return " ".join(draw.choice(PHRASES, draw.integers(least, 4)))
+
+
+def confidence(draw, least):
+    """Return "he does not have ... confidence in himself": what to ask of it, and the line."""
+    he, she = draw.permutation([("he", "himself"), ("she", "herself")]).tolist()
+    begin = f"{he[0]} does not have {draw_phrases(draw, least)} confidence in"
+    return [(begin, he[1], she[1])], f"{begin} {he[1]}"
+
+
+def abdication(draw, least):
+    """Return the news of a monarch and an heir, each a man or a woman: questions, and the line."""
+    now, _ = draw.permutation([("king", "his", "her"), ("queen", "her", "his")]).tolist()
+    heir, not_heir = draw.permutation([("son", "king"), ("daughter", "queen")]).tolist()
+    begin = f"the spanish {now[0]} abdicated {draw_phrases(draw, least)} in favour of"
+    middle = f"{begin} {now[1]} {heir[0]} who has {draw_phrases(draw, least)} and will be the new"
+    return [(begin, now[1], now[2]), (middle, heir[1], not_heir[1])], f"{middle} {heir[1]}"
+
+
+def share_right(model, questions):
+    return sum(log_odds(model, *question) > 0 for question in questions) / len(questions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [confidence, abdication])
+def test_a_recurrent_model_keeps_what_a_window_loses(tmp_path, write):
+    """Asked of lines with eight words or more in between; lines of training may have fewer."""
+    draw = make_generator(1, "train")
+    lines = [write(draw, least=0)[1] for _ in range(1500)]
+    draw = make_generator(1, "test")
+    asked = list(zip(*(write(draw, least=2)[0] for _ in range(300)), strict=True))
+    found, sizes = {}, {}
+    for name, shape in {"lstm": LSTM, "window": WINDOW}.items():
+        model = learn(
+            tmp_path / name,
+            lines,
+            {**shape, "dropout": 0.0},
+            epochs=12,
+            rows=16,
+            schedule={"kind": "warmup_decay", "learning_rate": 0.01},
+        )
+        sizes[name] = sum(weight.numel() for weight in model.model.parameters())
+        found[name] = [share_right(model, questions) for questions in asked]
+
+    assert sizes["window"] == pytest.approx(sizes["lstm"], rel=0.1)
+    assert min(found["lstm"]) >= 0.95
+    assert all(0.4 <= share <= 0.6 for share in found["window"])

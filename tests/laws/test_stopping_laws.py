@@ -6,7 +6,10 @@ import pytest
 
 from nmt_core.base import interrupt as module
 from nmt_core.base.interrupt import Interrupted
+from nmt_core.training.checkpoint import CheckpointStore, prolong
+from nmt_core.training.schedule import Budget, CosineRestarts, InverseSquareRoot
 from tests.support import trainings
+from tests.support.slow_cases import mark_slow
 
 pytestmark = pytest.mark.usefixtures("heard")
 
@@ -83,3 +86,111 @@ def test_what_was_to_be_ignored_still_is(dataset, tmp_path, monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
     assert progress.step == trainings.STEPS
+
+
+EVERY = 5
+SCHEDULES = {
+    "inverse_sqrt": InverseSquareRoot(learning_rate=1e-2, warmup_steps=4),
+    "cosine_restarts": CosineRestarts(learning_rate=1e-2, first_steps=4),
+}
+
+
+def trainer(dataset, folder, budget, *, log=None, schedule="inverse_sqrt", scores=None, **changes):
+    """A training; ``scores`` are those of its validations, by step."""
+    made = trainings.trainer(
+        dataset, folder, log or trainings.Log(), budget=budget, validate_every=EVERY, **changes
+    )
+    made.schedule = SCHEDULES[schedule]
+    if scores:
+        made.objective.translate_and_score = lambda _: scores[made.progress.step]
+    return made
+
+
+def prolonged(folder, *others, budget):
+    stores = [CheckpointStore(other) for other in others]
+    return prolong(CheckpointStore(folder), stores, budget=budget, validate_every=EVERY)
+
+
+def same(dataset, tmp_path, short, long, **changes):
+    """Train short, go on, and train as long at once; return both and where the first went on."""
+    trainer(dataset, tmp_path / "short", short, **changes).fit()
+    whole = trainer(dataset, tmp_path / "whole", long, log=(log := trainings.Log()), **changes)
+    whole.fit()
+    assert prolonged(tmp_path / "long", tmp_path / "short", budget=long)
+    longer = trainer(dataset, tmp_path / "long", long, log=(second := trainings.Log()), **changes)
+    longer.fit()
+
+    assert trainings.weights(whole.model) == trainings.weights(longer.model)
+    assert trainings.untimed(whole.progress) == trainings.untimed(longer.progress)
+    assert log.points[len(log.points) - len(second.points) :] == second.points
+    return longer, len(second.points) < len(log.points)
+
+
+@pytest.mark.parametrize(
+    "schedule", mark_slow(["inverse_sqrt", "cosine_restarts"], but=["inverse_sqrt"])
+)
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({"steps": 10}, {"steps": 17}),  # ended with a validation that comes anyway
+        ({"steps": 12}, {"steps": 17}),  # ended with one that the longer training does not make
+        ({"tokens": 400}, {"tokens": 900}),
+        ({"epochs": 1}, {"epochs": 2}),
+        ({"steps": 12}, {"epochs": 2}),
+    ],
+)
+def test_a_longer_training_goes_on(dataset, tmp_path, short, long, schedule):
+    _, went_on = same(dataset, tmp_path, Budget(**short), Budget(**long), schedule=schedule)
+
+    assert went_on
+
+
+def test_the_best_of_an_end_that_is_none_any_more_is_not_taken(dataset, tmp_path):
+    scores = {5: 1.0, 10: 2.0, 12: 9.0, 15: 0.0, 17: 0.0}
+    longer, _ = same(dataset, tmp_path, Budget(steps=12), Budget(steps=17), scores=scores)
+
+    assert longer.progress.best_step == 10
+
+
+@pytest.mark.parametrize("steps", [10, 80])
+def test_patience_goes_on_and_where_it_has_ended_a_training_it_does_so_again(
+    dataset, tmp_path, steps
+):
+    scores = {step: -float(step) for step in range(100)}
+    budgets = (Budget(steps=steps), Budget(steps=90))
+    longer, _ = same(dataset, tmp_path, *budgets, scores=scores, patience=3)
+
+    assert longer.progress.step == 20
+
+
+def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
+    with pytest.raises(trainings.PowerCut):
+        trainer(dataset, tmp_path / "long", Budget(steps=90), log=trainings.Log(8)).fit()
+    budget = Budget(steps=7)
+    whole = trainer(dataset, tmp_path / "whole", budget)
+    whole.fit()
+    assert prolonged(tmp_path / "short", tmp_path / "long", budget=budget)
+    shorter = trainer(dataset, tmp_path / "short", budget)
+    shorter.fit()
+
+    assert trainings.untimed(whole.progress) == trainings.untimed(shorter.progress)
+    assert trainings.weights(whole.model) == trainings.weights(shorter.model)
+
+
+def test_nothing_beyond_the_budget_is_taken(dataset, tmp_path):
+    trainer(dataset, tmp_path / "long", Budget(steps=17)).fit()
+
+    assert prolonged(tmp_path / "short", tmp_path / "long", budget=Budget(steps=15)) is None
+    assert not (tmp_path / "short").exists()
+
+
+def test_the_farthest_of_several_that_is_not_damaged_is_taken(dataset, tmp_path):
+    folders = [tmp_path / str(steps) for steps in (10, 5, 15)]
+    for folder in folders:
+        trainer(dataset, folder, Budget(steps=int(folder.name))).fit()
+    for path in folders[-1].glob("*.safetensors"):
+        path.write_bytes(b"rubbish")
+    other, step = prolonged(tmp_path / "long", tmp_path / "none", *folders, budget=Budget(steps=20))
+
+    assert (other.folder, step) == (folders[0], 10)
+    assert CheckpointStore(tmp_path / "long").newest().progress["step"] == 10

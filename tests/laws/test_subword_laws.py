@@ -1,5 +1,6 @@
 """What goes into subwords comes out of them."""
 
+import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -7,10 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import TokenizerError
-from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig, sample_evenly
-from nmt_core.text.vocabulary import SPECIALS
+from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 TEXT = [
     "Der Ausschuss stimmt dem Bericht am 3. Mai 1999 zu.",
@@ -106,3 +108,69 @@ def test_a_tokenizer_of_unknown_kind_is_refused(tmp_path):
 
     with pytest.raises(TokenizerError, match="unknown kind 'moses'; export it again"):
         load_tokenizer(tmp_path)
+
+
+CHARACTERS = Characters()
+
+normal_lines = st.text().map(normalize).filter(bool)
+
+
+@given(line=st.text())
+@example("<s> </s> <unk> <pad> <0x41>")
+@example("x\N{LOWER ONE EIGHTH BLOCK}y \u2028 z\x00")
+@example("日本語 \N{GRINNING FACE} 2014 Fußballweltmeister")
+def test_joined_characters_are_the_normalised_line(line):
+    assert normalize(line) == CHARACTERS.decode(CHARACTERS.encode(line))
+
+
+@given(line=st.text())
+def test_a_token_is_a_character_and_none_is_a_space(line):
+    tokens = CHARACTERS.encode(line)
+
+    assert [len(token) for token in tokens] == [1] * len(normalize(line))
+    assert tokens == " ".join(tokens).split()
+    assert tokens == CHARACTERS.surfaces(line)
+
+
+@given(one=normal_lines, other=normal_lines)
+def test_a_space_is_the_sign_between_two_lines(one, other):
+    apart = [CHARACTERS.encode(line) for line in (one, other)]
+
+    assert CHARACTERS.encode(f"{one} {other}") == [*apart[0], "▁", *apart[1]]
+
+
+@given(line=st.text())
+@example("</s>")
+def test_numbers_give_back_the_line_where_all_its_characters_are_known(line):
+    known = dict.fromkeys(CHARACTERS.encode(line), 1)
+    side = Side(CHARACTERS, Vocabulary.most_frequent(known))
+
+    assert UNK not in side.ids(line)
+    assert side.text(side.ids(line)) == normalize(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("a  b", ["a", "▁", "b"]),
+        (unicodedata.normalize("NFD", "für"), ["f", "ü", "r"]),
+        ("x\N{COMBINING CARON}", ["x", "\N{COMBINING CARON}"]),
+        ("1\N{NO-BREAK SPACE}°", ["1", "▁", "°"]),
+        ("", []),
+    ],
+)
+def test_a_character_is_a_code_point_of_the_composed_line(line, tokens):
+    assert tokens == CHARACTERS.encode(line)
+
+
+def test_what_no_text_held_is_unknown_and_written_as_it_is_spelt():
+    side = Side(CHARACTERS, Vocabulary([*SPECIALS, "a", "▁"]))
+
+    assert side.ids("a ba") == [4, 5, UNK, 4]
+    assert side.text([4, 5, UNK, 4]) == "a <unk>a"
+
+
+def test_it_comes_back_from_a_folder(tmp_path):
+    CHARACTERS.save(tmp_path / "tokenizer")
+
+    assert isinstance(load_tokenizer(tmp_path / "tokenizer"), Characters)

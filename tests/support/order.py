@@ -23,7 +23,7 @@ LONGEST = (
     "integration/test_flow.py",
     "e2e/test_corpora.py",
     "laws/test_learning_laws.py",
-    "laws/test_context_laws.py",
+    "laws/test_language_model_laws.py",
     "integration/test_planning.py",
     "integration/test_registry.py",
     "orchestration/test_servers.py",

@@ -42,7 +42,11 @@ from nmt_core.extensions.classifiers.words import (
     read_embeddings,
 )
 from nmt_core.extensions.language_models.bundle import load_masked_model
-from nmt_core.extensions.language_models.commands import remove_checkpoints, show_training
+from nmt_core.extensions.language_models.commands import (
+    place_checkpoints,
+    remove_checkpoints,
+    show_training,
+)
 from nmt_core.extensions.settings import change_settings, explain_settings
 
 ClassifierFolder = Annotated[
@@ -118,15 +122,13 @@ def learn_classifier(
         config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
         training_texts, held_out = hold_out(texts, config.held_out, seed=config.seed)
         config, words, start = learn_words_of(config, training_texts.texts, vectors)
-    console = Console(stderr=True, highlight=False)
-    console.print(
+    typer.echo(
         f"{len(training_texts):,} texts to learn from, {len(held_out):,} held out, labels "
         f"{', '.join(texts.classes)}, {len(words.vocabulary):,} words in the vocabulary",
-        soft_wrap=True,
-        markup=False,
+        err=True,
     )
-    place = out.with_name(f"{out.name}.checkpoints")
-    checkpoints = place / training.compute_labelled_fingerprint(config, texts, start)
+    fingerprint = training.compute_labelled_fingerprint(config, texts, start)
+    checkpoints = place_checkpoints(out, fingerprint)
     classifier, points = training.train_classifier(
         config,
         words,
@@ -140,11 +142,7 @@ def learn_classifier(
     write_classifier(out, classifier, learning=learning)
     remove_checkpoints(checkpoints)
     best = max(point.validation_scores["accuracy"] for point in points)
-    console.print(
-        f"accuracy {best:.2f} % on the held-out texts; the classifier is in {out}",
-        soft_wrap=True,
-        markup=False,
-    )
+    typer.echo(f"accuracy {best:.2f} % on held-out texts; the classifier is in {out}", err=True)
 
 
 def learn_words_of(

@@ -1,4 +1,4 @@
-"""The commands of language models: ``nmt learn``, ``fuse``, ``generate`` and ``score``."""
+"""The commands of language models: ``nmt learn``, ``generate`` and ``score``."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from nmt_core.base import compute, config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.base.utf8 import decode_utf8
-from nmt_core.cli.lines import await_lines, decode_argument, decode_lines, open_standard_input
-from nmt_core.cli.options import Changes, Device, Model, Threads, open_translator
+from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
+from nmt_core.cli.options import Changes, Device, Threads, open_translator
 from nmt_core.extensions.language_models import bundle
-from nmt_core.extensions.language_models.fusion import fuse_language_model
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
@@ -38,7 +36,6 @@ from nmt_core.extensions.settings import change_settings, explain_settings
 from nmt_core.search.score import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.translation.likelihood import score_pairs
-from nmt_core.translation.texts import translate_texts
 from nmt_core.translation.translator import Translator
 
 HEADING = "log-likelihood\tperplexity\ttokens"
@@ -83,8 +80,7 @@ def learn(
 
         nmt learn --text train.en --unit subword --tokens-of models/export --out models/english
 
-    The last can help a translator: `nmt fuse --help`. An `rnn` does so best
-    with `--set model.stateful=false`, which learns every line from its beginning.
+    A translator can start from the last (`train.initial_model`).
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
     `rnn` reads all tokens, `transformer` looks at the last `model.context` tokens, or half
@@ -113,15 +109,14 @@ def learn(
         )
     )
     units = find_units(built, parts.training, tokens_of)
-    console = Console(stderr=True, highlight=False)
     texts = encode_parts(parts, units, masked=built.model.kind == "masked", tested=built.tested > 0)
     test = texts.pop("test", None)
-    console.print(
+    typer.echo(
         f"{len(texts['training']):,} tokens to learn from, {len(texts['validation']):,} to "
-        f"validate on, {len(units.vocabulary):,} in the vocabulary"
+        f"validate on, {len(units.vocabulary):,} in the vocabulary",
+        err=True,
     )
-    place = out.with_name(f"{out.name}.checkpoints")
-    checkpoints = place / compute_text_fingerprint(built, units, **texts)
+    checkpoints = place_checkpoints(out, compute_text_fingerprint(built, units, **texts))
     model, points = train_language_model(
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
@@ -132,12 +127,8 @@ def learn(
     remove_checkpoints(checkpoints)
     best = min(point.validation_loss for point in points)
     if test is not None:
-        console.print(f"test loss {learning['test_loss']:.4f} nats per token")
-    console.print(
-        f"validation loss {best:.4f} nats per token; the model is in {out}",
-        soft_wrap=True,
-        markup=False,
-    )
+        typer.echo(f"test loss {learning['test_loss']:.4f} nats per token", err=True)
+    typer.echo(f"validation loss {best:.4f} nats per token; the model is in {out}", err=True)
 
 
 def read_text(paths: Sequence[Path]) -> str:
@@ -171,6 +162,11 @@ def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Unit
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
 
+def place_checkpoints(out: Path, fingerprint: str) -> Path:
+    """Return the folder of the checkpoints of a training, beside the folder of its model."""
+    return out.with_name(f"{out.name}.checkpoints") / fingerprint
+
+
 def remove_checkpoints(folder: Path) -> None:
     """Remove the checkpoints of a training that has ended."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -181,42 +177,6 @@ def remove_checkpoints(folder: Path) -> None:
 def show_training(total_steps: int) -> TrainingDisplay:
     """Show the progress of a training on standard error."""
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
-
-
-def fuse(
-    *,
-    lines: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
-    ] = None,
-    model: Model,
-    language_model: Annotated[
-        Path, typer.Option(metavar="DIR", help="Language model of the translator's target tokens.")
-    ],
-    weight: Annotated[
-        float, typer.Option(metavar="W", min=0, help="Weight of the language model.")
-    ] = 0.1,
-    beam_size: Annotated[
-        int | None, typer.Option(metavar="K", min=1, help="Beam size. \\[default: the model's]")
-    ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
-    """Translate lines in shallow fusion with a language model.
-
-    The search adds the log-probability of the language model, times its weight, to that of the
-    translator, which weighs 1. Both need the same tokens, see `nmt learn --help`.
-
-    **Example**
-
-        nmt fuse --model models/export --language-model models/english --weight 0.2 < in.txt
-    """
-    translator = open_translator(model, device, threads)
-    translator = fuse_language_model(translator, language_model, weight)
-    given = [decode_argument(line, name="LINE") for line in lines or []]
-    for portion in [given] if given else await_lines():
-        for translation in translate_texts(translator, portion, beam_size=beam_size):
-            typer.echo(translation.text)
 
 
 def generate(

@@ -1,4 +1,4 @@
-"""The interface of causal language models, which scoring, sampling and fusion use.
+"""The interface of causal language models, which scoring and sampling use.
 
 A model reads tokens, carries its :class:`Past`, and returns hidden vectors that predict the next
 token, as the decoder of ``models/seq2seq.py`` does. The first token is BOS; PAD and BOS are never

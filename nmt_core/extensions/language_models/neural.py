@@ -98,7 +98,7 @@ class RecurrentConfig(Config):
     """Share the embedding with the output; both widths must be the same."""
     stateful: bool = True
     """Train on consecutive windows, each from the state where the one before it ended; false trains
-    on shuffled windows or lines, as fusion with a translator needs."""
+    on shuffled windows or lines."""
 
     @model_validator(mode="after")
     def _check(self) -> "RecurrentConfig":

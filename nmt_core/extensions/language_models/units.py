@@ -49,7 +49,7 @@ class WordUnit(Config):
 
 
 class SubwordUnit(Config):
-    """The target tokens of an exported translation model, which fusion needs."""
+    """The target tokens of an exported translator, which then can start from the model."""
 
     kind: Literal["subword"] = "subword"
     """The tag of this choice."""

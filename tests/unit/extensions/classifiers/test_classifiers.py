@@ -1,7 +1,6 @@
 """Words, labels, models, learning and sealing of classifiers."""
 
 import codecs
-import zlib
 from contextlib import nullcontext
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import seal
 from nmt_core.base.config import build
-from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
@@ -38,7 +37,6 @@ from nmt_core.extensions.classifiers.training import (
 from nmt_core.extensions.classifiers.words import HashedWords, learn_words, read_embeddings
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.support.language_models import Log, weights
-from tests.support.processes import run_python
 from tests.support.sealing import reseal
 
 SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}
@@ -104,26 +102,6 @@ def test_unknown_words_fall_into_buckets():
     assert WORDS.encode(" <br /> ") == [UNK]
 
 
-def test_buckets_are_the_same_in_every_process():
-    code = (
-        "from nmt_core.extensions.classifiers.words import learn_words;"
-        "from nmt_core.extensions.classifiers.settings import TextConfig;"
-        "print(learn_words(TextConfig(), ['x']).encode('faaaaaantastic grüße'))"
-    )
-    answers = {run_python(code, PYTHONHASHSEED=seed) for seed in ("1", "2")}
-
-    expected = [5 + zlib.crc32(word.encode()) % 1000 for word in ("faaaaaantastic", "grüße")]
-    assert answers == {f"{expected}\n"}
-
-
-@given(st.text())
-def test_every_text_has_numbers(text):
-    numbers = WORDS.encode(text)
-
-    assert 1 <= len(numbers) <= 4
-    assert all(UNK <= number < WORDS.size for number in numbers)
-
-
 @pytest.mark.parametrize(("keep", "kept"), [("first", [4, 5]), ("last", [5, 6])])
 def test_long_texts_are_cut(keep, kept):
     words = HashedWords(TextConfig(longest=2, keep=keep), WORDS.vocabulary)
@@ -186,27 +164,9 @@ def test_bad_files_are_told(tmp_path, content, told):
         read_labelled(tmp_path / "bad.tsv")
 
 
-def test_one_label_is_nothing_to_tell_apart():
-    with pytest.raises(CorpusError, match="all 3 texts are labelled 'pos'"):
-        hold_out(LabelledTexts(("a", "b", "c"), ("pos",) * 3), 0.1, seed=1)
-
-
 def test_a_label_may_not_vanish():
     with pytest.raises(CorpusError, match="none is left labelled"):
         hold_out(LabelledTexts(("a", "b"), ("neg", "pos")), 0.5, seed=1)
-
-
-@given(st.integers(20, 200), st.integers(0, 9))
-def test_what_is_held_out_is_drawn_from_everywhere(count, seed):
-    """Files stand in order of label; the end alone would be of one."""
-    texts = LabelledTexts(
-        tuple(map(str, range(count))), ("neg",) * (count // 2) + ("pos",) * (count - count // 2)
-    )
-    training, held = hold_out(texts, 0.5, seed=seed)
-
-    assert sorted([*training.texts, *held.texts]) == sorted(texts.texts)
-    assert len(held) == round(count * 0.5)
-    assert training.classes == held.classes == ("neg", "pos")
 
 
 @given(st.lists(st.sampled_from(["a b", "A  b", "a", "b", "c", "d", "e f"]), min_size=2), st.data())
@@ -263,16 +223,6 @@ def test_logits_are_those_of_equations(pool):
     [logits] = predict_logits(classifier.model, [WORDS.encode("good bad film")])
 
     torch.testing.assert_close(logits, classifier.model.output(pooled), atol=1e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("layers", [1, 3])
-def test_features_are_dropped_once_before_each_layer_and_the_output(layers):
-    changes = {"layers": layers, "embedding_dropout": 0.25, "dropout": 0.5}
-    model, dropped = untrained(**changes).model, []
-    model._drop = lambda x, probability: dropped.append(probability) or x
-    model(torch.tensor([[4, 5]]))
-
-    assert dropped == [0.25, *[0.5] * layers]
 
 
 # --- learning
@@ -342,17 +292,6 @@ def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
     assert torch.equal(classifier.initial, found[0])
     assert torch.equal(classifier.model.embedding.weight, found[0]) == frozen
     assert not torch.equal(classifier.initial[4], torch.zeros(8))
-
-
-def test_validation_is_what_the_classifier_says(learnt):
-    classifier, points = learnt
-    _, validation = hold_out(separable(200), 0.2, seed=1)
-    found = classifier.classify(validation.texts)
-    right = sum(one.label == label for one, label in zip(found, validation.labels, strict=True))
-
-    assert 100 * right / len(validation) == max(
-        point.validation_scores["accuracy"] for point in points
-    )
 
 
 def test_other_settings_texts_or_vectors_are_another_training():
@@ -482,12 +421,3 @@ def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):
 
     with pytest.raises(NmtError):
         load_classifier(folder, device="cpu")
-
-
-def test_tensors_of_another_shape_are_refused(tmp_path):
-    write_classifier(tmp_path / "a", untrained(), learning={})
-    write_classifier(tmp_path / "b", untrained(width=4), learning={})
-    reseal(tmp_path / "a", "model.json", (tmp_path / "b" / "model.json").read_bytes())
-
-    with pytest.raises(BundleError, match="do not fit the settings"):
-        load_classifier(tmp_path / "a", device="cpu")

@@ -145,15 +145,6 @@ def test_what_does_not_start_from_a_language_model_is_refused(folder, masked, tm
     assert "and a language model is wanted" in refuse(*given, "--initial-model", folder / "out")
 
 
-def test_a_classifier_takes_no_other_folder_s_place(folder, masked):
-    """What is there is told before it is learnt, and stays."""
-    learn = ("learn-classifier", "--labelled", folder / "labelled.tsv", *SMALL, "--out")
-
-    assert "labelled.tsv is no folder, but a file" in refuse(*learn, folder / "labelled.tsv")
-    assert "which belongs to no classifier" in refuse(*learn, masked)
-    assert load_masked_model(masked, device="cpu")
-
-
 def test_what_cannot_be_is_refused(folder, tmp_path):
     (tmp_path / "strange.tsv").write_text("meh\ta film\n")
     (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")

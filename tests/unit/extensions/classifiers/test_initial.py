@@ -20,13 +20,12 @@ from nmt_core.extensions.classifiers.settings import EncoderClassifierConfig, Fi
 from nmt_core.extensions.classifiers.text_classifier import load_classifier, write_classifier
 from nmt_core.extensions.classifiers.training import (
     Start,
-    compute_labelled_fingerprint,
     train_classifier,
 )
 from nmt_core.extensions.classifiers.words import InitialTokens
 from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import WordUnit, learn_units
-from nmt_core.text.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS
 from tests.support.language_models import Log
 from tests.unit.extensions.classifiers.test_classifiers import FILLERS, separable
 
@@ -107,14 +106,6 @@ def test_what_is_read_is_what_the_language_model_reads():
     assert_close(classifier.eval()(tokens), classifier.output(read))
 
 
-def test_neither_padding_nor_neighbours_change_a_text():
-    classifier = fresh(language_model()).eval()
-    long, short = (TOKENS.encode(text) for text in ("the film was very long", "odd"))
-    together = classifier(torch.tensor([long, [*short, *[PAD] * (len(long) - len(short))]]))
-
-    assert_close(together[1], classifier(torch.tensor([short]))[0])
-
-
 @pytest.mark.parametrize(("kind", "expected"), [("max", 5.0), ("mean", 3.0), ("last", 4.0)])
 def test_padding_is_never_pooled(kind, expected):
     x = torch.tensor([[[5.0], [0.0], [4.0], [9.0]]])
@@ -153,10 +144,3 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
     assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
     assert classifier.classify(texts) == again.classify(texts)
     assert again.words.encode(texts[0]) == TOKENS.encode(texts[0])
-
-
-def test_another_language_model_is_another_training():
-    config, texts = FineTuneConfig(), separable(20)
-    starts = [Start(), *(Start(language_model=language_model(seed)) for seed in (0, 1))]
-
-    assert len({compute_labelled_fingerprint(config, texts, start) for start in starts}) == 3

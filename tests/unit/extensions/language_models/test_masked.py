@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.base.compute import prepare_compute
-from nmt_core.base.errors import BundleError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Position
 from nmt_core.extensions.language_models import training as module
-from nmt_core.extensions.language_models.kinds import restore_language_model
 from nmt_core.extensions.language_models.reading import (
     MaskedWindows,
     TextBatch,
@@ -23,7 +21,6 @@ from nmt_core.extensions.language_models.reading import (
 )
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
-from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from tests.support.language_models import MASKED, learnt
 
@@ -60,14 +57,6 @@ def test_fifteen_in_a_hundred_are_chosen_and_most_of_them_hidden():
     assert hidden / chosen == pytest.approx(0.8, abs=0.022)
     expected = 0.1 * (WORDS - 5) / (WORDS - 4)  # one draw of 46 is the token itself
     assert replaced / chosen == pytest.approx(expected, abs=0.016)
-
-
-def test_every_place_is_chosen_as_often():
-    line, chosen = np.arange(4, 24), np.zeros(20)
-    for number in range(2000):
-        chosen += mask_tokens(line, WORDS, make_generator(1, "test", number))[1] != PAD
-
-    assert abs(chosen / 2000 - 0.15).max() < 5 * math.sqrt(0.15 * 0.85 / 2000)
 
 
 @given(numbers)
@@ -137,13 +126,6 @@ def test_predictions_are_a_distribution_over_words():
     assert (p[..., [*range(4), WORDS]] == 0).all()
 
 
-def test_neighbours_in_a_batch_change_nothing():
-    model = tiny()
-    tokens = torch.tensor([[BOS, 5, WORDS, 7, EOS], [BOS, 9, EOS, PAD, PAD]])
-
-    assert_close(model(tokens)[1, :3], model(tokens[1:, :3])[0])
-
-
 def test_both_sides_are_seen():
     model, tokens = tiny(), torch.tensor([[BOS, 5, WORDS, 7, EOS]])
     before, after = tokens.clone(), tokens.clone()
@@ -169,8 +151,3 @@ def test_the_loss_of_a_text_is_the_same_every_time_and_of_hidden_tokens():
 
     assert first == again
     assert mean_loss(model, text, document=False) == pytest.approx(math.log(WORDS - 4))
-
-
-def test_tensors_of_another_shape_are_refused():
-    with pytest.raises(BundleError, match="has the shape"):
-        restore_language_model(MaskedConfig(**tiny().config.model_dump()), 9, own_tensors(tiny()))

@@ -1,16 +1,27 @@
 """Test the scores of texts and their perplexity."""
 
 import math
+from itertools import islice, takewhile
 
+import numpy as np
 import pytest
+import torch
 
-from nmt_core.extensions.language_models.kinds import build_language_model
-from nmt_core.extensions.language_models.neural import RecurrentConfig
-from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.base.errors import NmtError
+from nmt_core.base.random import make_generator
+from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
+from nmt_core.extensions.language_models.text_model import TextModel, generate_tokens
 from nmt_core.extensions.language_models.training import mean_loss
-from nmt_core.extensions.language_models.units import WordUnit, learn_units
+from nmt_core.extensions.language_models.units import Units, Words, WordUnit
 from nmt_core.search.score import LogLikelihood
+from nmt_core.search.settings import TokenSampling
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.translator import Translator
+from tests.support.commands import run
 from tests.support.language_models import LSTM, learnt
+from tests.support.table_model import END, Table, TableLanguageModel
+from tests.support.tiny import export
 
 
 def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
@@ -43,15 +54,172 @@ def test_a_text_scores_as_its_validation_said(tmp_path, stateful):
     )
 
 
-def test_nothing_is_dropped_while_it_scores():
-    units = learn_units(WordUnit(min_count=1), "one\ntwo")
-    config = RecurrentConfig(layers=1, embedding_width=8, width=8, dropout=0.5)
-    model = TextModel(build_language_model(config, len(units.vocabulary)), units)
-
-    assert model.score(["one two"]) == model.score(["one two"])
-
-
 @pytest.mark.parametrize("nats", [math.inf, 1e6])
 def test_the_perplexity_of_the_impossible_is_infinite(nats):
     assert math.inf == LogLikelihood(-nats, 3).perplexity
     assert LogLikelihood(-2000.0, 3).perplexity == pytest.approx(math.exp(2000 / 3))
+
+
+LINES = ["i am from pittsburg", "i study at a university", "my mother is from utah"]
+PROBABILITIES = [2.1e-6, 1.1e-8, 2.0e-9]
+DECIMAL = [-5.67, -7.96, -8.70]
+"""Their logarithms to the base of 10 as the slides print them, of which the first is cut off."""
+
+WORDS, ENDS = 4 + 5 + 5, 3
+
+
+def sentence_model():
+    """Holds each line as likely as the slides do; its end has what its words leave of that."""
+    rows = {(): {"i": 0.3, "my": 0.3}}
+    for line, probability in zip(LINES, PROBABILITIES, strict=True):
+        words = line.split()
+        for place in range(1, len(words)):
+            rows.setdefault(tuple(words[:place]), {})[words[place]] = 0.02
+        rows[tuple(words)] = {END: probability / (0.3 * 0.02 ** (len(words) - 1))}
+    table = Table(rows, otherwise={})
+    return TextModel(
+        TableLanguageModel(table), Units(WordUnit(), Words("whitespace"), table.vocabulary)
+    )
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return sentence_model().score(LINES)
+
+
+def test_log_likelihoods_are_those_of_the_slides(scores):
+    """The slides use the base of 10, our scores nats."""
+    decimal = [score.log_likelihood / math.log(10) for score in scores]
+
+    assert decimal == pytest.approx(DECIMAL, abs=0.01)
+    assert [math.exp(score.log_likelihood) for score in scores] == pytest.approx(PROBABILITIES)
+
+
+def test_perplexity_is_the_root_of_the_likelihood_by_length(scores):
+    """Ends count, for a line's probability holds that of its end (T + 1 factors).
+
+    The slides divide by words alone, which makes 39.4 of our 20.6. Their exponential of a
+    logarithm to the base of 10 would make 4.9, and is a slip.
+    """
+    total = scores[0].plus(scores[1]).plus(scores[2])
+    by_words = total._replace(tokens=WORDS)
+
+    assert total.perplexity == pytest.approx(4.62e-23 ** (-1 / (WORDS + ENDS)))
+    assert total.perplexity == pytest.approx(20.6, abs=0.05)
+    assert by_words.perplexity == pytest.approx(39.4, abs=0.05)
+
+
+def test_a_validation_sees_the_same(scores):
+    """The loss that training shows is the logarithm of that perplexity."""
+    text = sentence_model()
+    tokens = text.units.encode("\n".join(LINES))
+    loss = mean_loss(text.model, tokens, document=False)
+
+    assert math.exp(loss) == pytest.approx(4.62e-23 ** (-1 / (WORDS + ENDS)))
+
+
+def test_a_text_of_a_word_is_validated_as_any_other():
+    """And one of no word, which says nothing, is worth nothing."""
+    text = sentence_model()
+    tokens = text.units.encode("i")[:2]  # BOS and the word
+
+    assert mean_loss(text.model, tokens, document=True) == pytest.approx(-math.log(0.3))
+    assert mean_loss(text.model, tokens[:1], document=True) == 0
+
+
+@pytest.mark.parametrize("sampling", [TokenSampling(), TokenSampling(temperature=0)])
+def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
+    """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
+    model = NGram.count(
+        NGramConfig(order=2, smoothing=MaximumLikelihood()), 6, np.array([BOS, 4, UNK, 5])
+    )
+    tokens = generate_tokens(
+        model, [BOS], sampling, make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
+
+    assert next(tokens) == 4
+    with pytest.raises(NmtError, match="no token that may be written"):
+        next(tokens)
+
+
+def test_what_is_drawn_is_as_frequent_as_it_is_likely():
+    text = np.array([BOS, *[4] * 700, *[5] * 300])
+    model = NGram.count(NGramConfig(order=1), 6, text)
+    tokens = generate_tokens(
+        model, [BOS], TokenSampling(), make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
+    drawn = [next(tokens) for _ in range(2000)]
+
+    assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
+    assert set(drawn) == {4, 5}
+
+
+def test_what_is_written_follows_from_all_that_was_read(tmp_path):
+    """Line after line, by a model that was trained so."""
+    _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
+    model, read = text_model.model, [BOS]
+    likeliest = TokenSampling(temperature=0)
+    for token in islice(
+        generate_tokens(model, read[:], likeliest, make_generator(1, "w"), never=[PAD, BOS]), 30
+    ):
+        with torch.no_grad():
+            [following] = model(torch.tensor([read]))[:, -1]
+
+        assert token == following.argmax()
+        read += [EOS, BOS] if token == EOS else [token]
+
+    assert read.count(EOS) > 2
+
+
+def test_lines_are_drawn_apart_by_models_trained_so(tmp_path):
+    _, text_model, _ = learnt(tmp_path, LSTM | {"stateful": False}, unit="word")
+    model = text_model.model
+    whole, apart = make_generator(1, "w"), make_generator(1, "w")
+    lines = generate_tokens(model, [BOS], TokenSampling(), whole, never=[PAD, BOS])
+    written = [read_line(lines) for _ in range(20)]
+
+    assert not model.carries
+    assert written == [
+        read_line(generate_tokens(model, [BOS], TokenSampling(), apart, never=[PAD, BOS]))
+        for _ in range(20)
+    ]
+
+
+def read_line(tokens):
+    return [*takewhile(EOS.__ne__, tokens)]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+def test_pairs_are_scored_by_a_translator(bundle):
+    pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    result = run("score", "--model", bundle, lines=text)
+    expected = score_pairs(Translator.load(bundle), pairs)
+
+    assert [f"{score.log_likelihood:.4f}" for score in expected] == [
+        line.split("\t")[0] for line in result.stdout.splitlines()
+    ]
+
+
+def test_a_pair_scores_the_log_probabilities_of_its_target(bundle):
+    loaded = Translator.load(bundle)
+    source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
+    read = torch.tensor([[*source, EOS]])
+    logits = loaded.full.model(read, read == PAD, torch.tensor([[BOS, *target]]))
+    worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])
+    [score] = score_pairs(loaded, [("Das Haus", "the house")])
+
+    assert score.log_likelihood == pytest.approx(worth.sum().item(), rel=1e-5)
+    assert (score.tokens, score.characters) == (len(target) + 1, 10)
+
+
+def test_what_cannot_be_scored_is_told(bundle):
+    both = ("--model", "a", "--language-model", "b")
+    for arguments in (("score",), ("score", *both)):
+        assert "say what to score with" in run(*arguments).stderr
+    told = run("score", "--model", bundle, lines="a\n").stderr
+    assert "line 1 of the input has 1 fields" in told

@@ -14,8 +14,7 @@ from nmt_core.extensions.language_models.training import (
 )
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.search.score import LogLikelihood
-from nmt_core.training.settings import EpochTrainingConfig
-from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, Log, learnt
+from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
 
 
 @pytest.mark.parametrize("unit", ["character", "word"])
@@ -34,18 +33,6 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     _, _, points = learnt(tmp_path, model, unit=unit)
 
     assert points[-1].validation_loss < points[0].validation_loss
-
-
-def test_a_schedule_ends_after_the_last_update(tmp_path, monkeypatch):
-    """Which would be lost at a rate of 0."""
-    monkeypatch.setattr(EpochTrainingConfig, "log_every", 1)
-    log, rates = Log(), []
-    log.step = lambda *, learning_rate, **_: rates.append(learning_rate)
-    config, *_ = learnt(tmp_path, log=log)
-    rate, end = config.training.schedule.rate, len(rates) + 1
-
-    assert rates == [rate(number - 1, number / end) for number in range(1, end)]
-    assert 0 < rates[-1] < max(rates) / 10
 
 
 def test_other_settings_or_text_are_another_training():

@@ -49,20 +49,6 @@ def test_what_lies_behind_a_context_is_forgotten():
     assert differs.tolist() == [False] * 3 + [True] * 3 + [False] * 7
 
 
-def test_the_output_is_the_embedding():
-    model = tiny(context=8)
-
-    assert model.output.weight is model.encoder.embedding.table.weight
-
-
-def test_the_past_of_a_training_step_is_let_go():
-    model = tiny(context=8).train()
-    _, state = model.decode(TEXT[:, :5], model.start(1))
-
-    assert all(tensor.requires_grad for layer in state.layers for tensor in layer)
-    assert not any(tensor.requires_grad for tensor in state.detach().tensors())
-
-
 def test_a_context_that_training_never_shows_is_refused():
     values = {"model": {"kind": "transformer", "context": 65}}
 

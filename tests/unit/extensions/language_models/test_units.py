@@ -1,22 +1,23 @@
 """Test units of text: characters, words, subwords."""
 
-import unicodedata
-
 import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
+from nmt_core.extensions.language_models.reading import Streams, Windows
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.units import (
     CharacterUnit,
-    SubwordUnit,
     Units,
     WordUnit,
     cut_in_order,
     learn_units,
 )
-from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.language_models import TEXT
 
 
@@ -56,18 +57,6 @@ def test_units_come_back_as_they_were_saved(tmp_path, unit):
 def test_an_empty_text_is_refused():
     with pytest.raises(CorpusError, match="the text is empty or holds blank lines alone"):
         learn_units(CharacterUnit(), "").encode("")
-
-
-def test_subwords_are_those_that_the_translator_reads():
-    """Whatever its tokenizer, which may leave the normal form to others."""
-
-    class Whitespace:
-        def encode(self, line):
-            return line.split()
-
-    units = Units(SubwordUnit(), Whitespace(), Vocabulary([*SPECIALS, "für", "dich"]))
-
-    assert units.encode_line(unicodedata.normalize("NFD", "für dich")) == [BOS, 4, 5, EOS]
 
 
 def test_words_spelt_like_reserved_tokens_are_words():
@@ -122,3 +111,49 @@ def test_text_is_cut_in_order(text, shares, parts):
 def test_text_too_short_to_cut_is_refused(shares):
     with pytest.raises(CorpusError, match="too short"):
         cut_in_order("a\n", document=False, **shares)
+
+
+texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
+
+
+@given(texts, st.integers(1, 4), st.integers(1, 7))
+def test_streams_go_on_and_miss_nothing(body, rows, window):
+    text = np.array([BOS, *body])
+    passages = list(Streams(text, rows, window).epoch(0))
+    whole = torch.cat([passage.targets for passage in passages], dim=1)
+    read = torch.cat([passage.tokens for passage in passages], dim=1)
+
+    assert [n for n in whole.flatten().tolist() if n != PAD] == body
+    assert torch.equal(read[:, 1:], whole[:, :-1])
+    assert (read[:, 0] == BOS).all()
+    assert [p.continues for p in passages] == [False] + [True] * (len(passages) - 1)
+    assert len(passages) == Streams(text, rows, window).steps(0)
+
+
+@given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 4), st.integers(1, 50))
+def test_windows_miss_nothing(lines, rows, window):
+    text = np.array([token for line in lines for token in (BOS, *line)])
+    reading = Windows(text, rows, window, seed=1)
+    for epoch in range(2):
+        passages = list(reading.epoch(epoch))
+        seen = sorted(n for p in passages for n in p.targets.flatten().tolist() if n != PAD)
+
+        assert seen == sorted(token for line in lines for token in line)
+        assert len(passages) == reading.steps(epoch)
+        assert all((p.tokens[:, 0] == BOS).all() and p.tokens.size(1) <= window for p in passages)
+
+
+def test_lines_are_read_whole_and_in_another_order_each_epoch():
+    lines = [[n, n, EOS] for n in range(4, 40)]
+    reading = Windows(np.array([t for line in lines for t in (BOS, *line)]), 4, 8, seed=1)
+    orders = [[row for p in reading.epoch(n) for row in p.targets.tolist()] for n in (0, 1, 0)]
+
+    assert orders[0] == orders[2] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == lines
+
+
+def test_between_two_lines_there_is_nothing_to_learn():
+    [passage] = Streams(np.array([BOS, 4, EOS, BOS, 5, EOS]), 1, 9).epoch(0)
+
+    assert passage.tokens.tolist() == [[BOS, 4, EOS, BOS, 5]]
+    assert passage.targets.tolist() == [[4, EOS, PAD, 5, EOS]]
