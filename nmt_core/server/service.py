@@ -15,7 +15,12 @@ from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.languages import AUTO, detect_languages
-from nmt_core.server.memory import ServedMemory
+from nmt_core.server.memory import (
+    ServedMemory,
+    SuggestionLimits,
+    keep_suggestion,
+    open_journal,
+)
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
 from nmt_core.server.request_fields import (
@@ -44,7 +49,6 @@ from nmt_core.server.segmentation import (
     write_texts,
 )
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.suggestions import SuggestionLimits, keep_suggestion, open_journal
 from nmt_core.server.users import ApiKeys, RateLimit, User
 from nmt_core.server.worker_pool import FairSlots, WorkerLimits, WorkerPool
 from nmt_core.translation.loading import count_cores

@@ -17,9 +17,8 @@ from types import SimpleNamespace
 
 import httpx2
 
-from nmt_core.server.app import build_app
 from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
-from nmt_core.server.run import listen, run_app
+from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
 from nmt_core.text.alignment import list_words

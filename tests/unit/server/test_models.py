@@ -5,7 +5,6 @@ import json
 import pytest
 
 from nmt_core.base.errors import BundleError, ConfigError
-from nmt_core.server.app import build_app
 from nmt_core.server.errors import RequestError
 from nmt_core.server.models import (
     MAX_CARD_CHARACTERS,
@@ -17,6 +16,7 @@ from nmt_core.server.models import (
     read_card,
     summarize_card,
 )
+from nmt_core.server.run import build_app
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from nmt_core.server.app import build_app
 from nmt_core.server.models import Models, Watched
+from nmt_core.server.run import build_app
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
 
@@ -208,11 +208,21 @@ async def test_body_of_a_wrong_key_is_not_read(tmp_path, where):
             assert (route, answer.status_code, [*body]) == (route, 403, [b"{}"])
 
 
+@pytest.mark.parametrize(
+    ("path", "request_"),
+    [
+        ("/translate", {"json": HALLO | {"q": ["a"] * 5}}),
+        ("/detect", {"json": {"q": ["a"] * 5}}),
+        (
+            "/translate_file",
+            {"data": {"source": "en", "target": "en"}, "files": {"file": ("a.txt", b"a" * 5000)}},
+        ),
+    ],
+)
 @in_a_loop
-async def test_rate_limits_texts():
-    async with client_of(serve_stand_in(rate_limit=10)) as client:
-        texts = HALLO | {"q": ["a"] * 5}
-        answers = [await client.post("/translate", json=texts) for _ in range(3)]
+async def test_rate_limits_texts(path, request_):
+    async with client_of(serve_stand_in(rate_limit=10, max_characters=1000)) as client:
+        answers = [await client.post(path, **request_) for _ in range(3)]
 
     assert [200, 200, 429] == [answer.status_code for answer in answers]
     assert int(answers[2].headers["Retry-After"]) > 0

@@ -12,7 +12,14 @@ from nmt_core.server.errors import RequestError
 from nmt_core.server.service import Service, limit_time
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User, read_keys
-from tests.support.stand_in import Connection, Slow, client_of, in_a_loop, serve_stand_in
+from tests.support.stand_in import (
+    Connection,
+    Slow,
+    StandIn,
+    client_of,
+    in_a_loop,
+    serve_stand_in,
+)
 
 PAIR = {"source": "de", "target": "en"}
 
@@ -120,6 +127,26 @@ async def test_loop_turns_after_each_text_of_a_list(monkeypatch):
     assert answer.status_code == 200
     steps = [after - before for before, after in pairwise(turns)]
     assert (sum(steps), max(steps)) == (50, 1)
+
+
+@pytest.mark.parametrize(
+    ("q", "details", "links"),
+    [
+        ("<p>Das <b>ist</b> gut.</p>", False, True),
+        ("<p>Das ist gut.</p>", False, False),
+        ("Ja.", True, True),
+    ],
+)
+@in_a_loop
+async def test_words_are_linked_for_markup_and_details(q, details, links):
+    translator, options = StandIn(), {}
+    search = translator.search
+    translator.search = lambda lines, **more: options.update(more) or search(lines, **more)
+    async with client_of(serve_stand_in(translator)) as client:
+        fields = {"q": q, "format": "html", "details": details, **PAIR}
+        await client.post("/translate", json=fields)
+
+    assert (options["links"], options["probabilities"]) == (links, details)
 
 
 @in_a_loop

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.server import suggestions
+from nmt_core.server import memory
 from nmt_core.server.logs import LogFormatter
 from nmt_core.translation.memory.journal import CorrectionJournal
 from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
@@ -105,7 +105,7 @@ async def test_one_user_cannot_fill_the_journal(keyed_server, journal):
 
 @in_a_loop
 async def test_user_has_a_daily_share_of_the_journal(open_server, monkeypatch):
-    monkeypatch.setattr(suggestions, "DAILY_BYTES", 1000)
+    monkeypatch.setattr(memory, "DAILY_BYTES", 1000)
     body = BETTER | {"s": "A house. " * 50}
     async with client_of(open_server()) as client:
         answers = [await client.post("/suggest", json=body | {"q": f"{n}"}) for n in range(6)]
