@@ -16,7 +16,7 @@ from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all, check_all
 from stages.configure.small_text import fit_settings
-from stages.params import SECTIONS, DownloadParams, ExportParams, TrainParams
+from stages.params import SECTIONS, DownloadParams, ExportParams
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import dump_yaml, read
 
@@ -124,19 +124,6 @@ def find_budget(settings: list[str]) -> Budget | None:
     given = apply_changes({}, about).get("train", {}).get("budget", {})
     limits = {name: limit for name, limit in given.items() if limit is not None}
     return config.build(Budget, limits, at="train.budget") if limits else None
-
-
-def is_chosen(sections: Mapping[str, Config], *, conf: Path = paths.CONF) -> bool:
-    """Tell whether the model is the one that ``model=auto`` chooses for its text and budget."""
-    try:
-        chosen = auto.choose(["model"], sections, auto.read_auto(conf))
-    except NmtError:
-        return False
-    values = apply_changes(compose_groups(chosen.groups, conf=conf), chosen.settings)
-    fitting = config.build(TrainParams, values["train"], at="train")
-    train = sections["train"]
-    assert isinstance(train, TrainParams)
-    return (train.model, train.optimizer) == (fitting.model, fitting.optimizer)
 
 
 def check_choices(choices: list[str], conf: Path) -> None:

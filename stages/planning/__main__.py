@@ -1,36 +1,83 @@
-"""Predict the time of a run from a short calibration on this machine, or pin a budget to it.
+"""Predict a training from a short one on a sample of the text, or pin a budget to a time.
 
 Usage: python -m stages.planning [pin]
-Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, reports/download.json
+Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/
 Writes: nothing; pin writes params.yaml and runs/pinned.json
 
-The real stages run in a temporary folder on a sample of the text. `pin` writes to params.yaml the
-target tokens that a budget of seconds is worth, and prints no plan.
+`pin` writes to params.yaml the target tokens that a budget of seconds is worth, and prints no plan.
 """
 
+import json
+import math
+import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from psutil import virtual_memory
 from rich.console import Console
 
 from nmt_core.base import config, files
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.progress import format_duration
+from nmt_core.training.budget import VALIDATIONS, Budget
 from stages import paths
-from stages.configure.compose import is_chosen, write_params
+from stages.configure.auto import round_down
+from stages.configure.compose import apply_changes, write_params
 from stages.configure.sections import build_all, read_settings
 from stages.params import TrainParams
-from stages.planning.calibration import SECONDS, calibrate
-from stages.planning.pinning import PinnedBudget, pin_budget
-from stages.planning.prediction import describe_plan, find_shortages, predict
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_json
+from stages.runtime.params_file import dump_yaml
+from stages.runtime.usage import Usage
 from stages.tracking.run_metadata import UP_TO_TRAINING
 
-CALIBRATION_SHARE = 0.1
-"""Share of the requested time that its calibration may take."""
+STAGES = ("tokenize", "vocabulary", "embeddings", "shard", "train")
+
+SAMPLE = {"train": 10_000, "validation": 128, "test": 128}
+"""Maximum number of sampled pairs of each split."""
+
+CHANGES = (
+    "workers.dask=null",
+    "train.budget={seconds:15.0}",  # validated every 5 seconds
+    "train.training.validate_every=1000000000",
+    "train.schedule.learning_rate=1e-9",
+)
+"""Settings of the training on the sample."""
+
+LINKED = (
+    *(Path("stages"), Path("nmt_core"), paths.PIPELINE),
+    *(paths.WEIGHTS, paths.TAGS, paths.MONOLINGUAL, paths.VECTORS, paths.INITIAL_MODEL),
+)
+"""Code, which fingerprints need, and inputs of the stages except the corpus."""
+
+HIDDEN = ("DVC_", "NMT_", "MLFLOW_", "TORCHELASTIC")
+"""Prefixes of environment variables that name a run or a server."""
+
+GROWTH = 1.6
+"""Maximum factor by which the memory of a training grows after its first seconds."""
+
+LEAST_UPDATES = 100
+"""Fewest updates of a training that learns anything."""
+
+say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
+
+
+class Calibration(NamedTuple):
+    """Measurements on this machine; tokens are target tokens."""
+
+    start_seconds: float
+    validation_seconds: float
+    """Of the barely trained model, which writes to its limits of length: an upper limit."""
+    tokens_per_second: tuple[float, float]
+    """From the slowest to the fastest measurement."""
+    tokens_per_update: float
+    tokens_per_pass: float
+    memory_bytes: int
 
 
 def main() -> None:
@@ -38,47 +85,166 @@ def main() -> None:
     if sys.argv[1:] not in ([], ["pin"]):
         raise ConfigError(f"stages.planning takes no argument or 'pin', got {sys.argv[1]!r}")
     settings = read_settings()
-    sections = build_all(settings, source=str(paths.PARAMS))
-    train = sections["train"]
+    train = build_all(settings, source=str(paths.PARAMS))["train"]
     assert isinstance(train, TrainParams)
     if sys.argv[1:]:
-        pin(settings, train)
+        pin(settings, train.budget)
         return
-    calibration = calibrate(settings)
-    plan = predict(calibration, train)
-    say = partial(Console().print, highlight=False, soft_wrap=True)
-    say(describe_plan(plan, calibration))
-    free, chosen = virtual_memory().available, is_chosen(sections)
-    for shortage in find_shortages(plan, calibration, train, memory=free, chosen=chosen):
-        say(shortage, style="yellow")
+    Console().print(describe_plan(calibrate(settings), train), highlight=False, soft_wrap=True)
 
 
-def pin(settings: dict[str, Any], train: TrainParams) -> None:
-    """Replace a budget of seconds by one of tokens.
+def calibrate(settings: dict[str, Any]) -> Calibration:
+    """Run the stages up to training on a sample, in a temporary folder.
 
-    The same settings up to training keep their first budget, so that an interrupted training
-    continues, and a change to a later stage keeps the model.
+    Raises:
+        CorpusError: if a split of the corpus is empty.
+        NmtError: if a stage fails.
     """
-    say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
-    known = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
-    key = hash_json([settings.get(name) for name in UP_TO_TRAINING])
-    if key not in known:
-        calibration = calibrate(settings, CALIBRATION_SHARE * (train.budget.seconds or SECONDS))
-        known[key] = pin_budget(calibration, train).model_dump(mode="json")
-        files.write_json(paths.PINNED, known)
-        if calibration.load:
-            say(f"{calibration.load}; without them, the time is worth more tokens", style="yellow")
-    pinned = config.build(PinnedBudget, known[key], at=str(paths.PINNED))
-    settings["train"]["budget"] = pinned.budget.model_dump(mode="json")
-    settings["train"]["training"]["validate_every"] = pinned.validate_every
-    write_params(build_all(settings, source=str(paths.PARAMS)))
-    seconds = format_duration(train.budget.seconds or 0.0)
-    say(
-        f"{seconds} are worth {pinned.budget.tokens:,} target tokens on this machine, which now "
-        f"stand in {paths.PARAMS}"
+    corpus = paths.CORPUS / "corpus.json"
+    pairs = files.read_json(corpus)["pairs"] if corpus.exists() else {}
+    if empty := [split for split in SAMPLE if not pairs.get(split)]:
+        raise CorpusError(f"{paths.CORPUS} holds no {' and no '.join(empty)} pairs to plan with")
+    say("calibrating: training on a sample for less than a minute")
+    sizes = {split: min(pairs[split], most) for split, most in SAMPLE.items()}
+    validated = min(settings["train"]["training"]["validation_sentences"], pairs["validation"])
+    paths.RUNS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as name:
+        folder = Path(name)
+        write_sample(paths.CORPUS, folder / paths.CORPUS, sizes)
+        (folder / paths.REPORTS).mkdir()
+        for path in filter(Path.exists, LINKED):
+            (folder / path).symlink_to(path.absolute())
+        changed = apply_changes(settings, [*CHANGES])
+        files.write_text(folder / paths.PARAMS, dump_yaml(changed))
+        files.write_text(folder / "mlflow.py", "raise ImportError('not tracked')\n")
+        usage = [run_in(folder, stage) for stage in STAGES][-1]
+        points = read_validations(folder)
+        shards = files.read_json(folder / paths.REPORTS / "shard.json")
+    speeds = [(b[1] - a[1]) / max(b[2] - a[2], 1e-9) for a, b in pairwise(points)]
+    speeds = speeds[1:] or speeds  # the first updates are slower
+    steps, tokens, updating, ended = points[-1]
+    took = ended - points[0][3]
+    validation = max(0.0, took - updating) / (len(points) - 1)
+    validation *= validated / min(validated, sizes["validation"])
+    sampled = shards["train_target_tokens"] + shards["train_pairs"]
+    return Calibration(
+        start_seconds=max(0.0, usage.seconds - took),
+        validation_seconds=validation,
+        tokens_per_second=(min(speeds), max(speeds)),
+        tokens_per_update=tokens / steps,
+        tokens_per_pass=sampled * pairs["train"] / sizes["train"],
+        memory_bytes=usage.memory_bytes,
     )
-    if pinned.warning:
-        say(pinned.warning, style="yellow")
+
+
+def write_sample(corpus: Path, folder: Path, sizes: Mapping[str, int]) -> None:
+    """Write ``sizes`` pairs of each split to a folder, evenly spread over the corpus."""
+    described = files.read_json(corpus / "corpus.json")
+    for split, size in sizes.items():
+        total = described["pairs"][split]
+        ends = accumulate((part[split] for part in described["corpora"]), initial=0)
+        taken = pairwise([end * size // total for end in ends])
+        for part, (before, after) in zip(described["corpora"], taken, strict=True):
+            part[split] = after - before
+        for path in corpus.glob(f"{split}.*"):
+            rows = enumerate(files.read_lines(path))
+            kept = (line for n, line in rows if n * size // total < (n + 1) * size // total)
+            files.write_lines(folder / path.name, kept)
+    files.write_json(folder / "corpus.json", described)
+
+
+def run_in(folder: Path, stage: str) -> Usage:
+    """Run a stage in a folder and return its usage; raise an error with the reason if it fails."""
+    log, usage = folder / "log.txt", folder / paths.USAGE / f"{stage}.json"
+    command = [sys.executable, "-u", "-m", f"stages.{stage}"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    with log.open("wb") as out:
+        ended = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=out, check=False)
+    if ended.returncode or not usage.exists():
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        reason = lines[-1] if lines else f"exit code {ended.returncode}"
+        raise NmtError(f"the {stage} stage fails on a sample of the text: {reason}")
+    return config.build(Usage, files.read_json(usage), at=str(usage))
+
+
+def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
+    """Return updates, target tokens, seconds of updates and the clock at start and validations."""
+    [journal] = folder.glob("runs/*/journal.jsonl")
+    entries = [json.loads(line) for line in files.read_lines(journal)]
+    points = [(0, 0, 0.0, entries[0]["milliseconds"] / 1000)]
+    for entry in entries:
+        if "validation/loss" in (values := entry.get("values", {})):
+            tokens, seconds = values["train/target_tokens"], values["train/seconds"]
+            points.append((entry["step"], tokens, seconds, entry["milliseconds"] / 1000))
+    return points
+
+
+def predict(calibration: Calibration, params: TrainParams, speed: float) -> tuple[int, float]:
+    """Return the updates and seconds of a training at a speed; patience may end it earlier."""
+    budget, each = params.budget, calibration.tokens_per_update
+    limits = (
+        budget.steps,
+        budget.epochs and budget.epochs * calibration.tokens_per_pass / each,
+        budget.tokens and budget.tokens / each,
+        budget.seconds and budget.seconds * speed / each,
+    )
+    updates = max(1, math.ceil(min(limit for limit in limits if limit is not None) - 1e-9))
+    every = min(params.training.validate_every, budget.validation_seconds * speed / each)
+    validating = math.ceil(updates / every) * calibration.validation_seconds
+    return updates, calibration.start_seconds + updates * each / speed + validating
+
+
+def describe_plan(calibration: Calibration, params: TrainParams) -> str:
+    """Return the lines that ``make plan`` prints, with a warning if the budget is too small."""
+    speeds = calibration.tokens_per_second
+    updates, seconds = zip(*(predict(calibration, params, speed) for speed in speeds), strict=True)
+    each, a_pass = calibration.tokens_per_update, calibration.tokens_per_pass
+    passes = [count * each / a_pass for count in updates]
+    memory = params.compute.processes * calibration.memory_bytes * GROWTH / 2**30
+    plan = (
+        f"training: {describe(seconds, format_duration)}, {describe(speeds)} target tokens a "
+        f"second, up to {memory:.2g} GiB of memory\n"
+        f"updates: {describe(updates)} of about {each:,.0f} target tokens, "
+        f"{describe(passes, '{:.2g}'.format)} passes over the text"
+    )
+    if (share := math.sqrt(math.prod(passes))) < 1:
+        plan += (
+            f"\nthe budget reads about {100 * share:.0f} % of the text; one pass takes about "
+            f"{format_duration(a_pass / speeds[0])} of updates: raise train.budget, or take a "
+            f"smaller model (MODEL=auto)"
+        )
+    return plan
+
+
+def describe(ends: Iterable[float], show: Callable[[float], str] = "{:,.0f}".format) -> str:
+    """Return a range in words, each end to two digits, or one figure if it is known exactly."""
+    low, high = sorted(ends)
+    words = [show(low)] if low == high else [show(float(f"{end:.2g}")) for end in (low, high)]
+    return " to ".join(dict.fromkeys(words))
+
+
+def pin(settings: dict[str, Any], budget: Budget) -> None:
+    """Replace a budget of seconds by one of tokens, once: an interrupted training continues."""
+    pinned = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
+    key = hash_json([settings[name] for name in UP_TO_TRAINING])
+    if key not in pinned:
+        pinned[key] = find_budget(calibrate(settings), budget.seconds)
+        files.write_json(paths.PINNED, pinned)
+    tokens, settings["train"]["training"]["validate_every"] = pinned[key]
+    settings["train"]["budget"] = {"tokens": tokens}
+    write_params(build_all(settings, source=str(paths.PARAMS)))
+    say(f"the time is worth {tokens:,} target tokens on this machine, now in {paths.PARAMS}")
+
+
+def find_budget(calibration: Calibration, seconds: float | None) -> tuple[int, int]:
+    """Return the target tokens that a time is worth, and the updates between two validations."""
+    if seconds is None:
+        raise ConfigError("train.budget.seconds is null; ask for a time first: time=2h")
+    speed, each = math.sqrt(math.prod(calibration.tokens_per_second)), calibration.tokens_per_update
+    overhead = calibration.start_seconds + (VALIDATIONS + 1) * calibration.validation_seconds
+    if (tokens := round_down(max(0, int((seconds - overhead) * speed)))) < LEAST_UPDATES * each:
+        raise ConfigError(f"{format_duration(seconds)} is too short for {LEAST_UPDATES} updates")
+    return tokens, max(1, math.floor(tokens / each / VALIDATIONS))
 
 
 if __name__ == "__main__":
