@@ -34,41 +34,30 @@ from stages.runtime.params_file import read
 
 LOGGER = logging.getLogger(__name__)
 
-UNKNOWN = "unknown"
-
 INSTEAD = "a code without its region, such as pt for pt-BR, or the other way round, have some"
 """What may help where there are no corpora."""
 
 HTTP = HttpConfig(attempts=3)
-"""A person waits, and may ask again."""
+"""Few attempts, because a person waits."""
 
 
 def renew_index(
     languages: Languages, *, downloads: Path = paths.DOWNLOADS, index: str = INDEX
-) -> tuple[list[OpusEntry], str]:
-    """Fetch the index of OPUS if it is another than the one at hand.
-
-    Returns:
-        Its entries, the largest first, and a sentence that says which index it is.
+) -> list[OpusEntry]:
+    """Return the entries of the index of OPUS, fetched if it is newer than the one at hand.
 
     Raises:
         DownloadError: if there is none at hand, and none can be fetched.
     """
     source = opus_index(languages, index)
-    before = find_cached(source, downloads)
-    entries_before = [] if before is None else read_opus_index(before.path)
+    cached = find_cached(source, downloads)
     try:
-        now = renew(source, downloads, HTTP)
+        return read_opus_index(renew(source, downloads, HTTP).path)
     except ServerError as error:
-        if before is None:
+        if cached is None:
             raise
         LOGGER.warning("%s; this is the index of last time", error)
-        now = before
-    entries = read_opus_index(now.path)
-    said = f"The index of OPUS has the SHA-256 {now.sha256}"
-    if before is None or before.sha256 == now.sha256:
-        return entries, f"{said}."
-    return entries, f"{said}; {compare_entries(entries_before, entries)}."
+        return read_opus_index(cached.path)
 
 
 def list_datasets(languages: Languages) -> list[str]:
@@ -82,29 +71,17 @@ def list_datasets(languages: Languages) -> list[str]:
         return []
 
 
-def compare_entries(before: Iterable[OpusEntry], now: Iterable[OpusEntry]) -> str:
-    """Say by how many corpora one index differs from another."""
-    old, new = ({entry.name: entry for entry in entries} for entries in (before, now))
-    changed = sum(old[name] != new[name] for name in old.keys() & new.keys())
-    return (
-        f"since last time {len(new.keys() - old.keys()):,} came, {len(old.keys() - new.keys()):,} "
-        f"went and {changed:,} changed"
-    )
-
-
 def list_corpora(entries: Iterable[OpusEntry], datasets: Iterable[str]) -> Table:
-    """Return a table of the latest corpora of OPUS, and of the datasets of mtdata."""
+    """Return a table of corpora of OPUS, and of datasets of mtdata."""
     table = Table(box=None)
     table.add_column("name", overflow="fold")
     for name in ("pairs", "MB"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("licence")
     for entry in entries:
-        if entry.latest == "True":
-            size = f"{entry.size * 1024 / 1e6:,.1f}"
-            table.add_row(entry.name, f"{entry.alignment_pairs:,}", size, UNKNOWN)
+        size = f"{entry.size * 1024 / 1e6:,.1f}"
+        table.add_row(entry.name, f"{entry.alignment_pairs:,}", size)
     for dataset in datasets:
-        table.add_row(f"mtdata:{dataset}", "", "", UNKNOWN)
+        table.add_row(f"mtdata:{dataset}")
     return table
 
 
@@ -138,20 +115,18 @@ def main(
     else:
         given = read(paths.PARAMS).get("download", {}).get("languages", {})
         pair = config.build(Languages, given, at="download.languages")
-    entries, said = renew_index(pair, index=index)
+    entries = [entry for entry in renew_index(pair, index=index) if entry.latest == "True"]
     datasets = list_datasets(pair)
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries, datasets))
-    say(said)
-    latest = [entry for entry in entries if entry.latest == "True"]
-    if latest:
-        say(f"It names no licences; the page of each corpus does, such as {latest[0].page}")
-    names = [*(entry.name for entry in latest), *(f"mtdata:{dataset}" for dataset in datasets)]
-    if names:
-        taken = f"{{name:{names[0]},licence:LICENCE}}"
-        say(f'Take one by its name, with its licence: SET="download.corpora.NAME={taken}"')
-    else:
+    names = [*(entry.name for entry in entries), *(f"mtdata:{dataset}" for dataset in datasets)]
+    if not names:
         say(f"There is none for {' and '.join(pair.codes)}; does {INSTEAD}?")
+        return
+    if entries:
+        say(f"The page of each corpus names its licence, such as {entries[0].page}")
+    taken = f"{{name:{names[0]},licence:LICENCE}}"
+    say(f'Take one by its name, with its licence: SET="download.corpora.NAME={taken}"')
 
 
 if __name__ == "__main__":

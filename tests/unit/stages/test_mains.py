@@ -20,45 +20,16 @@ from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.chosen_average import ChosenAverage
 from nmt_core.training.progress import CurvePoint, Point, Progress
-from stages import download, embeddings, evaluate, export, paths, shard, train, vocabulary
+from stages import download, embeddings, export, paths, shard, train, vocabulary
 from stages.configure import compose
 from stages.configure.sections import build_all
-from stages.params import EmbeddingsParams, EvaluateParams, VocabularyParams
+from stages.params import EmbeddingsParams, VocabularyParams
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.measures import TranslatedText
 from stages.runtime.digests import check_digests
 from tests.support.projects import PROJECT
 from tests.support.tiny import tiny_translator
 
 DE_EN = Languages(source="de", target="en")
-
-
-# evaluate
-
-
-@pytest.mark.parametrize(("most", "drawn"), [(0, 0), (2, 2), (9, 3)])
-def test_pictures_are_drawn_of_sentences_that_can_be_read(tmp_path, monkeypatch, most, drawn):
-    own = tiny_translator()
-    lines = ["Hund", "", "Haus und Hund", "lang " * evaluate.PICTURE_TOKENS, "ja"]
-    read = [own.source.tokenize(line) for line in lines]
-    translations = [best for [best] in own.search(lines, n_best=1)]
-    looked = []
-    monkeypatch.setattr(
-        evaluate, "trace_attention", lambda _, text, found: looked.append((text, found)) or "look"
-    )
-    monkeypatch.setattr(
-        evaluate, "draw_looks", lambda folder, looks: looked.append((folder, looks))
-    )
-    text = TranslatedText(DE_EN, lines, lines, read, translations)
-    evaluate.draw_pictures(EvaluateParams(pictures=most), own, text, tmp_path)
-    *seen, (folder, looks) = looked
-    assert folder == tmp_path
-    assert looks == {number + 1: "look" for number in range(drawn)}
-    assert all(0 < len(text.tokens) <= evaluate.PICTURE_TOKENS for text, _ in seen)
-    assert all(translations[read.index(text)] is found for text, found in seen)
-    monkeypatch.setattr(evaluate, "trace_attention", lambda *_: None)
-    evaluate.draw_pictures(EvaluateParams(), own, text, tmp_path)
-    assert looked[-1] == (tmp_path, {})
 
 
 # train
@@ -165,18 +136,6 @@ def test_corpora_of_an_initial_model_stand_behind_those_with_names(tmp_path):
         params.seed,
     )
     assert vars(made) == vars(same)
-
-
-@pytest.mark.parametrize("frozen", [True, False])
-def test_vectors_are_read_where_there_are_any(tmp_path, frozen):
-    files.write_json(tmp_path / "embeddings.json", {"kind": "none", "frozen": False})
-    assert train.load_pretrained(tmp_path) is None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "load_file", lambda path: {"weight": path.name})
-        files.write_json(tmp_path / "embeddings.json", {"kind": "train", "frozen": frozen})
-        read = train.load_pretrained(tmp_path)
-    assert (read.source, read.target) == ("source.safetensors", "target.safetensors")
-    assert read.frozen is frozen
 
 
 # export
@@ -377,18 +336,6 @@ def test_the_pairs_of_each_corpus_are_read_by_split(tmp_path):
     corpora = [dict(zip(splits, row, strict=True)) for row in zip(*splits.values(), strict=True)]
     files.write_json(tmp_path / "corpus.json", {"corpora": corpora})
     assert shard.read_corpora(tmp_path) == splits
-
-
-def test_numbered_pairs_are_counted_by_corpus_and_by_what_was_left_out(monkeypatch):
-    monkeypatch.setattr(shard.Block, "load", lambda part, name: (part, name))
-    done = [
-        ("p1", SimpleNamespace(left_out=Counter(empty=1), kept={0: 2, 1: 3})),
-        ("p2", SimpleNamespace(left_out=Counter(empty=2, long=1), kept={1: 4})),
-    ]
-    left_out, kept = Counter(), [0, 0, 0]
-    blocks = [*shard.read_numbered(iter(done), left_out, kept)]
-    assert blocks == [("p1", shard.NUMBERED), ("p2", shard.NUMBERED)]
-    assert (left_out, kept) == (Counter(empty=3, long=1), [2, 7, 0])
 
 
 def test_whatever_is_noticed_of_a_text_can_be_told():

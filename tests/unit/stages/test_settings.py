@@ -1,82 +1,24 @@
 """What settings of the stages may be, at their bounds, and what follows from them."""
 
-import re
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import pytest
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
-from nmt_core.data.embeddings.settings import TrainedVectors
-from nmt_core.models.settings import EncoderConfig
-from nmt_core.text.aligner.settings import AlignerConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.schedule import Budget, InverseSquareRoot, WarmupDecay
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import (
     SECTIONS,
-    BehaviourParams,
-    EmbeddingsParams,
     EvaluateParams,
-    ExportParams,
-    ShardParams,
     TokenizeParams,
     TrainParams,
-    VocabularyParams,
     build_section,
 )
 from tests.support.projects import PROJECT
-
-LEAST_AND_MOST = {
-    VocabularyParams: {"max_size": (1, 10_000_000), "min_count": (1, None)},
-    EmbeddingsParams: {"seed": (0, None)},
-    ShardParams: {"pairs_per_shard": (1, 100_000_000), "max_length": (1, 1_000_000)},
-    TrainParams: {"seed": (0, None)},
-    BehaviourParams: {"lines": (0, 1_000_000)},
-    EvaluateParams: {
-        "threads": (0, 4096),
-        "batch_tokens": (1, 1_000_000),
-        "resamples": (0, 1_000_000),
-        "examples": (0, 10_000),
-        "pictures": (0, 10_000),
-        "seed": (0, None),
-    },
-    EncoderConfig: {
-        "layers": (1, 1000),
-        "width": (1, 65_536),
-        "heads": (1, 1024),
-        "feed_forward_width": (1, 1_000_000),
-        "context": (4, 1_000_000),
-    },
-    AlignerConfig: {
-        "max_words": (1, 1000),
-        "stem_length": (1, 100),
-        "model_1_iterations": (1, 100),
-        "hmm_iterations": (0, 100),
-        "agreement_iterations": (0, 100),
-        "jump_width": (1, 100),
-        "tail_length": (0, 100),
-    },
-    TrainedVectors: {
-        "dimensions": (1, 10_000),
-        "epochs": (1, 10_000),
-        "min_count": (1, None),
-        "min_n": (0, 100),
-        "max_n": (0, 100),
-        "buckets": (1, 100_000_000),
-    },
-    ExportParams: {"golden_sentences": (1, 10_000), "engine_sentences": (1, 1_000_000)},
-}
-SHARES = {
-    (TrainParams, "initial_tolerance"): ([0, 5.0], [-0.001]),
-    (EvaluateParams, "good_chrf"): ([0.001, 99.999], [0, 100]),
-    (EvaluateParams, "good_share"): ([0, 1], [-0.001, 1.001]),
-}
 
 
 def fits(kind, name, value):
@@ -87,72 +29,6 @@ def fits(kind, name, value):
     except ValidationError:
         return False
     return True
-
-
-@pytest.mark.parametrize("kind", LEAST_AND_MOST)
-def test_numbers_of_settings_have_bounds(kind):
-    for name, (least, most) in LEAST_AND_MOST[kind].items():
-        assert fits(kind, name, least), name
-        assert not fits(kind, name, least - 1), name
-        assert fits(kind, name, 10**12 if most is None else most), name
-        assert most is None or not fits(kind, name, most + 1), name
-    whole = {name for name, field in kind.model_fields.items() if field.annotation is int}
-    assert whole == LEAST_AND_MOST[kind].keys()
-
-
-@pytest.mark.parametrize(("place", "values"), SHARES.items())
-def test_shares_of_settings_have_bounds(place, values):
-    inside, outside = values
-    assert [fits(*place, value) for value in inside] == [True] * len(inside)
-    assert [fits(*place, value) for value in outside] == [False] * len(outside)
-
-
-def list_settings():
-    """Yield every class of settings of the project."""
-    for path in (
-        path for room in ("nmt_core", "stages") for path in (PROJECT / room).rglob("*.py")
-    ):
-        names = re.findall(r"^class (\w+Config)\(", path.read_text(), re.MULTILINE)
-        module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
-        yield from (getattr(import_module(module), name) for name in names)
-
-
-UNBOUNDED = {"GrammarConfig.seed", "LearningConfig.champion_share"}
-"""The latter is a number or a word, and bounded where it is read."""
-
-
-def test_no_number_is_without_a_least():
-    """Else what is too little is told by what fails for it, hours later."""
-    found = set()
-    for kind in list_settings():
-        for name, told in kind.model_json_schema().get("properties", {}).items():
-            for choice in told.get("anyOf", [told]):
-                number = choice.get("type") in {"integer", "number"}
-                if number and not {"minimum", "exclusiveMinimum"} & choice.keys():
-                    found.add(f"{kind.__name__}.{name}")
-
-    assert {name for name in found if not name.startswith("ScreenConfig.")} == UNBOUNDED
-
-
-def list_defaults(kind, written, place):
-    """Yield the place of each plain setting with a default, the default, and what is written."""
-    for name, field in kind.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        said = written.get(name, default)
-        if isinstance(default, Config) and isinstance(said, dict):
-            yield from list_defaults(type(default), said, f"{place}.{name}")
-        elif not field.is_required() and not isinstance(default, Config) and type(said) is not dict:
-            yield f"{place}.{name}", list(default) if isinstance(default, tuple) else default, said
-
-
-def test_what_nobody_changes_is_what_the_classes_say():
-    """Else a params.yaml of an earlier version means something else than one made today."""
-    written = yaml.safe_load((PROJECT / "conf/config.yaml").read_text())
-    pairs = [
-        pair for name, kind in SECTIONS.items() for pair in list_defaults(kind, written[name], name)
-    ]
-    assert len(pairs) > 80
-    assert [place for place, default, said in pairs if default != said] == []
 
 
 def test_lists_of_settings_are_not_empty():

@@ -1,8 +1,6 @@
 """Of what a training and an export are put together, part by part, without either."""
 
-from contextlib import contextmanager
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -18,24 +16,6 @@ from tests.support.subword_pairs import LINES, subwords, write_lines
 from tests.unit.stages.test_export import seal
 
 DE_EN = Languages(source="de", target="en")
-
-
-class Told:
-    """Stands for functions and classes; notes what each was given, and returns it by name."""
-
-    def __init__(self, monkeypatch):
-        self._patch, self.given = monkeypatch, {}
-
-    def replace(self, name, returns=None):
-        def call(*given, **named):
-            self.given.setdefault(name, []).append((given, named))
-            return returns(*given, **named) if callable(returns) else returns or name
-
-        self._patch.setattr(train, name, call)
-
-    def once(self, name):
-        [(given, named)] = self.given[name]
-        return given, named
 
 
 def test_an_objective_is_put_together_of_all_its_parts(tmp_path, monkeypatch):
@@ -86,104 +66,6 @@ def test_an_objective_is_put_together_of_all_its_parts(tmp_path, monkeypatch):
         "compute",
         False,
     )
-
-
-@pytest.mark.parametrize("initial", [None, "an initial model"])
-@pytest.mark.parametrize("share", [0.0, 0.4, "auto"])
-@pytest.mark.parametrize("is_main", [True, False])
-def test_a_training_is_put_together_and_averaged_where_that_is_asked_for(  # noqa: PLR0915
-    monkeypatch, initial, share, is_main
-):
-    told, shown, moved = Told(monkeypatch), [], []
-    model = SimpleNamespace(to=moved.append)
-    compute = SimpleNamespace(device="a device")
-    predicted = SimpleNamespace(cross_entropy=2.5)
-    objective = SimpleNamespace(
-        metric="bleu", batches="batches", predict_validation=lambda: predicted
-    )
-
-    @contextmanager
-    def display(*given, **named):
-        told.given["TrainingDisplay"] = [(given, named)]
-        yield SimpleNamespace(note=shown.append)
-
-    parts = {
-        "prepare_compute": lambda *_, **__: compute,
-        "build_model": lambda *_, **__: model,
-        "load_pretrained": None,
-        "load_initial_model": lambda _: initial,
-        "start_from": None,
-        "describe_taken": lambda _: ["taken"],
-        "build_objective": lambda *_: (objective, ["cut"]),
-        "resolve_budget": lambda *_: SimpleNamespace(done="done"),
-        "Trainer": lambda **_: SimpleNamespace(fit=lambda: "progress"),
-        **dict.fromkeys(("build_optimizer", "choose_average", "describe_average", "average_with")),
-    }
-    for name, returns in parts.items():
-        told.replace(name, returns)
-    monkeypatch.setattr(train, "TrainingDisplay", display)
-    monkeypatch.setattr(
-        train.Side, "load", lambda *at: SimpleNamespace(places=at, vocabulary=str(at[1]))
-    )
-    params = SimpleNamespace(
-        compute=SimpleNamespace(device="d", precision="p", threads=3, accumulate=4),
-        seed=7,
-        model="shape",
-        initial_parts=["encoder"],
-        initial_share=share,
-        initial_tolerance=0.25,
-        budget="budget",
-        optimizer="optimizer",
-        schedule="schedule",
-    )
-    world = SimpleNamespace(is_main=is_main)
-    inputs = train.Inputs()
-    found = train.run(
-        params,
-        inputs,
-        languages=DE_EN,
-        checkpoints=paths.CHECKPOINTS / "key",
-        tracker="tracker",
-        notes=["note"],
-        world=world,
-    )
-
-    chosen = bool(initial) and share == "auto" and is_main
-    assert found == (model, "progress", "choose_average" if chosen else None)
-    known = tuple(str(paths.VOCABULARY / f"{side}.txt") for side in paths.SIDES)
-    sizes = {f"{side}_size": len(one) for side, one in zip(paths.SIDES, known, strict=True)}
-    assert told.once("prepare_compute") == (("d",), {"precision": "p", "threads": 3})
-    assert told.once("build_model") == (("shape",), sizes | {"pretrained": "load_pretrained"})
-    assert moved == ["a device"]
-    (*given, sides, languages, on, by), _ = told.once("build_objective")
-    assert (given, languages, on, by) == ([params, inputs], DE_EN, model, compute)
-    assert [sides[side].places[0].name for side in paths.SIDES] == [*paths.SIDES]
-    assert shown == ["note", *["taken"] * bool(initial), "cut", *["describe_average"] * chosen]
-    if initial:
-        assert told.once("start_from")[0] == (initial, model, "shape", known, ["encoder"])
-    (done, console), named = told.once("TrainingDisplay")
-    assert (done, console is None) == ("done", is_main)
-    assert named == {"scores": {"validation_bleu": "BLEU"}}
-    trainer = told.once("Trainer")[1]
-    assert trainer.pop("checkpoints").folder == paths.CHECKPOINTS / "key"
-    assert trainer.pop("display").note
-    assert trainer == {
-        "objective": objective,
-        "optimizer": "build_optimizer",
-        "schedule": "schedule",
-        "budget": "budget",
-        "tracker": "tracker",
-        "world": world,
-        "accumulate": 4,
-    }
-    if chosen:
-        average, named = told.once("choose_average")
-        assert average == (initial, model, known, ["encoder"])
-        assert (named["measure"](), named["tolerance"]) == (2.5, 0.25)
-    else:
-        assert "choose_average" not in told.given
-    averaged = [((initial, model, known, ["encoder"], 0.4), {})]
-    assert told.given.get("average_with", []) == averaged * (bool(initial) and share == 0.4)
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -243,7 +243,6 @@ def test_a_limit_that_is_taken_away_is_no_budget(project):
     assert found["train"].budget.tokens > 1_000_000
 
 
-
 def test_on_a_gpu_its_own_speed_and_most_tokens_count(project, monkeypatch):
     """Sixteen cores beside it make it no faster."""
     monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cuda", 16)))

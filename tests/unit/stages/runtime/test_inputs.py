@@ -16,9 +16,7 @@ from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from stages import paths
-from stages.params import EvaluateParams
-from stages.runtime import trained, usage
+from stages.runtime import usage
 from stages.runtime.drawn_lines import choose
 from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
 from stages.runtime.servers import check_port
@@ -114,53 +112,6 @@ def test_each_pair_of_validation_is_read_once_in_order_with_its_tag():
         read = [[*map(list, pair)] for pair in read_tagged(pairs, side, tags)]
         assert read == [[[*begin, 4, at], [at]] for at, begin in enumerate(begins)]
         assert [number for number, _ in pairs.asked] == [0, 1, 2]
-
-
-# the trained model
-
-
-@pytest.mark.parametrize("languages", [None, Languages(source="de", target="en")])
-def test_a_trained_model_is_loaded_with_both_sides_as_evaluation_asks(monkeypatch, languages):
-    asked = {}
-
-    def note(name, returns):
-        def call(*given, **named):
-            asked.setdefault(name, []).append((given, named))
-            return returns
-
-        return call
-
-    vocabulary = Vocabulary([*SPECIALS, "a"]).with_tags(["own"])
-    side = SimpleNamespace(vocabulary=vocabulary)
-    model = SimpleNamespace(to=lambda device: f"model on {device}")
-    compute = SimpleNamespace(device="cpu")
-    for name, returns in (
-        ("prepare_compute", compute),
-        ("load_model", model),
-        ("PyTorchEngine", "engine"),
-        ("find_aligner", "aligner"),
-    ):
-        monkeypatch.setattr(trained, name, note(name, returns))
-    monkeypatch.setattr(trained.Side, "load", note("side", side))
-    monkeypatch.setattr(trained.Restorer, "load", note("restorer", "restorer"))
-    params = EvaluateParams(device="cpu", threads=3, batch_tokens=77)
-    inputs = trained.TrainedInputs()
-    found = trained.load_trained(params, inputs, languages)
-
-    assert asked == {
-        "prepare_compute": [(("cpu",), {"precision": "float32", "threads": 3})],
-        "side": [
-            ((paths.TOKENIZER / name, paths.VOCABULARY / f"{name}.txt"), {}) for name in paths.SIDES
-        ],
-        "load_model": [((paths.TRAINED, 6, 6), {})],
-        "PyTorchEngine": [(("model on cpu", 6), {"never": (5,)})],
-        "restorer": [((paths.TOKENIZER / "source",), {})],
-        "find_aligner": [((paths.TOKENIZER / "aligner",), {})],
-    }
-    assert (found.engine, found.source, found.target) == ("engine", side, side)
-    assert (found.languages, found.restorer) == (languages, "restorer")
-    assert found.aligner == "aligner"
-    assert (found.config.beam, found.config.batch_tokens) == (params.beam, 77)
 
 
 # usage
