@@ -66,7 +66,7 @@ CHOSEN_BY_SETTINGS = {
 
 
 class Module(NamedTuple):
-    """A file of Python code, as the stages that run it depend on it."""
+    """A file of code or data, as the stages that run it depend on it."""
 
     digest: str
     imports: list[Path]
@@ -99,14 +99,16 @@ def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
 
 
 def read_module(path: Path) -> Module:
-    """Read a file; one that Python cannot parse counts by its bytes."""
+    """Read a file; data, and what Python cannot parse, count by their bytes."""
     source = path.read_bytes()
     try:
-        tree = parse_code(source)
+        tree = parse_code(source) if path.suffix == ".py" else None
     except (SyntaxError, ValueError):
+        tree = None
+    if tree is None:
         return Module(hashlib.sha256(source).hexdigest(), [])
     digest = hashlib.sha256(repr(describe(tree)).encode()).hexdigest()
-    return Module(digest, [*find_imports(tree)])
+    return Module(digest, [*find_imports(tree), *find_data(tree, path)])
 
 
 def parse_code(source: bytes) -> ast.Module:
@@ -154,6 +156,16 @@ def find_imports(tree: ast.Module) -> Iterator[Path]:
             case ast.Constant(value=str(text)) if match := REGISTERED.fullmatch(text):
                 files = [find_file(match[1])]
         yield from filter(None, files)
+
+
+def find_data(tree: ast.Module, path: Path) -> Iterator[Path]:
+    """Yield the files of data that code names beside itself: ``Path(__file__).with_name(...)``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="with_name"), args=[ast.Constant(str(name))]):
+                beside = path.with_name(name)
+                inside = beside.rglob("*") if beside.is_dir() else [beside]
+                yield from (file for file in inside if file.is_file() and file.suffix != ".pyc")
 
 
 def find_file(module: str) -> Path | None:

@@ -105,7 +105,12 @@ FILES = {
     "nmt_core/text/__init__.py": "import torch\n",
     "nmt_core/text/cut.py": "def cut():\n    from nmt_core.late import work\n",
     "nmt_core/late.py": "KINDS = {'a': 'nmt_core.named:A', 'b': 'nmt_core.gone:B'}\n",
-    "nmt_core/named.py": "import stages.tracking.journal\nimport nmt_core.package\n",
+    "nmt_core/words.txt": "one\n",
+    "nmt_core/pages/page.html": "<p>\n",
+    "nmt_core/pages/parts/part.html": "<b>\n",
+    "nmt_core/named.py": "import stages.tracking.journal\nimport nmt_core.package\n"
+    "A, B = (Path(__file__).with_name(name) for name in 'ab')\n"
+    "A, B = A.with_name('words.txt'), B.with_name('pages')\nA.with_name('missing.txt')\n",
     "nmt_core/package/__init__.py": "import nmt_core.late\n",
     "nmt_core/evaluation/metrics/bleu.py": "",
     "nmt_core/evaluation/metrics/ter.py": "",
@@ -119,6 +124,9 @@ TRAIN = {
     "nmt_core/named.py",
     "nmt_core/package/__init__.py",
     "nmt_core/evaluation/metrics/bleu.py",
+    "nmt_core/words.txt",
+    "nmt_core/pages/page.html",
+    "nmt_core/pages/parts/part.html",
 }
 
 
