@@ -51,7 +51,6 @@ CHANGES = [
     ("nmt_core/text/subwords.py", "\n\n\n", "\n\n\n# A comment.\n", []),
     ("nmt_core/base/errors.py", *NEW_LINE, []),  # which decides no byte
     ("nmt_core/corpora/formats/tables.py", *NEW_LINE, ALL),  # in a registry
-    ("nmt_core/text/spacy_words.py", *NEW_LINE, ALL[1:]),  # imported by a function
     ("nmt_core/training/trainer.py", *NEW_LINE, ["train", "evaluate", "export"]),
     ("stages/export.py", *NEW_LINE, ["export"]),
     ("params.yaml", "train:\n", "train:\n  seed: 2\n", ["train", "evaluate", "export"]),

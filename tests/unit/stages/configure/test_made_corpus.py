@@ -13,11 +13,13 @@ from stages.configure.made_corpus import count_weighted_pairs, find_weight, read
 def test_a_made_corpus_is_its_share_at_any_temperature(tmp_path, temperature, share):
     """As the mixture of the training reads it."""
     sizes, weights = {"web": 50_000, "own": 1000, "made": 300}, {"web": 1.0, "own": 3.0}
-    told = {
-        name: {"weight": weight, "pairs": {"train": sizes[name]}}
+    common = {"kind": "files", "licence": "", "removed": {}}
+    corpora = {
+        name: common | {"weight": weight, "pairs": {"train": sizes[name]}}
         for name, weight in weights.items()
     }
-    files.write_json(tmp_path / "download.json", {"corpora": told})
+    report = {"pairs": {}, "removed": {}, "corpora": corpora}
+    files.write_json(tmp_path / "download.json", report)
     others = count_weighted_pairs(temperature, reports=tmp_path)
     weights["made"] = find_weight(share, pairs=300, others=others, temperature=temperature)
     config = MixtureConfig(temperature=temperature)
