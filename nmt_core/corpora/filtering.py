@@ -38,7 +38,7 @@ from nmt_core.corpora.parallel_text import (
     read_pairs,
 )
 from nmt_core.corpora.screening.findings import BY_SCREEN, settle_findings
-from nmt_core.corpora.screening.sampling import (
+from nmt_core.corpora.screening.inspection import (
     MAX_TRUSTED,
     CorpusSample,
     inspect_corpus,

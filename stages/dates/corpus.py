@@ -8,9 +8,8 @@ from pydantic import Field, model_validator
 
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import make_generator
-from nmt_core.corpora.corpus import Description, Size
+from nmt_core.corpora.corpus import Description, GeneratedCorpus, Size
 from nmt_core.corpora.fetch.source import FindCached, find_nothing
-from nmt_core.corpora.generated import GeneratedCorpus
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
 

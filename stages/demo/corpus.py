@@ -3,9 +3,8 @@
 from typing import ClassVar, Literal
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.corpus import Description, Size
+from nmt_core.corpora.corpus import Description, GeneratedCorpus, Size
 from nmt_core.corpora.fetch.source import FindCached, find_nothing
-from nmt_core.corpora.generated import GeneratedCorpus
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
 from stages.demo.generate import GrammarConfig, generate

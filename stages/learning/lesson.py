@@ -15,7 +15,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.sampling import MAX_TRUSTED
+from nmt_core.corpora.screening.inspection import MAX_TRUSTED
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.subwords import sample_evenly

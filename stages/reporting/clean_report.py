@@ -20,7 +20,7 @@ from nmt_core.corpora.fetch.source import Fetched, Source
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.parallel_text import Pair, cut_rows
 from nmt_core.corpora.reading import locate
-from nmt_core.corpora.screening.sampling import (
+from nmt_core.corpora.screening.inspection import (
     MAX_TRUSTED,
     CorpusSample,
     Inspection,

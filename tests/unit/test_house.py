@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2440,
     "nmt_core/cli": 2380,
-    "nmt_core/corpora": 7990,
+    "nmt_core/corpora": 7980,
     "nmt_core/data": 2040,
     "nmt_core/documents": 4930,
     "nmt_core/evaluation": 2160,

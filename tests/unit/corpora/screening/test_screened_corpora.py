@@ -9,7 +9,7 @@ from rich.console import Console
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.corpora.screening import sampling, screen, shifts
+from nmt_core.corpora.screening import inspection, screen, shifts
 from nmt_core.corpora.screening.settings import LookConfig
 from stages.demo.generate import GrammarConfig
 from stages.params import DownloadParams, load
@@ -38,7 +38,7 @@ def text():
 def _least(monkeypatch):
     """Look at fewer pairs, and learn from them."""
     monkeypatch.setattr(shifts, "BLOCK", 300)
-    for module in (sampling, screen):
+    for module in (inspection, screen):
         monkeypatch.setattr(module, "MIN_PAIRS", 500)
 
 
@@ -97,7 +97,7 @@ def test_text_is_looked_at_by_default_but_for_what_a_grammar_writes(tmp_path, mo
     """So that a demo takes no longer."""
     project = load(DownloadParams, "download")
     assert project.filter.look == LookConfig(accepted=[])
-    monkeypatch.setattr(sampling, "inspect_sample", lambda *_: pytest.fail("was looked at"))
+    monkeypatch.setattr(inspection, "inspect_sample", lambda *_: pytest.fail("was looked at"))
     grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
     demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
     small = project.model_copy(update={"corpora": {"own": demo}})

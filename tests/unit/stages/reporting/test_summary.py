@@ -11,7 +11,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.findings import Finding
-from nmt_core.corpora.screening.sampling import Inspection
+from nmt_core.corpora.screening.inspection import Inspection
 from stages import paths
 from stages.reporting import summary
 from stages.reporting.clean_report import SHOWN, SHOWN_CHARACTERS, show
