@@ -161,7 +161,3 @@ def test_words_begin_with_capitals_and_accents_go():
 )
 def test_words_are_put_in_before_the_marks_at_the_end(share, expected):
     assert insert_word("Das ist gut.", share, "x") == expected
-
-
-def test_each_modifier_has_a_share():
-    assert {*NAMES, "symbols", "merged"} == {*AugmentationConfig.model_fields}

@@ -84,13 +84,6 @@ def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
     assert len(short) <= len({min(found) for found in ranges})
 
 
-@given(lengths, st.integers(1, 400))
-def test_validation_batches_are_a_partition_too(lengths, max_tokens):
-    batches = batches_in_order(lengths, max_tokens=max_tokens)
-
-    assert list(range(len(lengths))) == sorted(int(n) for batch in batches for n in batch)
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2000)), max_size=20),
     st.integers(5, 10**6),
@@ -141,14 +134,6 @@ def test_epochs_have_as_many_batches_as_are_read_of_them(config):
 
     assert batches.in_epochs(1) == read[0]
     assert batches.in_epochs(5) == pytest.approx(sum(read), rel=0.05)
-
-
-def test_no_pairs_are_a_batch_without_rows():
-    """Which a process reads where there are fewer pairs than processes."""
-    batch = collate([])
-
-    assert (0, 0) == batch.source.shape == batch.target_input.shape == batch.target_output.shape
-    assert 0 == batch.target_tokens
 
 
 def test_pairs_lie_in_a_batch_as_they_were_sorted():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
-from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.table_model import END, Table, TableTranslator
 from tests.support.toy_model import Toy
@@ -155,20 +154,6 @@ def search(size, **settings):
     config = BeamConfig(beam_size=size, length_penalty=0.0, **settings)
     [found] = beam_search(MODEL, SOURCE, PADDING, config)
     return [(sentence(one.tokens), one.score) for one in found]
-
-
-def test_greedy_search_cannot_go_back():
-    [tokens] = greedy_search(MODEL, SOURCE, PADDING, torch.tensor([12]))
-
-    assert sentence(tokens) == "How will you"
-    assert search(1, stopping="fast")[0][0] == "How will you"
-
-
-def test_a_beam_of_three_finds_what_greedy_search_missed():
-    [(found, score)] = search(3)
-
-    assert found == "How are you"
-    assert torch.tensor(score).exp().item() == pytest.approx(0.06)
 
 
 def test_a_beam_of_three_has_three_perfectly_reasonable_translations():

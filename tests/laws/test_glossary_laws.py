@@ -130,12 +130,6 @@ def test_any_translation_counts_once():
     assert check("Nichts", "The panel") == []
 
 
-def test_what_stays_is_met_in_its_own_case_and_patterns_in_theirs():
-    kinds = Glossary({"Apple": (), "/T-\\d+/": ()}, LANGUAGES).finders
-    found = find_literals("Apple apple Apples T-14", "de", kinds)
-    assert [one.text for one in found] == ["Apple", "T-14"]
-
-
 def test_of_several_glossaries_the_first_counts():
     one, other = Glossary({"a": ("b",)}, LANGUAGES), Glossary({"a": ("c",), "d": ()}, LANGUAGES)
     assert join_glossaries([one, other]).translations == {"a": ("b",), "d": ()}
@@ -179,12 +173,6 @@ def test_what_spreadsheets_write_is_read(tmp_path):
     for wrong in (path, tmp_path / "none"):
         with pytest.raises(ConfigError, match="cannot be read"):
             Glossary.load(wrong, LANGUAGES)
-
-
-def test_a_glossary_of_more_terms_than_anybody_has_is_refused(monkeypatch):
-    monkeypatch.setattr("nmt_core.literals.glossary.MOST_ENTRIES", 3)
-    with pytest.raises(ConfigError, match="at most 3"):
-        Glossary.parse(list("abcd"), LANGUAGES)
 
 
 def test_what_decides_a_case_a_length_or_a_line_is_seen():

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_core.base.languages import Languages
-from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.aligner.learning import learn_aligner
@@ -62,13 +62,6 @@ def test_whatever_is_lost_or_added_is_reported(line, written):
     reported = [one for one in best.breaches if one.problem != "placed" and not is_flaw(one)]
     assert reported == check_literals(line, best.text, LANGUAGES.codes)
     assert not {*ALL_SYMBOLS} & {*best.text} - {*line}
-
-
-def test_numbers_beyond_the_symbols_are_reported():
-    numbers = [str(number) for number in range(100, 115)]
-    [[best]] = scripted_translator(lambda _: "x").search([" und ".join(numbers)])
-    assert [breach.text for breach in best.breaches] == numbers
-    assert {breach.problem for breach in best.breaches} == {"missing"}
 
 
 @given(
@@ -125,60 +118,6 @@ def test_a_line_whose_other_hypotheses_were_seen_is_not_searched_again_as_it_is(
     assert own.engine.asked[1:] == [
         [f"mit {ALL_SYMBOLS[0]} Stimmen", f"DA {ALL_SYMBOLS[0]}"],
     ]
-
-
-def test_a_lost_name_is_put_in_and_reported():
-    symbols = str.maketrans(dict.fromkeys(ALL_SYMBOLS, ""))
-    own = scripted_translator(lambda text: text.translate(symbols))
-    [[best]] = own.search(["das {x} Haus"], beam_size=1)
-
-    assert best.text == "das {x} Haus"
-    assert [(one.text, one.problem) for one in best.breaches] == [("{x}", "placed")]
-
-
-def test_the_most_probable_sound_translation_is_taken():
-    own = scripted_translator(
-        lambda text: text.replace("94", "974"), lambda text: f"b {text}", lambda text: f"a {text}"
-    )
-    own.engine.scores = (-0.1, -0.15, -0.12)
-    [[best]] = own.search(["mit 94 Stimmen"], n_best=1)
-    assert best.text == "a mit 94 Stimmen"
-
-
-def test_a_much_less_probable_repair_is_left():
-    own = scripted_translator(lambda _: "mit 974", lambda text: f"a {text}")
-    own.engine.scores = (-0.1, -0.3)
-    [[best]] = own.search(["mit 94 Stimmen"], beam_size=2, n_best=1)
-    assert best.text == "mit 974"
-    assert [(one.text, one.problem) for one in best.breaches] == [
-        ("94", "missing"),
-        ("974", "added"),
-    ]
-
-
-def test_symbols_stand_for_numbers_where_no_hypothesis_keeps_them():
-    spell = str.maketrans({"9": "x", "4": "y"})
-    own = scripted_translator(lambda text: text.translate(spell))
-    [[best]] = own.search(["mit 94 Stimmen"])
-    assert (best.text, best.breaches) == ("mit 94 Stimmen", ())
-    assert "94" in best.tokens
-
-
-@pytest.mark.parametrize(
-    ("line", "drop", "written"),
-    [
-        ("das kostet 12,50 €", "€", "das kostet €12.50"),
-        ("mit 5 % Rabatt, nicht 5", "%", "mit 5% Rabatt, nicht 5"),
-        ("bei 37,5 °C", "°C37,", "bei 37.5 °C"),
-        ("5 %s und 6 €", "€", "5 %s und €6"),
-    ],
-)
-def test_a_symbol_stands_for_a_number_with_its_unit_where_that_was_lost(line, drop, written):
-    signs = str.maketrans(dict.fromkeys(drop, ""))
-    own = scripted_translator(lambda text: text.translate(signs))
-    [[best]] = own.search([line])
-    assert (best.text, best.breaches) == (written, ())
-    assert any(SYMBOLS["number"][0] in text for text in own.engine.asked[-1])
 
 
 def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_said():
@@ -239,16 +178,6 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
     assert len(caplog.records) == 1  # what it adds, and what is no translation, is no loss
 
 
-def test_of_several_hypotheses_the_first_that_adds_no_number_comes_first():
-    own = scripted_translator(
-        lambda text: f"17 {text}", lambda text: f"a {text}", lambda text: f"b {text}"
-    )
-    [several] = own.search(["elf und 5"], beam_size=3, n_best=1)
-    assert [(best.text, best.breaches) for best in several] == [("a elf und 5", ())]
-    [[best]] = scripted_translator(lambda text: f"11 {text}").search(["elf und 5"])
-    assert (best.text, best.breaches) == ("11 elf und 5", ())
-
-
 def test_a_time_with_a_letter_that_was_copied_is_written_with_a_colon():
     french = replace(scripted_translator(), languages=Languages(source="fr", target="en"))
     assert french.translate(["à 9h30, 17 h 45"]) == ["à 9h30, 17 h 45"]
@@ -273,27 +202,98 @@ def test_a_translator_of_unknown_languages_touches_nothing():
 
 ALIGNER = learn_aligner([("das", "das"), ("Haus", "house"), ("5", "5"), ("94", "94")] * 9)
 GLOSSARY = {"Haus": ("mansion", "manor"), "Tee": ()}
+RESTORER = Restorer({"haus": "Haus"}, {})
+
+
+def lose(characters):
+    """Return what translates by copying, but for some characters."""
+    return lambda text: text.translate(str.maketrans(dict.fromkeys(characters, "")))
+
+
+def change(old, new):
+    return lambda text: text.replace(old, new)
+
+
+NUMBERS = [str(number) for number in range(100, 115)]
 
 
 @pytest.mark.parametrize(
-    ("line", "read", "written"),
+    ("line", "scripts", "options", "text", "problems"),
     [
-        ("das Haus 5 {x}", "das \ue011 \ue010", "das mansion 5 {x}"),
-        ("Häuser, Haus", "\ue010, \ue011", "Mansion, mansion"),
-        ("DAS HAUS STEHT", "das \ue010 steht", "DAS MANSION STEHT"),
-        ("Tee und tee", "\ue010 und tee", "Tee und tee"),
+        ("das {x} Haus", [lose(ALL_SYMBOLS)], {}, "das {x} Haus", [("{x}", "placed")]),
         (
-            "DAS HAUS " + "DA " * 8 + "km",
-            "das \ue010 " + "da " * 8 + "km",
-            "DAS MANSION " + "DA " * 8 + "KM",
+            "mit 94 Stimmen",
+            [change("94", "974"), "b {}".format, "a {}".format],
+            {},
+            "a mit 94 Stimmen",
+            [],
+        ),
+        (
+            "mit 94 Stimmen",
+            [lambda _: "mit 974", "a {}".format],
+            {"scores": (-0.1, -0.3)},
+            "mit 974",
+            [("94", "missing"), ("974", "added")],
+        ),
+        ("mit 94 Stimmen", [lose("94")], {}, "mit 94 Stimmen", []),
+        ("elf und 5", ["17 {}".format, "a {}".format, "b {}".format], {}, "b elf und 5", []),
+        ("elf und 5", ["11 {}".format], {}, "11 elf und 5", []),
+        (
+            " und ".join(NUMBERS),
+            [lambda _: "x"],
+            {},
+            "x",
+            [(number, "missing") for number in NUMBERS],
+        ),
+        ("das kostet 12,50 €", [lose("€")], {}, "das kostet €12.50", []),
+        ("mit 5 % Rabatt, nicht 5", [lose("%")], {}, "mit 5% Rabatt, nicht 5", []),
+        ("bei 37,5 °C", [lose("°C37,")], {}, "bei 37.5 °C", []),
+        ("5 %s und 6 €", [lose("€")], {}, "5 %s und €6", []),
+        # terms of a glossary
+        (
+            "das Haus",
+            [change("Haus", "Block 7")],
+            {"glossary": {"Haus": ("Block 7",)}},
+            "das Block 7",
+            [],
+        ),
+        ("das Haus", [change("Haus", "manors")], {"glossary": GLOSSARY}, "das manors", []),
+        (
+            "das Haus steht, 5",
+            [change("Haus", "house")],
+            {"glossary": GLOSSARY, "aligner": ALIGNER},
+            "das mansion steht, 5",
+            [],
+        ),
+        (
+            "das Haus, 94",
+            [lambda text: text.replace("Haus", "house").replace("94", "974")],
+            {"glossary": GLOSSARY, "aligner": ALIGNER},
+            "das mansion, 94",
+            [],
+        ),
+        ("Haus am See", [change("mansion", "x")], {"glossary": GLOSSARY}, "Mansion am See", []),
+        ("Tee am See", [str], {"glossary": GLOSSARY}, "Tee am See", []),
+        ("das Haus 5 {x}", [str], {"glossary": GLOSSARY}, "das mansion 5 {x}", []),
+        ("Häuser, Haus", [str], {"glossary": GLOSSARY}, "Mansion, mansion", []),
+        (
+            "DAS HAUS STEHT",
+            [str],
+            {"glossary": GLOSSARY, "restorer": RESTORER},
+            "DAS MANSION STEHT",
+            [],
         ),
     ],
 )
-def test_symbols_stand_for_terms_that_did_not_come_through(line, read, written):
-    own = scripted_translator(restorer=Restorer({"haus": "Haus"}, {}), glossary=GLOSSARY)
-    [[best]] = own.search([line])
-    assert sorted(read) == sorted(own.engine.asked[-1][-1])
-    assert (best.text, best.breaches) == (written, ())
+def test_literals_and_terms_come_through(line, scripts, options, text, problems):
+    """Whatever each hypothesis of the engine does to the line."""
+    given = {name: options[name] for name in ("glossary", "restorer") if name in options}
+    own = replace(scripted_translator(*scripts, **given), aligner=options.get("aligner"))
+    own.engine.scores = options.get("scores", (-0.1, -0.15, -0.12))
+    [[best]] = own.search([line], beam_size=len(scripts), n_best=1)
+
+    assert best.text == text
+    assert [(breach.text, breach.problem) for breach in best.breaches] == problems
 
 
 @pytest.mark.parametrize(
@@ -345,49 +345,11 @@ def test_source_tokens_are_those_of_the_search_whose_translation_is_given():
     assert best.source_tokens == ("m", "i", "t", "▁", "12", "▁", "a", "n")
 
 
-def test_a_term_begins_with_a_capital_where_the_line_does():
-    own = scripted_translator(lambda text: text.replace("mansion", "x"), glossary=GLOSSARY)
-    assert own.translate(["Haus am See", "das Haus"]) == ["Mansion am See", "das mansion"]
-    assert own.translate(["Tee am See"]) == ["Tee am See"]
-
-
-def test_a_number_of_a_term_is_no_added_one():
-    own = scripted_translator(
-        lambda text: text.replace("Haus", "Block 7"), glossary={"Haus": ("Block 7",)}
-    )
-    [[best]] = own.search(["das Haus"])
-    assert (best.text, best.breaches) == ("das Block 7", ())
-
-
-def test_another_form_that_the_glossary_names_counts():
-    own = scripted_translator(lambda text: text.replace("Haus", "manors"), glossary=GLOSSARY)
-    assert own.translate(["das Haus"]) == ["das manors"]
-    assert len(own.engine.asked) == 1
-
-
 def test_of_two_glossaries_the_one_that_was_added_last_counts():
     own = scripted_translator(glossary=GLOSSARY)
     more = own.add_glossary(Glossary({"Haus": ("hut",)}, LANGUAGES.codes))
     assert more.translate(["das Haus Tee"]) == ["das hut Tee"]
     assert own.translate(["das Haus"]) == ["das mansion"]
-
-
-def test_a_term_takes_the_place_of_its_usual_translation_before_anything_is_changed():
-    own = scripted_translator(lambda text: text.replace("Haus", "house"), glossary=GLOSSARY)
-    own = replace(own, aligner=ALIGNER)
-    assert own.translate(["das Haus steht, 5"]) == ["das mansion steht, 5"]
-    assert len(own.engine.asked) == 1
-
-
-def test_a_term_that_is_swapped_leaves_other_losses_to_a_further_search():
-    own = scripted_translator(
-        lambda text: text.replace("Haus", "house").replace("94", "974"), glossary=GLOSSARY
-    )
-    own = replace(own, aligner=ALIGNER)
-    [[best]] = own.search(["das Haus, 94"])
-    assert (best.text, best.breaches) == ("das mansion, 94", ())
-    assert [len(asked) for asked in own.engine.asked] == [1, 1]
-    assert "Haus" in own.engine.asked[1][0]  # no symbol changes the words around the term
 
 
 CHARACTERS = {

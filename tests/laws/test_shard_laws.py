@@ -72,11 +72,6 @@ def test_a_missing_shard_is_named(folder):
         ShardDataset(folder)
 
 
-def test_a_folder_without_shards_is_refused(tmp_path):
-    with pytest.raises(ShardError, match="holds no shards"):
-        ShardDataset(tmp_path)
-
-
 def test_another_format_is_refused(folder):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(index | {"format": 99}))

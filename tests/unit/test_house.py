@@ -51,7 +51,7 @@ BUDGETS = {
     "tests/unit/translation": 3290,
     "tests/e2e": 550,
     "tests/integration": 4810,
-    "tests/laws": 5800,
+    "tests/laws": 5700,
     "tests/orchestration": 2700,
     "tests/support": 3680,
     "tests/unit": 1260,
