@@ -40,12 +40,7 @@ class Rotation:
 
 
 def compute_rotation(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
-    """Return the rotation at these positions (section 3.2.2).
-
-    Args:
-        positions: where what is read stands, from 0.
-        head_width: features of a head, d, an even number.
-    """
+    """Return the rotation at these positions (section 3.2.2)."""
     pairs = torch.arange(head_width // 2, device=positions.device)
     angle = positions[:, None] * torch.exp(pairs * (-2 * math.log(ROTARY_BASE) / head_width))
     return Rotation(angle.cos(), angle.sin())
@@ -108,12 +103,7 @@ def is_fused(query: Tensor) -> bool:
 
 
 class DotProductAttention(nn.Module):
-    """Scaled dot-product attention in plain products, which shows where it looks (section 3.2.1).
-
-    Args:
-        head_width: features per head, d.
-        drop: probability that a weight is dropped.
-    """
+    """Scaled dot-product attention in plain products, with its weights (section 3.2.1)."""
 
     def __init__(self, head_width: int, drop: float) -> None:
         super().__init__()
@@ -169,12 +159,7 @@ class MultiHeadAttention(nn.Module):
         self._stacked = Derived(stack)
 
     def project(self, memory: Float[Tensor, "B S D"], rotation: Rotation | None = None) -> KeyValue:
-        """Return the keys and values of every position in ``memory``.
-
-        Args:
-            memory: what is attended to.
-            rotation: of the keys, where positions are rotary.
-        """
+        """Return the keys and values of every position in ``memory``."""
         return rotate(self._split(self.key(memory)), rotation), self._split(self.value(memory))
 
     def project_all(

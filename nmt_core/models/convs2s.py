@@ -50,11 +50,6 @@ class WeightNormLinear(nn.Linear):
 
     The lengths begin as they are drawn, so normalising changes nothing at first. They scale the
     product, which is smaller than the weights whenever a decoder makes a single step.
-
-    Args:
-        inputs: features that come in.
-        outputs: features that go out.
-        deviation: standard deviation of the weights at first.
     """
 
     def __init__(self, inputs: int, outputs: int, *, deviation: float) -> None:
@@ -136,9 +131,6 @@ class NormalizedSum(nn.Module):
 
     Padding enters no statistics. The running ones remember ten batches, fewer than TensorFlow does,
     for weights move fast while the learning rate is high.
-
-    Args:
-        config: width and dropout.
     """
 
     MOMENTUM = 0.9
@@ -261,12 +253,6 @@ class ConvolutionDecoderLayer(nn.Module):
 
 class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     """Convolutional sequence to sequence learning.
-
-    Args:
-        config: the shape.
-        source_size: source vocabulary, in tokens.
-        target_size: target vocabulary, in tokens, V.
-        pretrained: vectors to start from, per side.
 
     Raises:
         ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.

@@ -145,13 +145,7 @@ class LearnedPositions(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Words of one language at their positions.
-
-    Args:
-        table: a row per word.
-        positions: what is added; None where attention tells positions apart.
-        scale: factor of the words' rows.
-    """
+    """Words of one language at their positions."""
 
     def __init__(self, table: nn.Embedding, positions: nn.Module | None, *, scale: float) -> None:
         super().__init__()

@@ -262,12 +262,6 @@ class SteppedDecoder(nn.Module):
 class Rnn(Seq2Seq[RnnMemory, RnnState]):
     """Sequence to sequence with recurrent layers.
 
-    Args:
-        config: the shape.
-        source_size: source vocabulary, in tokens.
-        target_size: target vocabulary, in tokens, V.
-        pretrained: vectors to start from, per side.
-
     Raises:
         ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
     """

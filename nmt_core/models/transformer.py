@@ -183,12 +183,6 @@ class LayerCache(NamedTuple):
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     """Attention is all you need.
 
-    Args:
-        config: the shape.
-        source_size: source vocabulary, in tokens.
-        target_size: target vocabulary, in tokens, V.
-        pretrained: vectors to start from, per side.
-
     Raises:
         ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
     """

@@ -33,12 +33,6 @@ def average_with(
     It becomes ``share * initial + (1 - share) * trained``. What did not start from the initial
     model stays as it is.
 
-    Args:
-        initial: what it started from.
-        model: trained since.
-        vocabularies: of its source and of its target.
-        parts: that it took.
-        share: of the initial model, from 0 to 1.
     """
     for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
         if weight.is_floating_point():  # others count batches
@@ -60,10 +54,10 @@ def choose_average(
     if none is, the largest. More of the initial model only takes from what was learnt.
 
     Args:
-        initial: what it started from.
+        initial: the model that it started from.
         model: trained since, with the same tokens; it is left evaluating.
         vocabularies: of its source and of its target.
-        parts: that it took: all of them.
+        parts: all of them.
         measure: returns the loss of ``model`` on validation text, per token, in nats.
         tolerance: in nats.
     """

@@ -101,13 +101,6 @@ def start_from(
 ) -> Taken:
     """Give a new model the weights of another, in place; return what it has from there.
 
-    Args:
-        initial: the other.
-        model: freshly initialised.
-        config: the shape of ``model``.
-        vocabularies: of its source and of its target.
-        parts: to take; the others stay as they are.
-
     Raises:
         ConfigError: if the two models are not alike in what is taken.
     """

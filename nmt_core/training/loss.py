@@ -147,12 +147,6 @@ def replace_with_predictions(
     This is scheduled sampling (Bengio et al. 2015). Words are drawn one position after another
     without gradients; the loss then reads them as any others, so it works with every architecture.
     What it must predict stays; so do BOS and padding. Torch's generator decides.
-
-    Args:
-        model: draws the words, with nothing dropped.
-        batch: pairs.
-        config: how often, and which word.
-        done: share of training that is done.
     """
     probability = config.probability(done)
     if probability == 0:

@@ -59,8 +59,8 @@ class Objective(ABC, Generic[BatchT]):
         Args:
             batch: on the device.
             step: updates before this one.
-            done: the share of the budget that is used.
-            rank: number of the process or pass, where there are several: each draws for itself.
+            done: share of the budget that is used.
+            rank: number of the process or pass, if there are several; each draws for itself.
         """
         del step, done, rank
         return batch

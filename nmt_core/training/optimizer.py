@@ -94,14 +94,7 @@ _Sgd = _without_compiler(torch.optim.SGD)
 
 
 class MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
-    """AdamW, but Muon for some matrices.
-
-    Args:
-        groups: of all weights, as AdamW's.
-        hidden: the matrices.
-        config: how they are updated.
-        settings: AdamW's.
-    """
+    """AdamW, but Muon for some matrices."""
 
     def __init__(
         self,
@@ -174,12 +167,6 @@ def apply_gradients(
 
 def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) -> float:
     """Return a loss that is a number.
-
-    Args:
-        loss: a cross entropy, in nats.
-        name: what it is called in the message.
-        place: where training is.
-        remedy: what a person can do about it.
 
     Raises:
         TrainingError: if it is infinite or not a number.
