@@ -2,8 +2,7 @@
 
 Usage: python -m flows.learn [--journal FILE]
 
-Again does no harm: what was learnt and judged is not learnt again until corrections change, or how
-they are learnt or judged.
+Running it again does no harm: only changed corrections or settings are learnt and judged again.
 """
 
 from pathlib import Path
@@ -31,21 +30,21 @@ from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all, read_settings
-from stages.learning.contest import (
-    Learned,
-    explain_shortage,
-    list_fates,
-    record_learned,
-    render_learned,
-    render_lesson,
-    run_learning_contest,
-)
-from stages.learning.lesson import (
-    WrittenLesson,
+from stages.learning.correction_corpus import (
+    CorrectionCorpus,
     compose_learning,
     note_judged,
     was_judged,
-    write_lesson,
+    write_corrections,
+)
+from stages.learning.judgement import (
+    Learned,
+    explain_shortage,
+    judge_learning,
+    list_fates,
+    record_learned,
+    render_corrections,
+    render_learned,
 )
 from stages.learning.settings import LearningConfig
 from stages.params import DownloadParams, EvaluateParams, load
@@ -63,14 +62,16 @@ from stages.runtime.settings_aside import put_aside, put_back
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=registry_was_away,
 )
-def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, by: str) -> Learned:
-    """Judge the export that has learnt a lesson, and promote it if it has won."""
+def decide_learned(
+    corrections: CorrectionCorpus, gate: GateConfig, *, promotion: str, by: str
+) -> Learned:
+    """Judge the fine-tuned export, and promote it if it is better."""
 
     def contend(registry: Registry, challenger: Exported) -> tuple[Contest, Learned]:
-        learned = run_learning_contest(
+        learned = judge_learning(
             registry,
             challenger,
-            lesson,
+            corrections,
             load(EvaluateParams, "evaluate"),
             gate=gate,
             promotion=load(PromotionParams, "promotion"),
@@ -106,33 +107,33 @@ def learn(
         if not has_text(learning):
             say(f"{name_missing(learning)}, so nothing is learnt")
             return None
-        lesson = write_lesson(learning, download.languages, download.filter)
-        fates = ", ".join(f"{n:,} {fate}" for fate, n in list_fates(lesson).items())
-        say(f"{lesson.given:,} corrections: {fates}")
-        if shortage := explain_shortage(lesson, learning):
+        corrections = write_corrections(learning, download.languages, download.filter)
+        fates = ", ".join(f"{n:,} {fate}" for fate, n in list_fates(corrections).items())
+        say(f"{corrections.given:,} corrections: {fates}")
+        if shortage := explain_shortage(corrections, learning):
             say(shortage)
-            if not (learning.without_verdict and lesson.learnt):
+            if not (learning.without_verdict and corrections.learnt):
                 create_markdown_artifact(
-                    f"{shortage.capitalize()}.\n\n{render_lesson(lesson)}",
+                    f"{shortage.capitalize()}.\n\n{render_corrections(corrections)}",
                     key="learned",
                     description="What became of corrections",
                 )
                 return None
-        if was_judged(lesson, learning, gate):
+        if was_judged(corrections, learning, gate):
             say("nothing is new since they were last learnt and judged")
             return None
         check_text("same")
-        params = compose_params(lesson, learning, download)
+        params = compose_params(corrections, learning, download)
         put_aside(params)
         try:
             clone.put_params(params)
             run_stages(plan_stages("export"), shared=False, nodes=nodes)
             publish()
             who = f"flow run {flow_run.get_name()}"
-            learned = decide_learned(lesson, gate, promotion=str(flow_run.get_id()), by=who)
+            learned = decide_learned(corrections, gate, promotion=str(flow_run.get_id()), by=who)
         finally:
             put_back()
-        note_judged(lesson, learning, gate)
+        note_judged(corrections, learning, gate)
     say("%s: %s", learned.contest.outcome, learned.contest.reason)
     create_markdown_artifact(
         render_learned(learned), key="learned", description="What users have taught"
@@ -152,9 +153,9 @@ def name_missing(learning: LearningConfig) -> str:
 
 
 def compose_params(
-    lesson: WrittenLesson, learning: LearningConfig, download: DownloadParams
+    corrections: CorrectionCorpus, learning: LearningConfig, download: DownloadParams
 ) -> str:
-    """Return the params.yaml of a training that goes on from the champion with a lesson.
+    """Return the params.yaml that fine-tunes the champion on corrections.
 
     Raises:
         ConfigError: if it cannot be read together with the other corpora.
@@ -163,7 +164,7 @@ def compose_params(
     present = read_settings()
     values = compose_learning(
         present,
-        lesson,
+        corrections,
         learning,
         champion=Registry(model_name(download.languages)).find_initial("").digest,
         pairs=count_weighted_pairs(read_temperature(present)),

@@ -1,1 +1,1 @@
-"""Learning from users: a nightly corpus of what they corrected, and the contest over it."""
+"""Fine-tuning on corrections of users: their corpus, and the test of the fine-tuned model."""

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from nmt_core.base import files
 from stages import paths
+from stages.configure import compose
 from stages.tracking import __main__, evaluation, mlflow_experiment
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
@@ -27,6 +28,7 @@ from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker, send
 from tests.support.processes import wait_for
+from tests.support.projects import PROJECT
 from tests.support.runs import journaled, only_run, points, runs, train
 
 pytestmark = pytest.mark.usefixtures("quick_tracking")
@@ -288,8 +290,9 @@ def test_a_score_that_returns_is_shown_again(database):
 
 def evaluate(beam_size: int, bleu: float) -> None:
     """Track an evaluation as the stage does."""
-    settings = {"evaluate": {"beam_size": beam_size}, "export": {}}
-    paths.PARAMS.write_text(yaml.safe_dump(settings))
+    settings = ["data=demo", "model=transformer", f"evaluate.beam.beam_size={beam_size}"]
+    document = compose.compose_groups(settings, conf=PROJECT / "conf")
+    paths.PARAMS.write_text(yaml.safe_dump(document))
     with open_evaluation("f") as tracker:
         tracker.metrics({"test_bleu": bleu}, step=0)
     show_scores("f", {"test_bleu": bleu})
@@ -307,13 +310,12 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
     evaluate(4, 21.0)
     found = runs(database, paths.EXPERIMENT)
     [training] = (run for run in found if "train.seed" in run.data.params)
-    shown = {
-        run.data.params["evaluate.beam_size"]: (run.data.metrics["test_bleu"], run.info.run_name)
-        for run in found
-        if run.data.tags.get(MLFLOW_PARENT_RUN_ID) == training.info.run_id
-    }
+    size, parent = "evaluate.beam.beam_size", training.info.run_id
+    children = [run for run in found if run.data.tags.get(MLFLOW_PARENT_RUN_ID) == parent]
+    shown = {run.data.params[size]: (run.data.metrics, run.info.run_name) for run in children}
 
-    assert {size: score for size, (score, _) in shown.items()} == {"5": 20.0, "1": 19.0, "4": 21.0}
+    scores = {number: metrics["test_bleu"] for number, (metrics, _) in shown.items()}
+    assert scores == {"5": 20.0, "1": 19.0, "4": 21.0}
     assert shown["1"][1] == "greedy"
     assert training.info.run_name == "rnn"
     assert training.data.params == {"train.seed": "1"}

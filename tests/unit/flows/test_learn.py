@@ -9,16 +9,16 @@ import pytest
 
 from flows import learn
 from nmt_core.base.errors import NmtError
-from stages.learning.contest import Learned
-from stages.learning.lesson import WrittenLesson
+from stages.learning.correction_corpus import CorrectionCorpus
+from stages.learning.judgement import Learned
 from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
 from stages.runtime import settings_aside
 from tests.support.commands import invoke
 
 
-def make_lesson(learnt=100, digest="d", held_out=10):
-    return WrittenLesson(
+def make_corrections(learnt=100, digest="d", held_out=10):
+    return CorrectionCorpus(
         digest=digest,
         ids=[],
         learnt=learnt,
@@ -32,7 +32,7 @@ def make_lesson(learnt=100, digest="d", held_out=10):
 
 def learned(outcome="promote", champion=1):
     contest = Contest(outcome=outcome, reason="so", challenger="d", champion=champion)
-    return Learned(contest=contest, lesson=make_lesson())
+    return Learned(contest=contest, corrections=make_corrections())
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def flow(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("before")
     Path("corrections.jsonl").touch()
-    state = SimpleNamespace(done=[], lesson=make_lesson(), judged=set(), fails=None)
+    state = SimpleNamespace(done=[], corrections=make_corrections(), judged=set(), fails=None)
 
     @contextmanager
     def hold_clone(_):
@@ -54,8 +54,8 @@ def flow(monkeypatch, tmp_path):
         if stages == state.fails:
             raise NmtError("a stage fails")
 
-    def decide(lesson, gate, *, promotion, by):
-        state.done.append(("decide", lesson.digest, promotion, by))
+    def decide(corrections, gate, *, promotion, by):
+        state.done.append(("decide", corrections.digest, promotion, by))
         return learned()
 
     run = SimpleNamespace(get_name=lambda: "learn de-en", get_id=lambda: "number")
@@ -66,11 +66,11 @@ def flow(monkeypatch, tmp_path):
         "run_stages": run_stages,
         "plan_stages": lambda until: f"until {until}",
         "load": lambda *_: SimpleNamespace(languages="l", filter="f"),
-        "write_lesson": lambda learning, languages, filters: state.lesson,
-        "compose_params": lambda *_: "of the lesson",
+        "write_corrections": lambda learning, languages, filters: state.corrections,
+        "compose_params": lambda *_: "of the corrections",
         "check_text": lambda test_set: state.done.append(("look", test_set)),
-        "was_judged": lambda lesson, *settings: lesson.digest in state.judged,
-        "note_judged": lambda lesson, *settings: state.judged.add(lesson.digest),
+        "was_judged": lambda corrections, *settings: corrections.digest in state.judged,
+        "note_judged": lambda corrections, *settings: state.judged.add(corrections.digest),
         "decide_learned": decide,
         "publish": lambda: state.done.append("published"),
         "flow_run": run,
@@ -81,13 +81,13 @@ def flow(monkeypatch, tmp_path):
     return state
 
 
-def test_a_lesson_is_learnt_judged_and_told(flow):
+def test_corrections_are_learnt_judged_and_reported(flow):
     assert learn.learn.fn().contest.outcome == "promote"
     assert flow.done == [
         "held",
         ("until download", "before"),
         ("look", "same"),
-        ("until export", "of the lesson"),
+        ("until export", "of the corrections"),
         "published",
         ("decide", "d", "number", "flow run learn de-en"),
         "let go",
@@ -101,7 +101,7 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow):
     flow.judged = {"d"}
     assert learn.learn.fn() is None
     assert flow.done == ["held", ("until download", "before"), "let go"]
-    flow.lesson = make_lesson(learnt=30, digest="another")
+    flow.corrections = make_corrections(learnt=30, digest="another")
     assert learn.learn.fn(LearningConfig(least=30))
 
 
@@ -115,7 +115,7 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow):
 )
 def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, reason):
     """A setting trains without a verdict; the log names the reasons in both cases."""
-    flow.lesson = make_lesson(learnt=learnt, held_out=held_out)
+    flow.corrections = make_corrections(learnt=learnt, held_out=held_out)
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn() is None
     assert reason in caplog.text
@@ -137,7 +137,7 @@ def test_a_journal_that_is_not_there_is_named(flow, caplog):
     assert "there is no journal" not in caplog.text
 
 
-def test_a_lesson_that_fails_is_learnt_another_night(flow):
+def test_failed_corrections_are_learnt_later(flow):
     flow.fails = "until export"
     with pytest.raises(NmtError, match="a stage fails"):
         learn.learn.fn()

@@ -1,4 +1,4 @@
-"""The corpus of a night: of what users gave, garbage and leaks stay out, and all is told."""
+"""The corpus of corrections: garbage and leaks stay out, and every loss is reported."""
 
 from types import SimpleNamespace
 
@@ -16,15 +16,15 @@ from nmt_core.translation.memory.store import TranslationMemory
 from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from stages import download, paths
 from stages.configure.sections import build_all, read_settings
-from stages.learning import lesson as lesson_of_a_night
-from stages.learning.lesson import (
-    WrittenLesson,
+from stages.learning import correction_corpus
+from stages.learning.correction_corpus import (
+    CorrectionCorpus,
     compose_learning,
     note_judged,
     read_held_out,
     read_pairs_of,
     was_judged,
-    write_lesson,
+    write_corrections,
 )
 from stages.learning.settings import LearningConfig
 from tests.support.demo import draw_corpus
@@ -32,6 +32,7 @@ from tests.support.projects import PROJECT
 
 DE_EN = Languages(source="de", target="en")
 PAIRS, CORRECTIONS = 1200, 240
+FILTERS = FilterConfig()
 
 
 @pytest.fixture(scope="module")
@@ -74,19 +75,19 @@ def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
     journal, garbage = CorrectionJournal(tmp_path / "c.jsonl"), [*spoil(sound[:60])]
     give(journal, sound[60:])
     bad = give(journal, garbage)
-    folder = tmp_path / "lesson"
-    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    folder = tmp_path / "corrections"
+    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
     learnt = {*read_pairs_of(folder, "learnt")}
     kept = learnt | {*zip(*read_held_out(folder), strict=True)}
     kept_garbage = sum((s, " ".join(t.split())) in kept for s, t in garbage)
     assert kept_garbage <= 0.1 * len(garbage)
-    near = lesson.dropped.get("near_held_out", 0)
+    near = written.dropped.get("near_held_out", 0)
     assert len(kept) - kept_garbage >= 0.97 * (len(sound) - 60) - near
-    assert lesson.learnt == len(learnt) == len(lesson.ids)
-    assert lesson.given == len(sound)
-    assert lesson.learnt + lesson.held_out + sum(lesson.dropped.values()) == lesson.given
+    assert written.learnt == len(learnt) == len(written.ids)
+    assert written.given == len(sound)
+    assert written.learnt + written.held_out + sum(written.dropped.values()) == written.given
     journal.decide("dropped", bad[:3])
-    again = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    again = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
     assert again.dropped["dropped_by_hand"] == 3
 
 
@@ -100,20 +101,20 @@ def test_what_is_tested_on_is_not_learnt_and_why_is_told(text, tmp_path):
         Suggestion(languages=Languages(source="en", target="de"), source="a", target="b"),
         Suggestion(languages=DE_EN, source=sound[3].source, target="Something newer."),
     )
-    folder = tmp_path / "lesson"
+    folder = tmp_path / "corrections"
     few = config(journal, undecided=False)
-    assert not write_lesson(few, DE_EN, FilterConfig(), corpus=corpus, folder=folder).learnt
-    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    assert not write_corrections(few, DE_EN, FILTERS, corpus=corpus, folder=folder).learnt
+    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
     assert tested not in read_pairs_of(folder, "learnt")
-    assert lesson.dropped["also_tested"] == 1
-    assert lesson.dropped["superseded"] == lesson.dropped["other_languages"] == 1
-    assert lesson.examples["also_tested"] == [tested]
+    assert written.dropped["also_tested"] == 1
+    assert written.dropped["superseded"] == written.dropped["other_languages"] == 1
+    assert written.examples["also_tested"] == [tested]
 
 
 def test_approved_units_of_a_memory_are_learnt_where_nothing_newer_holds(
     text, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text
     journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
     give(journal, sound[:5])
@@ -122,50 +123,50 @@ def test_approved_units_of_a_memory_are_learnt_where_nothing_newer_holds(
     memory.put(MemoryScope(DE_EN), units)
     memory.put(MemoryScope(DE_EN, key="k"), units[:9])
     memory.put(MemoryScope(Languages(source="de", target="fr")), [MemoryUnit("a", "b")])
-    folder, learning = tmp_path / "lesson", config(journal, memory=memory.path)
-    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    folder, learning = tmp_path / "corrections", config(journal, memory=memory.path)
+    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
     learnt = {*read_pairs_of(folder, "learnt")} | {*zip(*read_held_out(folder), strict=True)}
-    assert lesson.given == 30
+    assert written.given == 30
     assert learnt <= {tuple(pair) for pair in sound[:30]}
-    assert len(learnt) + sum(lesson.dropped.values()) == 30
+    assert len(learnt) + sum(written.dropped.values()) == 30
 
 
 def test_units_of_a_memory_are_approved_and_no_screen_judges_them(text, tmp_path, monkeypatch):
     screen = SimpleNamespace(judge=lambda pairs: ["copies"] * len(pairs))
-    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: screen)
+    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: screen)
     corpus, sound = text
     journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
     give(journal, sound[:5])
     memory.put(MemoryScope(DE_EN), [MemoryUnit(*pair) for pair in sound[5:30]])
     learning = config(journal, memory=memory.path)
-    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=tmp_path / "new")
-    assert lesson.dropped["copies"] == 5
+    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=tmp_path / "new")
+    assert written.dropped["copies"] == 5
 
 
 def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text
     journal, judged = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "judged"
     give(journal, sound[:50])
 
     def write():
-        return write_lesson(
-            config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=tmp_path / "lesson"
+        return write_corrections(
+            config(journal), DE_EN, FILTERS, corpus=corpus, folder=tmp_path / "corrections"
         )
 
-    lesson, gate = write(), GateConfig()
-    assert not was_judged(lesson, config(journal), gate, judged)
-    note_judged(lesson, config(journal), gate, judged)
+    written, gate = write(), GateConfig()
+    assert not was_judged(written, config(journal), gate, judged)
+    note_judged(written, config(journal), gate, judged)
     give(journal, sound[:50])
     assert was_judged(write(), config(journal), gate, judged)
     elsewhere = config(
         CorrectionJournal(tmp_path / "moved.jsonl"), least=9
     )  # where it lies teaches nothing
-    assert was_judged(lesson, elsewhere, gate, judged)
+    assert was_judged(written, elsewhere, gate, judged)
     for changed in ({"champion_share": "auto"}, {"share": 0.3}, {"passes": 20}):
-        assert not was_judged(lesson, config(journal, **changed), gate, judged)
-    assert not was_judged(lesson, config(journal, learning_rate=0.002), gate, judged)
-    assert not was_judged(lesson, config(journal), GateConfig(minimum_effect=0.1), judged)
+        assert not was_judged(written, config(journal, **changed), gate, judged)
+    assert not was_judged(written, config(journal, learning_rate=0.002), gate, judged)
+    assert not was_judged(written, config(journal), GateConfig(minimum_effect=0.1), judged)
     give(journal, sound[50:90])
     assert not was_judged(write(), config(journal), gate, judged)
 
@@ -173,52 +174,52 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
 def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     corpus, sound = text
-    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
+    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
     give(journal, sound[:100])
     learning = config(journal, share=0.25, passes=40, champion_share=0.3)
-    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
     before = read_settings()
     values = compose_learning(
-        before, lesson, learning, champion="d" * 64, pairs=3000.0, folder=folder
+        before, written, learning, champion="d" * 64, pairs=3000.0, folder=folder
     )
     sections = build_all(values, source="test")
     download, train = sections["download"], sections["train"]
     assert (download.initial_model.kind, download.initial_model.sha256) == ("champion", "d" * 64)
     assert sections["tokenize"].kind == sections["vocabulary"].words == "initial_model"
     read = {name: one.weight for name, one in download.corpora.items()}
-    taught = read.pop("corrections") * lesson.learnt
+    taught = read.pop("corrections") * written.learnt
     assert taught / (taught + 3000) == pytest.approx(0.25)
     assert [*read] == [*before["download"]["corpora"]]
-    assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
+    assert train.budget.tokens == int(40 * written.words * 1.5 / 0.25)
     assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.001)
     assert train.initial_share == 0.3
     # the text of before never ends it
     assert (train.training.validate_every, train.training.patience) == (1_000_000, None)
-    short = lesson.model_copy(update={"words": 10})
+    short = written.model_copy(update={"words": 10})
     few = compose_learning(before, short, learning, champion="d" * 64, pairs=9.0, folder=folder)
     assert few["train"]["budget"] == {"tokens": 50_000}
     assert config(journal).champion_share == 0  # unless somebody asks
     by_itself = config(journal).model_copy(update={"share": 0.25, "champion_share": "auto"})
     before["train"]["initial_tolerance"] = 0.07
     values = compose_learning(
-        before, lesson, by_itself, champion="d" * 64, pairs=3000.0, folder=folder
+        before, written, by_itself, champion="d" * 64, pairs=3000.0, folder=folder
     )
     chosen = build_all(values, source="test")["train"]
     assert (chosen.initial_share, chosen.initial_tolerance) == ("auto", 0.07)
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
-        compose_learning(values, lesson, learning, champion="d" * 64, pairs=1.0, folder=folder)
+        compose_learning(values, written, learning, champion="d" * 64, pairs=1.0, folder=folder)
 
 
-def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
+def test_writing_style_of_users_stops_nothing(text, tmp_path, monkeypatch):
     """All in lower case, and more in number than a look or a screen asks for."""
     monkeypatch.chdir(PROJECT)
-    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text
-    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
+    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
     give(journal, [(source, target.lower()) for source, target in sound[:80]])
-    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
     values = read_settings()
     own = {
         split: {side: f"{corpus}/{split}.{side}" for side in paths.SIDES} for split in paths.SPLITS
@@ -226,7 +227,7 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
     values["download"]["corpora"] = {"own": {"kind": "files", "licence": "own", **own}}
     values["download"]["filter"] |= {"look": {}, "screen": {"sample_pairs": 1000}, "max_words": 99}
     composed = compose_learning(
-        values, lesson, config(journal), champion="d" * 64, pairs=1200.0, folder=folder
+        values, written, config(journal), champion="d" * 64, pairs=1200.0, folder=folder
     )
     params = build_all(composed, source="test")["download"]
     places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
@@ -238,15 +239,15 @@ def test_how_users_write_stops_no_night(text, tmp_path, monkeypatch):
     assert filters["corrections"].max_words == 99
 
 
-def test_no_phase_keeps_a_lesson_from_being_read(monkeypatch):
+def test_phases_do_not_keep_corrections_out(monkeypatch):
     monkeypatch.chdir(PROJECT)
     before = read_settings()
     own = {"corpora": ["demo"]}
     before["train"]["mixture"] |= {"phases": [own | {"tokens": 10**6}, own], "temperature": 2.0}
-    lesson = WrittenLesson(
+    written = CorrectionCorpus(
         digest="d", ids=[], learnt=9, held_out=1, words=9, given=10, dropped={}, examples={}
     )
-    values = compose_learning(before, lesson, LearningConfig(), champion="d" * 64, pairs=30.0)
+    values = compose_learning(before, written, LearningConfig(), champion="d" * 64, pairs=30.0)
     train = build_all(values, source="test")["train"]
     assert (train.mixture.phases, train.mixture.temperature) == ((), 2.0)
     assert values["download"]["corpora"]["corrections"]["weight"] == pytest.approx(

@@ -57,7 +57,7 @@ LIKE = ("_base/finetune", "champion")
 """Files of conf/start/ whose settings a training from the champion has."""
 
 
-class WrittenLesson(Config):
+class CorrectionCorpus(Config):
     """The corpus of a night on the disk, and what was left out of it."""
 
     digest: str
@@ -76,14 +76,14 @@ class WrittenLesson(Config):
     """Some of them."""
 
 
-def write_lesson(
+def write_corrections(
     config: LearningConfig,
     languages: Languages,
     filters: FilterConfig,
     *,
     corpus: Path = paths.CORPUS,
     folder: Path = FOLDER,
-) -> WrittenLesson:
+) -> CorrectionCorpus:
     """Write what is learnt of the journal, and what is tested on, into a folder.
 
     Args:
@@ -103,7 +103,7 @@ def write_lesson(
     approved |= {each.id for each in remembered}
     chosen = [*corrected, *remembered]
     held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
-    lesson = prepare_lesson(
+    prepared = prepare_lesson(
         chosen,
         approved,
         KnownText.read(held_out, train, chosen),
@@ -114,7 +114,7 @@ def write_lesson(
     )
     left = {each.id for each in corrected}
     others = Counter(_name_fate(each, languages) for each in given if each.id not in left)
-    return _write(lesson, others, len(given) + len(remembered), folder)
+    return _write(prepared, others, len(given) + len(remembered), folder)
 
 
 def read_memory(
@@ -184,22 +184,22 @@ def read_held_out(folder: Path = FOLDER) -> HeldOut:
 
 def compose_learning(
     values: Mapping[str, Any],
-    lesson: WrittenLesson,
+    corrections: CorrectionCorpus,
     config: LearningConfig,
     *,
     champion: str,
     pairs: float,
     folder: Path = FOLDER,
 ) -> dict[str, Any]:
-    """Return settings of a training that goes on from the champion with a lesson.
+    """Return settings of a training that goes on from the champion with corrections.
 
     Args:
         values: content of params.yaml.
-        lesson: what is learnt.
+        corrections: what is learnt.
         config: the share of it, and how often it is read.
         champion: digest of the model to start from.
         pairs: of the other corpora in train, each times its weight, at the mixture's temperature.
-        folder: of the lesson.
+        folder: of the corrections.
 
     Raises:
         ConfigError: if there is a corpus of that name.
@@ -216,14 +216,17 @@ def compose_learning(
     download["corpora"][CORPUS] = describe_made_corpus(
         folder / "learnt",
         weight=find_weight(
-            config.share, pairs=lesson.learnt, others=pairs, temperature=read_temperature(values)
+            config.share,
+            pairs=corrections.learnt,
+            others=pairs,
+            temperature=read_temperature(values),
         ),
         licence="own",
         filters=JUDGED_ONE_BY_ONE,
     )
-    tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
+    tokens = config.passes * corrections.words * PIECES_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
-    train["mixture"] = train.get("mixture", {}) | {"phases": []}  # none of which reads a lesson
+    train["mixture"] = train.get("mixture", {}) | {"phases": []}  # none reads corrections
     train["initial_share"] = config.champion_share
     train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
     # the gate judges; a validation of the old text would take what has learnt least
@@ -232,24 +235,24 @@ def compose_learning(
 
 
 def was_judged(
-    lesson: WrittenLesson, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
+    corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
 ) -> bool:
-    """Tell whether nothing has changed since a lesson was last learnt and judged."""
+    """Tell whether nothing has changed since corrections were last learnt and judged."""
     told = judged.read_text(encoding="utf-8").strip() if judged.exists() else ""
-    return told == _digest_judged(lesson, config, gate)
+    return told == _digest_judged(corrections, config, gate)
 
 
 def note_judged(
-    lesson: WrittenLesson, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
+    corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
 ) -> None:
-    """Note that a lesson was learnt and judged."""
-    files.write_text(judged, f"{_digest_judged(lesson, config, gate)}\n")
+    """Note that corrections were learnt and judged."""
+    files.write_text(judged, f"{_digest_judged(corrections, config, gate)}\n")
 
 
-def _digest_judged(lesson: WrittenLesson, config: LearningConfig, gate: GateConfig) -> str:
+def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig) -> str:
     """Return a digest of what is learnt, how it is learnt, and how it is judged."""
     learning = config.model_dump(mode="json", include=set(HOW_IT_IS_LEARNT))
-    return hash_json([lesson.digest, learning, gate.model_dump(mode="json")])
+    return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
 
 
 def _name_fate(correction: Correction, languages: Languages) -> str:
@@ -258,22 +261,22 @@ def _name_fate(correction: Correction, languages: Languages) -> str:
     return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
-def _write(lesson: Lesson, others: Counter[str], given: int, folder: Path) -> WrittenLesson:
-    kinds = {"learnt": lesson.learnt, "held_out": lesson.held_out}
-    counts = others + Counter({why: len(some) for why, some in lesson.dropped.items()})
-    written = WrittenLesson(
+def _write(prepared: Lesson, others: Counter[str], given: int, folder: Path) -> CorrectionCorpus:
+    kinds = {"learnt": prepared.learnt, "held_out": prepared.held_out}
+    counts = others + Counter({why: len(some) for why, some in prepared.dropped.items()})
+    written = CorrectionCorpus(
         digest=hashlib.sha256(json.dumps(kinds).encode()).hexdigest(),
-        ids=[each.id for each in lesson.learnt],
-        learnt=len(lesson.learnt),
-        held_out=len(lesson.held_out),
-        words=sum(len(each.target.split()) for each in lesson.learnt),
+        ids=[each.id for each in prepared.learnt],
+        learnt=len(prepared.learnt),
+        held_out=len(prepared.held_out),
+        words=sum(len(each.target.split()) for each in prepared.learnt),
         given=given,
         dropped=dict(sorted(counts.items())),
-        examples={why: [each[:2] for each in some[:3]] for why, some in lesson.dropped.items()},
+        examples={why: [each[:2] for each in some[:3]] for why, some in prepared.dropped.items()},
     )
     with files.whole_folder(folder) as part:
-        for name, corrections in kinds.items():
+        for name, pairs in kinds.items():
             for number, side in enumerate(paths.SIDES):
-                files.write_lines(part / f"{name}.{side}", (each[number] for each in corrections))
-        files.write_json(part / "lesson.json", written.model_dump(mode="json"))
+                files.write_lines(part / f"{name}.{side}", (each[number] for each in pairs))
+        files.write_json(part / "corrections.json", written.model_dump(mode="json"))
     return written

@@ -13,8 +13,9 @@ from nmt_core.evaluation.statistics.gate import Candidate, Effect, Verdict
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
-from stages.learning import contest
-from stages.learning.contest import (
+from stages.learning import judgement
+from stages.learning.correction_corpus import CorrectionCorpus
+from stages.learning.judgement import (
     EXAMPLES,
     LEAST_HELD_OUT,
     Learned,
@@ -22,12 +23,11 @@ from stages.learning.contest import (
     adapt_gate,
     count_right,
     decide_both,
+    judge_learning,
     list_guards,
     record_learned,
     render_learned,
-    run_learning_contest,
 )
-from stages.learning.lesson import WrittenLesson
 from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
@@ -43,9 +43,9 @@ HELD_OUT = [(f"Satz {n} über Eulen.", f"Sentence {n} about owls.") for n in ran
 LEARNT = [("Eins.", "One."), ("Zwei.", "Two."), ("Drei.", "Three.")]
 
 
-def make_lesson(**changes):
+def make_corrections(**changes):
     values = {"digest": "d", "ids": [], "learnt": 3, "held_out": 40, "words": 9, "given": 50}
-    return WrittenLesson(**values | {"dropped": {"alignment": 7}, "examples": {}} | changes)
+    return CorrectionCorpus(**values | {"dropped": {"alignment": 7}, "examples": {}} | changes)
 
 
 def make_export(sources=("Ein Haus.",), references=("A house.",)):
@@ -117,14 +117,14 @@ def systems(tmp_path, monkeypatch):
         fetch=lambda version, folder: Path("old"),
     )
     monkeypatch.setattr(promotion, "translate_test_set", translate)
-    monkeypatch.setattr(contest, "run_contest", run_contest)
+    monkeypatch.setattr(judgement, "run_contest", run_contest)
     systems = SimpleNamespace(tables=tables, write=write, earlier=make_contest())
     write("held_out", HELD_OUT)
     write("learnt", LEARNT)
-    systems.run = lambda challenger=CHALLENGER, gate=GATE, **slices: run_learning_contest(
+    systems.run = lambda challenger=CHALLENGER, gate=GATE, **slices: judge_learning(
         registry,
         challenger,
-        make_lesson(),
+        make_corrections(),
         EvaluateParams(device="cpu"),
         gate=gate,
         promotion=PromotionParams(slices=slices),
@@ -212,9 +212,9 @@ def test_negation_and_numbers_may_not_get_worse(systems, slices, own, expected):
 
 
 def test_slices_of_few_sentences_are_not_guarded():
-    few = HeldOut(NEGATED.held_out.sources[:99], NEGATED.held_out.references[:99])
+    sources, references = NEGATED.held_out
     assert [*list_guards(NEGATED)] == ["negation", "numbers"]
-    assert list_guards(make_export(*few)) == {}
+    assert list_guards(make_export(sources[:99], references[:99])) == {}
 
 
 # reports
@@ -227,7 +227,7 @@ def make_learned(*, held_out=True, average=True, missed=True, judged=True):
     verdict = make_verdict("hold", effects=(effect,)) if judged else None
     return Learned(
         contest=Contest(outcome="hold", reason="why", challenger="c", champion=1, verdict=verdict),
-        lesson=make_lesson(
+        corrections=make_corrections(
             learnt=3000,
             held_out=400,
             given=5000,
@@ -271,7 +271,7 @@ def test_report_has_a_part_for_each_result(absent):
 @pytest.mark.parametrize("whole", [True, False])
 def test_results_are_kept_with_the_run(project, monkeypatch, whole):
     learned = make_learned(held_out=whole, average=whole)
-    monkeypatch.setattr(contest, "open_tracker", partial(open_tracker, enabled=False))
+    monkeypatch.setattr(judgement, "open_tracker", partial(open_tracker, enabled=False))
     record_learned(learned, CHALLENGER)
     folder = paths.RUNS / "f"
     entries, _ = Journal("f").read()

@@ -12,7 +12,7 @@ from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from stages import paths
-from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
+from stages.learning.correction_corpus import FOLDER, CorrectionCorpus, read_held_out, read_pairs_of
 from stages.learning.settings import LearningConfig
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
@@ -68,7 +68,7 @@ class Learned(Config):
 
     contest: Contest
     """On the test set of before; its outcome and reason are those of both tests."""
-    lesson: WrittenLesson
+    corrections: CorrectionCorpus
     average: ChosenAverage | None = None
     """With the champion, where its share was to be chosen; see :class:`Exported`."""
     held_out: Verdict | None = None
@@ -81,10 +81,10 @@ class Learned(Config):
     """Some that the challenger translates otherwise."""
 
 
-def run_learning_contest(
+def judge_learning(
     registry: Registry,
     challenger: Exported,
-    lesson: WrittenLesson,
+    corrections: CorrectionCorpus,
     params: EvaluateParams,
     *,
     gate: GateConfig,
@@ -99,11 +99,11 @@ def run_learning_contest(
     Args:
         registry: of the champion.
         challenger: the export that has learnt it.
-        lesson: what was learnt.
+        corrections: what was learnt.
         params: the device, and how many sentences are translated in other case.
         gate: settings of the tests.
         promotion: slices of the operator, of which guards allow no more.
-        folder: of the lesson.
+        folder: of the corrections.
 
     Raises:
         GateError: if the two cannot be compared.
@@ -116,7 +116,7 @@ def run_learning_contest(
     guarded = gate.model_copy(update={"slices": {**guards, **gate.slices}})
     contest = run_contest(registry, challenger, params, gate=guarded, promotion=promotion)
     if contest.verdict is None:
-        return Learned(contest=contest, lesson=lesson)
+        return Learned(contest=contest, corrections=corrections)
     learnt = [*read_pairs_of(folder, "learnt")]
     held_out = read_held_out(folder)
     old, new = translate_corrections(registry, contest, challenger, held_out, learnt, params)
@@ -136,7 +136,7 @@ def run_learning_contest(
     ]
     return Learned(
         contest=decide_both(contest, verdict),
-        lesson=lesson,
+        corrections=corrections,
         average=challenger.average,
         held_out=verdict,
         right_before=count_right(before, learnt),
@@ -206,7 +206,7 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
     files.write_json(folder / "learned.json", learned.model_dump(mode="json"))
     files.write_text(folder / "learned.md", render_learned(learned))
     numbers = {
-        "corrections_learnt": float(learned.lesson.learnt),
+        "corrections_learnt": float(learned.corrections.learnt),
         "corrections_right_before": float(learned.right_before),
         "corrections_right_after": float(learned.right_after),
     }
@@ -225,28 +225,32 @@ def name_reason(why: str) -> str:
     return REASONS.get(why, f"filter {why}")
 
 
-def list_fates(lesson: WrittenLesson) -> dict[str, int]:
+def list_fates(corrections: CorrectionCorpus) -> dict[str, int]:
     """Return how many corrections are learnt, are set aside, or are left out for each reason."""
-    left_out = {name_reason(why): n for why, n in lesson.dropped.items()}
-    return {"learnt": lesson.learnt, "set aside, to be tested on": lesson.held_out, **left_out}
+    left_out = {name_reason(why): n for why, n in corrections.dropped.items()}
+    return {
+        "learnt": corrections.learnt,
+        "set aside, to be tested on": corrections.held_out,
+        **left_out,
+    }
 
 
-def render_lesson(lesson: WrittenLesson) -> str:
+def render_corrections(corrections: CorrectionCorpus) -> str:
     """Return in Markdown what became of the corrections."""
-    return render_template("corrections.md", lesson=lesson, fates=list_fates(lesson))
+    return render_template("corrections.md", corrections=corrections, fates=list_fates(corrections))
 
 
-def explain_shortage(lesson: WrittenLesson, config: LearningConfig) -> str | None:
+def explain_shortage(corrections: CorrectionCorpus, config: LearningConfig) -> str | None:
     """Return why no verdict can come, and what is missing; None if one can."""
-    to_learn = config.least - lesson.learnt
-    to_test = LEAST_HELD_OUT - lesson.held_out
+    to_learn = config.least - corrections.learnt
+    to_test = LEAST_HELD_OUT - corrections.held_out
     if max(to_learn, to_test) <= 0:
         return None
     missing = math.ceil(max(to_learn / (1 - config.held_out), to_test / config.held_out))
     return (
-        f"about {missing:,} more corrections are needed for a verdict: {lesson.learnt:,} can be "
-        f"learnt, of at least {config.least:,}, and {lesson.held_out:,} are set aside to test on, "
-        f"of at least {LEAST_HELD_OUT}"
+        f"about {missing:,} more corrections are needed for a verdict: {corrections.learnt:,} can "
+        f"be learnt, of at least {config.least:,}, and {corrections.held_out:,} are set aside to "
+        f"test on, of at least {LEAST_HELD_OUT}"
     )
 
 
@@ -256,8 +260,8 @@ def render_learned(learned: Learned) -> str:
         "learned.md",
         learned=learned,
         contest=learned.contest,
-        lesson=learned.lesson,
-        fates=list_fates(learned.lesson),
+        corrections=learned.corrections,
+        fates=list_fates(learned.corrections),
         name_reason=name_reason,
         describe_average=describe_average,
         describe_condition=describe_condition,
