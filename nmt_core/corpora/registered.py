@@ -29,7 +29,7 @@ PREFIXES = ("opus", "mtdata")
 OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 
 EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8", "licence": "other"}
-"""In the place of ``kind: europarl``, which exports of before 0.2 name."""
+"""In the place of ``kind: europarl``, which earlier exports name."""
 
 STATMT = "https://www.statmt.org/"
 """The server of its archives; those of mirrors are ``kind: url``."""

@@ -82,7 +82,8 @@ def settle_findings(
         return [finding.advise(name) for finding in open_findings]
     setting = f"download.corpora.{name}.filter"
     kinds = ",".join(sorted({finding.kind for finding in stopping}))
-    repairs = [found.kind for found in open_findings if found.kind in get_args(RepairName)]
+    kinds_of_repair = get_args(RepairName)
+    repairs = [each.kind for each in open_findings if each.kind in kinds_of_repair]
     repair = f"; set {setting}.repair=[{','.join(repairs)}]" if repairs else ""
     raise CorpusError(
         f"the corpus {name} is not fit to train on: {'; '.join(map(str, stopping))}{repair}; or, "

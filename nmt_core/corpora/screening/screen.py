@@ -47,7 +47,7 @@ class Screen:
     def save(self, folder: Path) -> None:
         """Write ``screen.json`` and ``screen.npz`` into a folder that appears whole."""
         signals = self.signals
-        known = _Known(
+        content = _StoredScreen(
             languages=list(signals.languages),
             candidates=signals.candidates,
             scripts=[*signals.scripts],
@@ -58,7 +58,7 @@ class Screen:
             fitted=self.fitted,
         )
         with files.whole_folder(folder) as part:
-            files.write_json(part / "screen.json", known.model_dump(mode="json"))
+            files.write_json(part / "screen.json", content.model_dump(mode="json"))
             np.savez(
                 part / "screen.npz",
                 keys=signals.words.keys,
@@ -74,25 +74,27 @@ class Screen:
             CorpusError: if it cannot be read.
         """
         try:
-            known = _Known.model_validate_json((folder / "screen.json").read_bytes())
+            content = _StoredScreen.model_validate_json((folder / "screen.json").read_bytes())
             with np.load(folder / "screen.npz", allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
             signals = Signals(
-                (known.languages[0], known.languages[1]),
-                known.candidates,
-                (known.scripts[0], known.scripts[1]),
-                WordPairs(known.words, arrays["keys"], arrays["lifts"], arrays["known"]),
-                known.lengths,
-                known.gains,
+                (content.languages[0], content.languages[1]),
+                content.candidates,
+                (content.scripts[0], content.scripts[1]),
+                WordPairs(content.words, arrays["keys"], arrays["lifts"], arrays["known"]),
+                content.lengths,
+                content.gains,
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise CorpusError(f"{folder} is not a screen ({error}); learn it again") from None
         return cls(
-            signals, {name: known.thresholds.get(name, np.inf) for name in FILTERS}, known.fitted
+            signals,
+            {name: content.thresholds.get(name, np.inf) for name in FILTERS},
+            content.fitted,
         )
 
 
-class _Known(Config):
+class _StoredScreen(Config):
     """The content of ``screen.json``."""
 
     languages: list[str]

@@ -158,6 +158,22 @@ def test_filters_of_its_own_have_what_they_leave_out_from_those_of_all(params):
         choose(default, filter={"max_word": 20})
 
 
+def test_earlier_filters_are_counted_first(params, tmp_path):
+    train = [
+        (one, f"{SPOILT} " * 12 if row % 20 == 3 else other)
+        for row, (one, other) in enumerate(text()[0])
+    ]
+    measured, _ = run(params(train, {"sample_pairs": 640}), tmp_path)
+    assert measured["removed"]["train"]["length_ratio"] == len(train) / 20
+    assert not any(SPOILT in other for _, other in measured["examples"].get("language", []))
+
+
+def test_small_text_has_no_screen(params, tmp_path):
+    measured, lines = run(params(text()[0][:300], {}), tmp_path)
+    assert len(lines) > 250
+    assert not {"alignment", "truncated", "language"} & {*measured["removed"]["train"]}
+
+
 def test_the_report_shows_filters_and_findings(params, tmp_path):
     train = [
         (one, SPOILT if row % 10 == 3 else other.lower())

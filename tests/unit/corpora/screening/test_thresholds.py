@@ -72,6 +72,26 @@ def test_the_loss_is_spent_where_noise_is():
     assert others == {name: max(PLAINLY_WRONG[name], 1.0) for name in others}
 
 
+@pytest.mark.parametrize(
+    ("sample", "threshold"),
+    [
+        ([0.9905] * 1000, 0.990),
+        ([0.9895] * 1000, 0.999),
+        ([0.9975] * 500 + [0.9905] * 300, 0.990),
+        ([0.9975] * 500 + [0.9895] * 300, 0.997),
+        ([0.9975] * 500 + [0.997] * 300, 0.996),
+        ([0.9905] * 10 + [0.1] * 990, 0.999),
+    ],
+)
+def test_steps_stop_at_the_last_losable_pair(sample, threshold):
+    """Of 999 trusted pairs 10 are losable; that at the threshold of a filter is its first."""
+    alone = ScreenConfig(**{name: "off" for name in FILTERS if name != "copied"})
+    trusted = dict.fromkeys(FILTERS, np.arange(1, 1000) / 1000)
+    thresholds = fit_thresholds(dict.fromkeys(FILTERS, np.array(sample)), trusted, alone)
+
+    assert thresholds["copied"] == pytest.approx(threshold)
+
+
 def test_filters_begin_above_all_trusted_pairs():
     """Where the sample has nothing more to drop, they stay there."""
     trusted = dict.fromkeys(FILTERS, np.zeros(3000)) | {"copied": QUIET}
