@@ -8,7 +8,6 @@ import typer
 from nmt_core.base import config
 from nmt_core.cli.options import (
     Device,
-    GlossaryFile,
     LineArguments,
     Model,
     Prefix,
@@ -44,7 +43,6 @@ def sample_lines(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 1,
     prefix: Prefix = None,
     prefix_file: PrefixFile = None,
-    glossary: GlossaryFile = None,
     tag: TagName = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -69,7 +67,7 @@ def sample_lines(
         "seed": seed,
     }
     sampling = config.build(SamplingConfig, values, at="sample")
-    translator = open_translator(model, device, threads, glossary=glossary, tag=tag)
+    translator = open_translator(model, device, threads, tag=tag)
     draw = partial(draw_samples, translator, sampling, prefixes)
     write_portions(portions, draw, format_ranks, flag_below=0.0)
     prefixes.end()

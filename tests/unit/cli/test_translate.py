@@ -231,6 +231,26 @@ def test_exported_model_has_its_glossaries(tmp_path):
     assert loaded.translations == {"a": ("b",), "d": ()}
 
 
+@pytest.mark.parametrize("command", ["translate", "translate-file", "explain", "sample"])
+def test_engine_device_threads_and_terms_reach_the_translator(tmp_path, monkeypatch, command):
+    loaded = []
+
+    def load(folder, **asked):
+        loaded.append((folder, asked))
+        return scripted_translator()
+
+    monkeypatch.setattr(options.Translator, "load", load)
+    (terms := tmp_path / "terms.tsv").write_text("Haus\tmanor\n")
+    words = ["--model", tmp_path, "--device", "cuda:7", "--threads", 3]
+    if command != "sample":  # which needs PyTorch, and draws without terms
+        words += ["--engine", "some", "--glossary", terms]
+    result = run(command, *words, lines="das Haus")
+
+    engine = "torch" if command == "sample" else "some"
+    assert loaded == [(tmp_path, {"engine": engine, "device": "cuda:7", "threads": 3})]
+    assert ("das manor" in result.stdout) == (command != "sample")
+
+
 def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):
     tagged = export(tmp_path / "export", translator=tagged_translator())
     translator, line = Translator.load(tagged), "Der Hund sieht Haus."
@@ -245,7 +265,11 @@ def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):
         assert run("evaluate", *words, *sides, "--out", out).exit_code == 0
         [sentence] = translator.choose_tag(tag).translate_sentences([line])
         assert out.read_text().splitlines()[1].split("\t")[2] == sentence.replace("\t", " ")
-        assert run("explain", *words, "--attention", tmp_path / f"{tag}", line).exit_code == 0
+        [[best]] = translator.choose_tag(tag).search([line], n_best=1)
+        explained = run("explain", *words, "--attention", tmp_path / f"{tag}", line)
+        assert explained.stdout.split("\t")[2:4] == [f"{best.score:.4f}", best.text]
+        [[drawn]] = translator.choose_tag(tag).sample([line])
+        assert run("sample", *words, line).stdout.split("\t")[2] == f"{drawn.score:.4f}"
     assert "there is no tag 'Own'; choose one of news, own" in refuse(
         "translate", "--model", tagged, "--tag", "Own", line
     )

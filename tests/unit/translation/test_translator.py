@@ -132,24 +132,22 @@ def test_an_empty_line_stays_empty(line):
     assert TINY.translate_sentences(["Hund", line])[1] == ""
 
 
-def test_a_line_too_long_is_cut_and_says_so(caplog):
+@pytest.mark.parametrize(
+    ("long", "short", "count"),
+    [
+        (("one two three", ""), ("one two", ""), 3),
+        (("one", "two two one one"), ("one", "two two"), 4),
+    ],
+)
+def test_long_lines_and_prefixes_are_cut_aloud(caplog, long, short, count):
     translator = toy_translator(max_source_tokens=2)
-
-    assert translator.translate_sentences(["one two three"]) == translator.translate_sentences(
-        ["one two"]
+    first, second = (
+        translator.translate_sentences([line], prefixes=[prefix]) for line, prefix in (long, short)
     )
-    assert "3 tokens, but only the first 2 are read" in caplog.text
-    assert "give each of its sentences a line of its own: one two three" in caplog.text
+
+    assert first == second
+    assert f"{count} tokens, but only the first 2 are read" in caplog.text
     assert len(caplog.records) == 1
-
-
-def test_a_beginning_too_long_is_cut_and_says_so(caplog):
-    """Whoever gives a whole book to begin with waits no longer than for a line."""
-    translator = toy_translator(max_source_tokens=2)
-    found = translator.translate_sentences(["one"], prefixes=["two two one one"])
-
-    assert found == translator.translate_sentences(["one"], prefixes=["two two"])
-    assert "4 tokens, but only the first 2 are read" in caplog.text
 
 
 def test_the_best_come_first_with_their_probabilities():
@@ -164,18 +162,13 @@ def test_the_best_come_first_with_their_probabilities():
             assert TINY.target.vocabulary.encode(best.tokens) == list(best.ids)
 
 
-def test_a_wider_beam_than_configured_may_be_asked_for():
-    configured = toy_translator(beam=BeamConfig(beam_size=5)).translate_sentences(["one two"])
+def test_beam_size_may_be_changed():
+    wide = toy_translator(beam=BeamConfig(beam_size=5, n_best=5))
+    narrow = toy_translator(beam=BeamConfig(beam_size=1))
 
-    assert configured == toy_translator(beam=BeamConfig(beam_size=1)).translate_sentences(
-        ["one two"], beam_size=5
-    )
-
-
-def test_a_narrow_beam_returns_what_it_has():
-    translator = toy_translator(beam=BeamConfig(beam_size=5, n_best=5))
-
-    assert [len(translator.search(["one"], beam_size=beam)[0]) for beam in (None, 2)] == [5, 2]
+    [[best, *_]] = wide.search(["one two"])
+    assert narrow.search(["one two"], beam_size=5) == [[best]]
+    assert [len(wide.search(["one"], beam_size=beam)[0]) for beam in (None, 2)] == [5, 2]
 
 
 def test_the_unknown_token_is_shown_where_it_may_be_written():
@@ -217,7 +210,7 @@ def test_a_beginning_stands_as_it_was_given():
     assert translator.translate_sentences(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
 
 
-def test_without_attention_nothing_is_copied_or_left_unknown():
+def test_without_attention_nothing_is_copied():
     [[best]] = toy_translator(model=Blind(), **COPYING).search(["Haus 2014"])
 
     assert UNK not in best.ids
