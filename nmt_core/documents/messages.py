@@ -12,9 +12,8 @@ from nmt_core.documents.html import parse_components
 from nmt_core.documents.passage import Item
 from nmt_core.documents.pieces import Escape, Piece, Role, Written, make_parts, write_plainly
 from nmt_core.documents.plain_text import parse_plain_text
-from nmt_core.literals.finding import find_literals
+from nmt_core.literals.finding import find_literals, resolve_references
 from nmt_core.literals.literal import LiteralKind
-from nmt_core.literals.references import resolve_references
 
 TAG = re.compile(r"(?<!%)</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
 QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")

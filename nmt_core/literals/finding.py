@@ -5,6 +5,7 @@ sentences. Marks at its ends belong to the sentence. Groups of digits with singl
 them are one run; braces, tags, and code in backquotes are one each, with their spaces.
 """
 
+import html
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -12,7 +13,11 @@ import regex
 from nmt_core.literals.date import is_time, read_date
 from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.number import SPACES, list_joined, read_beside, read_number
-from nmt_core.literals.references import REFERENCE
+
+REFERENCE = regex.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
+
+NAMES = frozenset({"apos", "quot"})
+"""Names of characters that are words only in a text that is written so."""
 
 _MACHINE_SIGNS = r"#%&*@\\_§¶†‡‰‱′″{}"
 _MARK = rf"(?![{_MACHINE_SIGNS}])\p{{P}}"
@@ -260,6 +265,14 @@ def join_adjacent(literals: Sequence[Literal], line: str) -> Iterator[tuple[Lite
         group.append(literal)
     if group:
         yield tuple(group)
+
+
+def resolve_references(text: str) -> str:
+    """Return a text with characters in the place of their names and numbers, once.
+
+    What names no character stays.
+    """
+    return REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
 
 
 def find_extent(literal: Literal) -> tuple[int, int]:

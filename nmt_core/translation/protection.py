@@ -14,7 +14,7 @@ from typing import NamedTuple
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import Breach, check_literals
-from nmt_core.literals.finding import find_extent, find_literals
+from nmt_core.literals.finding import NAMES, find_extent, find_literals, resolve_references
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.masking import Masked, insert_lost, mask, restore, write_literals
@@ -25,7 +25,6 @@ from nmt_core.literals.quotes import (
     read_quotes,
     unquote,
 )
-from nmt_core.literals.references import NAMES, resolve_references
 from nmt_core.search.settings import SearchConfig
 from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.normalize import normalize

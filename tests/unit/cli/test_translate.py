@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -156,6 +157,18 @@ def test_lines_of_low_confidence_are_reported(doubting, below, report):
     result = run("translate", "--model", bundle, *flag, good, doubtful, "", doubtful)
 
     assert result.stderr == report
+
+
+def test_lines_are_flagged_below_a_tenth(bundle, monkeypatch):
+    def judge(lines, translations):
+        pairs = zip(lines, translations, strict=True)
+        return [[each._replace(confidence=len(line) / 100) for each in own] for line, own in pairs]
+
+    judging = replace(scripted_translator(), confidence_model=SimpleNamespace(judge=judge))
+    monkeypatch.setattr(options.Translator, "load", lambda *_, **__: judging)
+    result = run("translate", "--model", bundle, "abcdefghi", "abcdefghijk")
+
+    assert result.stderr == "1 of 2 lines needs review: line 1: confidence 0.09\n"
 
 
 def test_confidence_and_checks_are_columns(doubting):
