@@ -14,13 +14,13 @@ SHARED_NAMES = {"main"}
 
 BUDGETS = {
     "nmt_core/base": 2440,
-    "nmt_core/cli": 2380,
+    "nmt_core/cli": 2370,
     "nmt_core/corpora": 7980,
     "nmt_core/data": 2040,
     "nmt_core/documents": 4930,
     "nmt_core/evaluation": 2160,
     "nmt_core/extensions": 3580,
-    "nmt_core/literals": 1840,
+    "nmt_core/literals": 1830,
     "nmt_core/models": 2700,
     "nmt_core/search": 1890,
     "nmt_core/server": 3520,

@@ -1,12 +1,10 @@
 """``nmt corrections``: decided on, exported, deleted, and taken from files of translators."""
 
-import csv
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import open_units
 from nmt_core.translation.memory.correction import Suggestion
@@ -141,6 +139,9 @@ def test_what_is_written_is_read_again(tmp_path_factory, pairs, ending):
     clean = [[FORBIDDEN.sub(" ", text) for text in pair] for pair in pairs]
 
     assert len(pairs) == write_pair_file(path, pairs, DE_EN)
+    with pytest.raises(ConfigError, match="is not written over"):
+        write_pair_file(path, pairs, DE_EN)
+    assert ending == "tmx" or path.read_text().startswith("source\ttarget\n")
 
     wanted = [tuple(text.strip() for text in pair) for pair in clean]
     try:
@@ -150,15 +151,3 @@ def test_what_is_written_is_read_again(tmp_path_factory, pairs, ending):
         assert not pairs
         return
     assert [pair for pair in wanted if all(pair)] == read
-
-
-def test_a_file_that_is_there_is_not_written_over(tmp_path):
-    (tmp_path / "a.tsv").touch()
-    with pytest.raises(Exception, match="is not written over"):
-        write_pair_file(tmp_path / "a.tsv", [], DE_EN)
-
-
-def test_a_table_begins_with_a_header(tmp_path):
-    write_pair_file(tmp_path / "a.tsv", [("de", 'e"n\t')], DE_EN)
-    with (tmp_path / "a.tsv").open(newline="") as file:
-        assert [["source", "target"], ["de", 'e"n\t']] == [*csv.reader(file, delimiter="\t")]

@@ -4,7 +4,6 @@ import io
 import os
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -44,22 +43,6 @@ def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
     writer.close()
 
     assert list(portions) == [["fünf"]]
-
-
-def test_lines_that_come_in_fast_come_together(pipe):
-    """Though nobody wrote them in the same moment, and a line is longer than a pipe is."""
-    reader, writer = pipe
-    long = "x" * 200_000
-
-    def write():
-        for line in ["a", "b", long, "c"]:
-            writer.write(f"{line}\n".encode())
-        writer.close()
-
-    with ThreadPoolExecutor() as pool:
-        pool.submit(write)
-
-        assert list(streams.read_chunks(reader)) == [["a", "b", long, "c"]]
 
 
 @given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))

@@ -1,8 +1,6 @@
 """Commands are found by name, and imported when they are asked for."""
 
 import re
-import subprocess
-import sys
 import tomllib
 
 import pytest
@@ -79,16 +77,3 @@ def test_help_fits_on_sixty_lines(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
     assert len(run(command, "--help").stdout.splitlines()) <= 60
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["translate", "serve", "verify"])
-def test_help_waits_for_no_torch(command):
-    code = f"""
-import sys
-import tomllib
-from nmt_core.cli import app
-app(["{command}", "--help"], standalone_mode=False)
-sys.exit('torch' in sys.modules)
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

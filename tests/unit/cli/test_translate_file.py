@@ -1,6 +1,7 @@
 """``nmt translate-file``: documents beside themselves, elsewhere, and by streams."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ from nmt_core.documents.html import read_html
 from nmt_core.translation.texts import open_documents
 from nmt_core.translation.translator import Translator
 from tests.support import commands
-from tests.support.processes import run_python
+from tests.support.scripted import scripted_translator
 from tests.support.tiny import export, tiny_translator
 
 
@@ -59,6 +60,21 @@ def test_format_may_be_named(german, tmp_path):
     assert run(german, "--format", "text", paper, "--beam-size", 1).exit_code == 0
     expected = Translator.load(german).translate("Der Hund.", beam_size=1)
     assert (tmp_path / "paper.en.pdf").read_text() == expected
+    assert "beam_size must be" in refuse(german, "--beam-size", 10**6, data=b"Haus")
+
+
+@pytest.mark.parametrize(("below", "fuzzy"), [(0.5, True), (0.2, False)])
+def test_units_below_a_confidence_are_marked(german, tmp_path, monkeypatch, below, fuzzy):
+    def judge(_, translations):
+        return [[each._replace(confidence=0.3) for each in own] for own in translations]
+
+    judging = replace(scripted_translator(str.upper), confidence_model=SimpleNamespace(judge=judge))
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: judging)
+    (tmp_path / "a.po").write_text('msgid "Haus"\nmsgstr ""\n')
+    assert run(german, tmp_path / "a.po", "--review-below", below).exit_code == 0
+    written = (tmp_path / "a.en.po").read_text()
+    assert 'msgstr "HAUS"' in written
+    assert ("fuzzy" in written) is fuzzy
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -125,10 +141,3 @@ def test_model_without_languages_names_no_translation(bundle, tmp_path):
 
     assert "give one by --output" in refuse(bundle, tmp_path / "a.txt")
     assert "--review names languages" in refuse(bundle, "--review", tmp_path / "x")
-
-
-def test_lines_wait_for_no_parser():
-    parsers = "{'lxml', 'markdown_it'}"
-    program = f"import sys, nmt_core.cli.translate; print(*{parsers} & {{*sys.modules}})"
-
-    assert run_python(program) == "\n"

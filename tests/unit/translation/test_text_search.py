@@ -12,6 +12,7 @@ from nmt_core.text.side import Tokenized
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.text_search import (
     SourceTask,
+    TextCodec,
     copy_unknown,
     drop_tag_column,
     leave_tag_out,
@@ -47,6 +48,12 @@ def test_attention_without_its_tag_keeps_its_sums(attention, left):
     np.testing.assert_allclose(leave_tag_out(hypothesis, "own").attention, left, atol=1e-6)
     assert leave_tag_out(hypothesis, None).attention is weights
     assert leave_tag_out(hypothesis._replace(attention=None), "own").attention is None
+
+
+@pytest.mark.parametrize(("tag", "read"), [(None, ["a", "b", "c"]), ("own", ["a", "b"])])
+def test_a_tag_counts_as_a_token(tag, read):
+    codec = TextCodec(None, None, max_tokens=3)
+    assert codec.cut(Tokenized("abcd", [*"abcd"], tag)) == read
 
 
 @pytest.mark.parametrize("seen", [True, False])
