@@ -180,18 +180,6 @@ def test_a_budget_is_given_even_if_nobody_asks():
     assert "train.budget.seconds=null" in [*experiments.list_budget_settings(None, 10, None)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["train.sede=2"], "Could not override 'train.sede'"),
-        (["train.model.dropout=2"], "train.model.dropout must be less than"),
-    ],
-)
-def test_a_typo_costs_no_training(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        plan(*settings)
-
-
 @pytest.mark.slow
 def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, monkeypatch):
     folder = tmp_path / "a folder's, own"

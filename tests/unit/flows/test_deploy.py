@@ -5,6 +5,7 @@ import subprocess
 from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -14,7 +15,7 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL
 
 from flows import deploy
-from flows.notifications import make_block
+from flows.notifications import make_block, report_failures
 from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
@@ -186,6 +187,15 @@ class Schedules:
 
     def update_deployment_schedule(self, deployment, schedule, *, active):
         self.updated.append((deployment, schedule, active))
+
+
+def test_failed_and_late_scheduled_runs_are_reported():
+    block = SimpleNamespace(save=lambda _, *, overwrite: uuid4() if overwrite else None)
+    trigger = report_failures(block).trigger
+
+    assert {"Failed", "Crashed", "Late"} == {name.rpartition(".")[2] for name in trigger.expect}
+    assert "prefect.tag.auto-scheduled" in str(trigger.match_related)
+    assert trigger.posture is Posture.Reactive
 
 
 @pytest.mark.parametrize("address", ["", "me@example.org", "ftp://example.org", "https://"])
