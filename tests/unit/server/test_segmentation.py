@@ -36,6 +36,14 @@ def test_text_is_cut_into_segments(format_, content, segments):
     assert cut_text(SourceText(format_, content), settings).segments == segments
 
 
+def test_no_segment_is_longer_than_the_model_reads():
+    settings = SETTINGS._replace(segment_tokens=5, max_tokens=99)
+    segments = cut_text(SourceText("text", "word " * 12), settings).segments
+
+    lengths = [len(segment.line.split()) for segment in segments]
+    assert (max(lengths) <= 5, sum(lengths)) == (True, 12)
+
+
 def test_passages_may_stay_whole():
     source, settings = SourceText("text", "Six. Seven.\nOne."), SETTINGS._replace(max_tokens=20)
 

@@ -149,6 +149,19 @@ async def test_words_are_linked_for_markup_and_details(q, details, links):
     assert (options["links"], options["probabilities"]) == (links, details)
 
 
+@pytest.mark.parametrize(("tag", "tokens"), [("", 512), ("own", 511)])
+@in_a_loop
+async def test_tag_takes_the_place_of_a_token(monkeypatch, tag, tokens):
+    settings, original = [], service.cut_text
+    monkeypatch.setattr(
+        service, "cut_text", lambda *given: settings.append(given[1]) or original(*given)
+    )
+    async with client_of(serve_stand_in()) as client:
+        await client.post("/translate", json={"q": "Ja.", "tag": tag, **PAIR})
+
+    assert settings[0].segment_tokens == tokens
+
+
 @in_a_loop
 async def test_long_details_are_written_in_a_thread(monkeypatch):
     threads, original = [], service.write_answer
