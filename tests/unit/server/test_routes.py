@@ -312,8 +312,3 @@ async def test_every_answer_has_a_strict_policy(path):
 @in_a_loop
 async def test_only_the_page_is_given_away(path):
     assert (await ask(path, method="GET")).status_code == 404
-
-
-@in_a_loop
-async def test_page_is_at_the_root():
-    assert (await ask("/", method="GET")).headers["Content-Type"].startswith("text/html")

@@ -179,15 +179,6 @@ async def test_long_details_are_written_in_a_thread(monkeypatch):
     assert [each == threading.get_ident() for each in threads] == [True, False]
 
 
-@in_a_loop
-async def test_text_with_too_many_tokens_is_refused():
-    async with client_of(serve_stand_in(max_tokens=100)) as client:
-        answer = await client.post("/translate", json={"q": "wort\n" * 50, **PAIR})
-
-    assert answer.status_code == 400
-    assert "has 200 tokens, and 100 tokens may be sent" in answer.json()["error"]
-
-
 def post(path, text):
     """Return what is posted for a text to be translated, as a file or as it is."""
     if path == "/translate":
