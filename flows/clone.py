@@ -13,6 +13,7 @@ from stages import paths
 from stages.configure import compose
 from stages.configure.refresh import refresh_pins
 from stages.configure.sections import build_all
+from stages.runtime.checkout_lock import hold_checkout
 from stages.runtime.git import (
     current_branch,
     describe_commit,
@@ -22,7 +23,6 @@ from stages.runtime.git import (
     list_changed_files,
     resolve_revision,
 )
-from stages.runtime.turns import take_turn
 
 WRITTEN = Path(".dvc/tmp/flow.params")
 """Digests of every params.yaml that flows have written here, which hold no work of a person."""
@@ -45,7 +45,7 @@ def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
     Args:
         say: takes a message if another run must be waited for, or the branch cannot be restored.
     """
-    with take_turn(say):
+    with hold_checkout(say):
         began_on = current_branch()
         try:
             yield

@@ -52,7 +52,7 @@ from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
-from stages.runtime.settings_aside import put_aside, put_back
+from stages.runtime.checkout_lock import put_aside, put_back
 
 
 @task(

@@ -18,8 +18,8 @@ from rich.console import Console
 from flows import dvc_program, processes
 from flows.leftovers import clear_leftovers, clear_temporary_files
 from stages import paths
+from stages.runtime.checkout_lock import hold_checkout
 from stages.runtime.entry import run_stage
-from stages.runtime.turns import take_turn
 
 
 def say(sentence: str) -> None:
@@ -91,7 +91,7 @@ def terminate_work(dvc_program: int) -> None:
 
 def main() -> None:
     """Bring the stages that are named up to date with all before them; without any, all."""
-    with take_turn(say):
+    with hold_checkout(say):
         sys.exit(reproduce(sys.argv[1:]))
 
 

@@ -19,14 +19,14 @@ from rich.console import Console
 from stages import paths
 from stages.configure.compose import compose_settings, pin_all, write_params
 from stages.configure.sections import build_all
+from stages.runtime.checkout_lock import hold_checkout
 from stages.runtime.entry import run_stage
-from stages.runtime.turns import take_turn
 
 
 def main() -> None:
     """Compose or change settings, check all of them, and write params.yaml if it changes."""
     say = partial(Console(stderr=True).print, soft_wrap=True)
-    with take_turn(say):
+    with hold_checkout(say):
         values = compose_settings(sys.argv[1:], say=say)
         write_params(pin_all(build_all(values, source=str(paths.PARAMS))))
 

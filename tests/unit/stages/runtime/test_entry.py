@@ -86,12 +86,6 @@ def test_a_stage_that_is_asked_for_help_does_nothing_else():
     assert "Writes: " in done.stdout
 
 
-def test_a_mistake_of_ours_keeps_its_traceback():
-    process = start("raise ValueError('ours')")
-    assert "Traceback" in process.communicate()[1]
-    assert process.returncode == 1
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
 def test_a_stage_ends_with_its_parent(tmp_path):
     flag = tmp_path / "ended"

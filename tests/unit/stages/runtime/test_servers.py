@@ -51,12 +51,6 @@ def test_all_is_found():
     assert {"HOME": "/home", **TOLD} == environment()
 
 
-def test_without_a_file_nothing_changes():
-    find_servers()
-
-    assert {"HOME": "/home"} == environment()
-
-
 @pytest.mark.parametrize("name", TOLD)
 def test_who_is_told_anything_of_a_program_is_told_all(name):
     """No address gets the password of another."""
