@@ -221,14 +221,18 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     assert isinstance(download, DownloadParams)
     assert isinstance(export, ExportParams)
     assert isinstance(promotion, PromotionParams)
-    if export.glossary:
-        from nmt_core.literals.glossary import Glossary  # slow, and rarely needed
+    if export.glossary or promotion.glossary or promotion.slices:
+        from nmt_core.evaluation.slice import SlicedText  # slow, and rarely needed
+        from nmt_core.evaluation.statistics.gate import find_judged_slice
+        from nmt_core.literals.glossary import Glossary
 
-        Glossary.load(export.glossary, download.languages.codes)
-    if promotion.glossary or promotion.slices:
-        from stages.configure.judgeable import check_judgeable  # likewise
-
-        check_judgeable(promotion, download.languages.codes)
+        languages = download.languages.codes
+        if export.glossary:
+            Glossary.load(export.glossary, languages)
+        judged = Glossary.load(promotion.glossary, languages) if promotion.glossary else None
+        text = SlicedText([], [], languages, terms=judged.finders if judged else ())
+        for name in promotion.slices:
+            find_judged_slice(name, text)
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 
