@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from nmt_core.cli import options
 from nmt_core.models.settings import RnnConfig
 from nmt_core.search.settings import SamplingConfig
 from nmt_core.text.aligner.aligner import read_links
@@ -12,6 +13,7 @@ from nmt_core.text.aligner.bundle import write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
+from tests.support.scripted import scripted_translator
 from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
 
 PAIRS = [("das haus", "the house"), ("das rote haus", "the house red"), ("er sieht", "he sees")]
@@ -57,6 +59,18 @@ def test_translations_are_explained_best_first(bundle, arguments, search):
         assert row[4:6] == ["kept", "-"]
         numbers = [float(number) for number in row[6].strip("[]").split()]
         assert numbers == pytest.approx([*each.token_probabilities], abs=6e-4)
+
+
+def test_doubts_are_those_of_the_best(bundle, monkeypatch):
+    own = scripted_translator(str, lambda text: text.replace("94", "95"))
+    monkeypatch.setattr(options.Translator, "load", lambda *_, **__: own)
+    result = run("explain", "--model", bundle, "--n-best", 2, "es sind 94")
+
+    assert [row.split("\t")[4] for row in result.stdout.splitlines()] == [
+        "kept",
+        "missing 94, added 95",
+    ]
+    assert result.stderr == ""
 
 
 def test_confidence_is_a_column(tmp_path):

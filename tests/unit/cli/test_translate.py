@@ -1,6 +1,5 @@
 """``nmt translate``: one line in, one line out; and what is reported beside."""
 
-import io
 import shlex
 import subprocess
 import sys
@@ -70,18 +69,6 @@ def test_only_newlines_end_a_line(bundle):
     assert result.stdout.count("\n") == 3
     lines = text.split("\n")
     assert result.stdout_bytes.decode().split("\n")[:-1] == Translator.load(bundle).translate(lines)
-
-
-def test_terminal_asks_for_lines(bundle, monkeypatch):
-    class Typed(io.BytesIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr("nmt_core.cli.lines.open_standard_input", lambda: Typed(b"Hund\n"))
-    result = run("translate", "--model", bundle)
-
-    assert "Write lines; each is translated when it ends." in result.stderr
-    assert result.stdout == translate(bundle, "Hund")
 
 
 def test_exported_model_needs_no_name(bundle, tmp_path, monkeypatch):
