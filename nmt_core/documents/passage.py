@@ -262,7 +262,8 @@ def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span 
     for number in sorted(linked):
         if not within.start <= number < within.end or not _is_free(number, number + 1, taken):
             continue
-        gap = sum([link != UNALIGNED for link in words.links[last + 1 : number]])
+        between = words.links[last + 1 : number] if score else ()
+        gap = sum([link != UNALIGNED for link in between])
         if score > gap and _is_free(last, number, taken):
             score += 1 - gap
         else:

@@ -19,6 +19,9 @@ DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
 COMMENT = "!--"
 CDATA = "<![CDATA["
 
+MOST_DEPTH = 256
+"""Maximum elements within each other; finding the end of each takes time."""
+
 DEEPEST_NOTE = 10
 """Maximum notes and text boxes within each other that are translated."""
 
@@ -59,6 +62,7 @@ class _Scanner:
 
     def __init__(self, data: bytes) -> None:
         self.pieces: list[tuple[int, XmlPiece]] = []
+        self._depth = 0
         self._parser = parser = expat.ParserCreate("utf-8")
         parser.StartElementHandler = lambda name, given: self._note(Role.OPEN, name, given)
         parser.EndElementHandler = lambda name: self._note(Role.CLOSE, name)
@@ -87,6 +91,9 @@ class _Scanner:
     def _note(
         self, role: Role, name: str = "", given: Mapping[str, str] | None = None, text: str = ""
     ) -> None:
+        self._depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(role, 0)
+        if self._depth > MOST_DEPTH:
+            raise DocumentError("this document nests its elements too deeply; write it anew")
         if len(self.pieces) == MOST_TAGS:
             raise DocumentError(
                 f"this document has more than {MOST_TAGS:,} tags and texts; cut it into parts"
