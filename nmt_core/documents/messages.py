@@ -157,14 +157,9 @@ def find_placeholders(text: str) -> list[str]:
 def has_same_placeholders(
     source: Sequence[Item], translation: Sequence[Item], signs: str = BRACES
 ) -> bool:
-    """Tell whether a translation has the placeholders of its source.
+    """Tell whether a translation has the placeholders of its source, and as many signs of syntax.
 
     Placeholders that a program fills by their order must have the same order.
-
-    Args:
-        source: the items of a passage.
-        translation: the items of its translation.
-        signs: characters that may be syntax; the translation must have as many of them.
     """
     before, after = ([*_list_placeholders(items, signs)] for items in (source, translation))
     ordered = [[name for name in names if _UNNUMBERED.fullmatch(name)] for names in (before, after)]

@@ -17,7 +17,7 @@ BUDGETS = {
     "nmt_core/cli": 2370,
     "nmt_core/corpora": 7980,
     "nmt_core/data": 2040,
-    "nmt_core/documents": 4940,
+    "nmt_core/documents": 4930,
     "nmt_core/evaluation": 2160,
     "nmt_core/extensions": 3580,
     "nmt_core/literals": 1830,
