@@ -24,7 +24,7 @@ PARTS = {"headers": {"Content-Type": "multipart/form-data"}}
         {"json": HALLO | {"api_key": None, "apiKey": "", "unknown": [1]}},
         {"json": HALLO | {"format": None, "alternatives": None}},
         {"data": HALLO | {"alternatives": "", "details": ""}},
-        {"params": {"q": "of the address"}, "json": HALLO},
+        {"params": HALLO | {"q": "of the address"}, "json": {"q": HALLO["q"]}},
         JSON | {"content": BOM + json.dumps(HALLO).encode()},
     ],
 )
