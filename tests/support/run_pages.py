@@ -4,7 +4,7 @@ from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_run_page
+from stages.reporting.pages import render_contest_page, render_run_page
 from stages.reporting.sentences import JudgedSentence
 from stages.reporting.verdict import judge_run
 from tests.support.data_pages import HOSTILE
@@ -113,3 +113,14 @@ def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download
     verdict = more.get("verdict") or judge(measured)
     evaluation = Evaluation.parse(measured).model_copy(update={"verdict": verdict})
     return render_run_page(evaluation, TRAINING, download, sentences, languages=LANGUAGES, seed=1)
+
+
+CHANGED = [
+    JudgedSentence(1234, "a b", "c d", "c e", 41.6, before="c x", gain=-7.4),
+    JudgedSentence(2, HOSTILE, HOSTILE, "h", 41.6, before="b", gain=0.5),
+]
+
+
+def render_contest(sentences=CHANGED):
+    """Return the page about a contest."""
+    return render_contest_page("hold", "so", [HOSTILE, "two"], sentences, LANGUAGES)

@@ -10,11 +10,12 @@ from nmt_core.corpora.statistics import CorpusStatistics, Distribution, SideStat
 from stages.reporting import data_page
 from stages.reporting.data_page import render_data_page
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.pages import MOST_CHARACTERS, render_contest_page, render_template
+from stages.reporting.pages import MOST_CHARACTERS, render_template
 from stages.reporting.sentences import JudgedSentence
 from tests.support.data_pages import HOSTILE, NEAR, PAIRS, describe, gather
 from tests.support.data_pages import render as render_data
 from tests.support.run_pages import (
+    CHANGED,
     LANGUAGES,
     MEASURED,
     SENTENCES,
@@ -22,6 +23,7 @@ from tests.support.run_pages import (
     judge,
     make_confidence,
     render,
+    render_contest,
 )
 
 SHOWN = HOSTILE.replace("\0", "\ufffd").replace("\x1b", "\ufffd")
@@ -30,14 +32,6 @@ SEVERAL = {
     "two": describe("opus", weight=2.5),
     "replay-five": describe("files", train=0),
 }
-CHANGED = [
-    JudgedSentence(1234, "a b", "c d", "c e", 41.6, before="c x", gain=-7.4),
-    JudgedSentence(2, HOSTILE, HOSTILE, "h", 41.6, before="b", gain=0.5),
-]
-
-
-def render_contest(sentences=CHANGED):
-    return render_contest_page("hold", "so", [HOSTILE, "two"], sentences, LANGUAGES)
 
 
 def parse(page):
