@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import logging
+import re
 import resource
 import signal
 import socket
@@ -21,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from typing_extensions import override
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nmt_core.base.errors import ConfigError, DocumentError
@@ -42,6 +44,9 @@ UNPROTECTED = (
 
 OTHER_FILES = 200
 """Files that a server may have open beside its connections."""
+
+PREFIX = re.compile(rb"(?:/[\w.~-]{1,100}){1,10}")
+"""A path below which a proxy serves the API and the page."""
 
 
 def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None) -> FastAPI:
@@ -199,12 +204,33 @@ def allow_connections(count: int) -> int:
     return max(1, min(count, soft - OTHER_FILES))
 
 
+class TrustedProxies(ProxyHeadersMiddleware):
+    """Take client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``.
+
+    Args:
+        app: the application.
+        trusted_hosts: addresses of the proxies that are believed.
+    """
+
+    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
+        super().__init__(app, trusted_hosts)
+
+    @override
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        host, _ = scope.get("client") or ("", 0)
+        if scope["type"] == "http" and host in self.trusted_hosts:
+            prefix = dict(scope["headers"]).get(b"x-forwarded-prefix", b"").rstrip(b"/")
+            if PREFIX.fullmatch(prefix):
+                scope = {**scope, "root_path": prefix.decode()}
+        await super().__call__(scope, receive, send)
+
+
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C; then finish open requests, refuse new ones, and return."""
     protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
     server = uvicorn.Server(
         uvicorn.Config(
-            app,
+            TrustedProxies(app, list(config.trusted_proxies)),
             http=protocol,
             ws="none",
             loop="asyncio",
@@ -212,7 +238,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             access_log=False,
             server_header=False,
             limit_concurrency=allow_connections(config.max_connections),
-            forwarded_allow_ips=list(config.trusted_proxies),
+            proxy_headers=False,  # which TrustedProxies reads
             timeout_keep_alive=max(5, int(config.read_seconds)),
             timeout_graceful_shutdown=int(config.stop_seconds),
         )

@@ -50,7 +50,7 @@ class ServerConfig(Config):
     origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose ``X-Forwarded-For`` and ``-Proto`` are believed."""
+    """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""

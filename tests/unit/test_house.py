@@ -23,7 +23,7 @@ BUDGETS = {
     "nmt_core/literals": 1830,
     "nmt_core/models": 2700,
     "nmt_core/search": 1890,
-    "nmt_core/server": 3520,
+    "nmt_core/server": 3550,
     "nmt_core/text": 3150,
     "nmt_core/training": 2530,
     "nmt_core/translation": 4300,
@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 4810,
     "tests/laws": 5700,
     "tests/orchestration": 2700,
-    "tests/support": 3680,
+    "tests/support": 3690,
     "tests/unit": 1260,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""

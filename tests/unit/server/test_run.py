@@ -102,14 +102,15 @@ def test_seconds_of_the_settings_are_those_of_the_server(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("client", "expected"),
+    ("client", "prefix", "expected"),
     [
-        ("10.0.0.1", ["9.9.9.9", "https", "https://mt/x"]),
-        ("10.0.0.2", ["10.0.0.2", "http", "http://mt/x"]),
+        ("10.0.0.1", "/mt/", ["9.9.9.9", "https", "https://mt/mt/x"]),
+        ("10.0.0.1", "//evil.org", ["9.9.9.9", "https", "https://mt/x"]),
+        ("10.0.0.2", "/mt", ["10.0.0.2", "http", "http://mt/x"]),
     ],
 )
 @in_a_loop
-async def test_only_named_proxies_are_believed(monkeypatch, client, expected):
+async def test_only_named_proxies_are_believed(monkeypatch, client, prefix, expected):
     app = FastAPI()
 
     @app.get("/x", name="x")
@@ -119,6 +120,7 @@ async def test_only_named_proxies_are_believed(monkeypatch, client, expected):
     config = run_with(monkeypatch, app, trusted_proxies=("10.0.0.1",))
     config.load()
     headers = {"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https"}
+    headers |= {"X-Forwarded-Prefix": prefix}
     transport = httpx2.ASGITransport(config.loaded_app, client=(client, 1))
     async with httpx2.AsyncClient(transport=transport, base_url="http://mt") as asker:
         answer = await asker.get("/x", headers=headers)
