@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
@@ -69,6 +70,14 @@ APPROVED = ("final", "signed-off", "reviewed")
 DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of a segment that a person must review."""
 
+SIZE_LIMITS = {"maxwidth": False, "maxlengthchars": False, "sizeRestriction": False}
+SIZE_LIMITS |= {"maxbytes": True, "storageRestriction": True}
+"""Attributes that limit the size of a translation, and whether they count bytes. A width in pixels
+is exceeded at the latest by as many characters. ``sizeRestriction`` is a maximum, or two numbers.
+"""
+
+MAXIMUM = re.compile(r"[1-9]\d{0,8}\s*$")
+
 ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 """The id that Angular gives to an ``x`` in the place of a tag."""
 
@@ -104,9 +113,21 @@ def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> 
         tag.raw = set_attribute(tag.raw, version.target, codes[1])
 
 
+def _list_limits(tag: XmlPiece) -> list[tuple[int, bool]]:
+    """Return the sizes that the translations in an element may have, and which are in bytes."""
+    in_bytes = tag.attributes.get("size-unit") == "byte"
+    given = {name.rpartition(":")[2]: value for name, value in tag.attributes.items()}
+    return [
+        (int(size[0]), in_bytes or is_bytes)
+        for name, is_bytes in SIZE_LIMITS.items()
+        if (size := MAXIMUM.search(given.get(name, "")))
+    ]
+
+
 def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str | Unit]:
     """Yield units to translate, and all that stands between them."""
     at, translated = 0, [True]  # whether each element around is to be translated
+    limits: list[list[tuple[int, bool]]] = []
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.role is Role.OPEN:
@@ -114,15 +135,18 @@ def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str |
             is_translated = translated[-1] if wish is None else wish != "no"
             if piece.name == version.unit:
                 end = find_end(pieces, at)
-                segment = _Segment.find(pieces[at:end], version)
+                own = [*chain(*limits), *_list_limits(piece)]
+                segment = _Segment.find(pieces[at:end], version, own)
                 if is_translated and segment is not None and segment.needs_translation:
                     yield segment.make_unit()
                     at = end
                     continue
             else:
                 translated.append(is_translated)
+                limits.append(_list_limits(piece))
         elif piece.role is Role.CLOSE:
             translated.pop()
+            limits.pop()
         yield join_raw(pieces[at:end])
         at = end
 
@@ -137,16 +161,20 @@ class _Segment:
     source: tuple[int, int]
     """Where the source begins and ends: the one that is cut into segments, if it is there."""
     target: tuple[int, int] | None
+    limits: Sequence[tuple[int, bool]]
+    """A translation that exceeds one needs review; see ``_list_limits``."""
 
     @classmethod
-    def find(cls, pieces: Sequence[XmlPiece], version: _Version) -> "_Segment | None":
+    def find(
+        cls, pieces: Sequence[XmlPiece], version: _Version, limits: Sequence[tuple[int, bool]]
+    ) -> "_Segment | None":
         """Return the segment of an element; None if it lacks a source."""
         children = {
             pieces[first].name: (first, last)
             for first, last in find_children(pieces, 0, len(pieces))
         }
         source = children.get("seg-source") or children.get("source")
-        return cls(pieces, version, source, children.get("target")) if source else None
+        return cls(pieces, version, source, children.get("target"), limits) if source else None
 
     @property
     def needs_translation(self) -> bool:
@@ -162,6 +190,12 @@ class _Segment:
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
+    def is_too_long(self, target: str) -> bool:
+        """Tell whether a target exceeds a limit."""
+        plain = "".join(piece.text for piece in scan_xml(f"<a>{target}</a>"))
+        sizes = {True: len(plain.encode()), False: len(plain)}
+        return any(sizes[in_bytes] > size for size, in_bytes in self.limits)
+
     def make_unit(self) -> Unit:
         """Return the unit; one that is too long is refused."""
         first, last = self.source
@@ -175,7 +209,8 @@ class _Segment:
 def _write(segment: _Segment, translation: UnitTranslation) -> str:
     """Return the element with a target and its state."""
     opening, *others = segment.pieces
-    source, is_doubtful = segment.source, translation.is_doubtful
+    source, [text] = segment.source, translation.texts
+    is_doubtful = translation.is_doubtful or segment.is_too_long(text)
     name = f"{segment.pieces[source[0]].prefix}target"
     space = ""
     if segment.target is None:
@@ -196,7 +231,7 @@ def _write(segment: _Segment, translation: UnitTranslation) -> str:
         head = set_attribute(head, "state", "initial" if is_doubtful else "translated")
         head = set_attribute(head, "subState", DOUBTFUL if is_doubtful else None)
     kept = join_raw(others[: start - 1]), join_raw(others[end - 1 :])
-    return f"{head}{kept[0]}{space}{tag}{translation.texts[0]}</{name}>{kept[1]}"
+    return f"{head}{kept[0]}{space}{tag}{text}</{name}>{kept[1]}"
 
 
 def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piece]:

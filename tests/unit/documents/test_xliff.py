@@ -307,3 +307,25 @@ def test_movable_markup_needs_review(file):
     written = shout(read_xliff_file((file % ("", unit)).encode(), CODES)).decode()
 
     assert all(state in written for state in REVIEW[file])
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_long"),
+    [
+        ('maxwidth="4" size-unit="char"', False),
+        ('maxwidth="3"', True),
+        ('maxwidth="4" size-unit="byte"', True),
+        ('maxbytes="4"', True),
+        ('mq:maxlengthchars="3"', True),
+        ('mq:maxlengthchars="0"', False),
+        ('slr:sizeRestriction="1,3"', True),
+    ],
+)
+@pytest.mark.parametrize("around", [False, True])
+def test_too_long_target_needs_review(limits, is_long, around):
+    given = ("", limits) if around else (limits, "")
+    unit = "<group {1}><trans-unit {0}><source>ab<g id='1'>c\xe9</g></source></trans-unit></group>"
+
+    written = shout(read_xliff_file((OLD % ("", unit.format(*given))).encode(), CODES)).decode()
+
+    assert ("needs-review" in written) == is_long
