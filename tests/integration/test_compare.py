@@ -84,7 +84,6 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
     first, report, _ = compared
     page = (clone.folder / "reports/comparison/comparison.md").read_text()
 
-    assert "2 trainings: transformer, transformer_base; 1 seed: 1" in first.stderr
     assert sorted(run["system"] for run in report["runs"]) == MODELS
     assert {run["steps"] for run in report["runs"]} == {60}
     assert len({run["target_tokens"] for run in report["runs"]}) == 1
