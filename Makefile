@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration weigh check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -236,8 +236,8 @@ fix: $(DEV) ## Format, and mend what the linter can mend
 	ruff format
 	ruff check --fix
 
-test-fast: $(DEV) ## The tests that take no time to speak of, on all cores
-	$(QUICKLY) "not slow and not heavy"
+test-fast: $(DEV) ## The tests that start no programs, on all cores
+	$(QUICKLY) "not slow"
 
 test: $(DEV) ## All tests but those of make test-orchestration
 	$(QUICKLY) "not slow"
@@ -249,9 +249,6 @@ test-orchestration: $(DEV) ## Real servers, workers, outages and kills, and the 
 test-all: $(DEV) ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
 	$(QUICKLY) "not slow" $(if $(filter 0,$(SEED)),,--hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M)))
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
-
-weigh: $(DEV) ## List anew which tests make test-fast leaves to make test, for they take long
-	python -m tests.support.weigh
 
 bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop [RECORD=1]
 	python -m benchmarks.training $(if $(RECORD),--record)

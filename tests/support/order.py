@@ -1,41 +1,6 @@
-"""Which files of tests begin, and which of those that take long run at all.
+"""Shares of the slow tests, and which files of tests begin: those that take longest."""
 
-Those that take longest begin, so that none is left over at the end.
-"""
-
-from pathlib import Path
-
-HEAVY_FILE = Path(__file__).parents[1] / "heavy.txt"
-HEAVY = frozenset(HEAVY_FILE.read_text(encoding="utf-8").split())
-"""Tests that take longer than most, and are marked so; ``make weigh`` lists them anew."""
-
-LONGEST = (
-    "orchestration/test_retrain.py",
-    "orchestration/test_faults.py",
-    "e2e/test_demo.py",
-    "orchestration/test_ways.py",
-    "e2e/test_pipeline.py",
-    "orchestration/test_readme.py",
-    "orchestration/test_operations.py",
-    "orchestration/test_worker.py",
-    "orchestration/test_kills.py",
-    "integration/test_compare.py",
-    "integration/test_flow.py",
-    "e2e/test_corpora.py",
-    "laws/test_learning_laws.py",
-    "laws/test_language_model_laws.py",
-    "integration/test_planning.py",
-    "integration/test_registry.py",
-    "orchestration/test_servers.py",
-    "laws/test_date_laws.py",
-    "integration/test_torchrun.py",
-    "orchestration/test_serving.py",
-)
-"""Files that take minutes, the longest first; each of four processes begins with two of them, the
-first and the fifth, and so on, and the fourth uses its servers twice."""
-
-FILES = [f"tests/{file}" for file in LONGEST]
-
+from itertools import zip_longest
 
 SHARES = (
     (
@@ -64,8 +29,11 @@ SHARES = (
         "orchestration/test_notifications.py",
     ),
 )
-"""Files whose slow tests start whole systems, in shares that take alike; so does another share,
-which is the slow tests of all other files."""
+"""Files whose slow tests start whole systems, in shares that take about as long, the longest first;
+so does another share, which is the slow tests of all other files."""
+
+FILES = [f"tests/{file}" for row in zip_longest(*SHARES) for file in row if file]
+"""Files that begin: of every share the first, then the second."""
 
 
 def pytest_addoption(parser):
@@ -82,9 +50,6 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; pytest-xdist gives out files in this order."""
-    for item in items:
-        if item.nodeid.partition("[")[0] in HEAVY:
-            item.add_marker("heavy")
     share = config.getoption("share")
     if share:
         left_out = [item for item in items if is_slow(item) and find_share(item) != int(share)]

@@ -4,12 +4,8 @@ from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
-from tests.support.order import FILES, SHARES, pytest_collection_modifyitems
+from tests.support.order import SHARES, pytest_collection_modifyitems
 from tests.support.projects import PROJECT
-
-
-def test_files_that_begin_exist():
-    assert [] == [file for file in FILES if not (PROJECT / file).exists()]
 
 
 def make_test(name, marks):
