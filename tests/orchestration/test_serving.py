@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -202,29 +201,6 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
     assert time.monotonic() - began < 30
     assert {200, "refused"} >= set(outcomes)
     assert 200 in outcomes
-
-
-def open_connection(server):
-    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
-
-
-def read_all(connection):
-    data = b""
-    while part := connection.recv(4096):
-        data += part
-    return data
-
-
-@pytest.mark.parametrize("head", [b"", b"POST /tr", b"POST /translate HTTP/1.1\r\nHost: localh"])
-def test_a_head_that_does_not_come_is_not_waited_for(impatient, head):
-    with open_connection(impatient) as connection:
-        began = time.monotonic()
-        for byte in head:
-            connection.sendall(bytes([byte]))
-            time.sleep(0.01)
-        read_all(connection)
-
-    assert time.monotonic() - began < 10
 
 
 def test_who_hangs_up_frees_the_place(impatient):
