@@ -13,7 +13,7 @@ from stages import paths
 from stages.configure import compose
 from stages.configure.refresh import refresh_pins
 from stages.configure.sections import build_all
-from stages.runtime.checkout_lock import hold_checkout
+from stages.runtime.checkout import hold_checkout
 from stages.runtime.git import (
     current_branch,
     describe_commit,

@@ -16,7 +16,7 @@ from nmt_core.base.files import locked
 from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
-from stages.runtime.servers import find_servers
+from stages.runtime.checkout import find_servers
 
 ANSWER_SECONDS = 5.0
 

@@ -28,8 +28,8 @@ from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
-from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all, read_settings
+from stages.configure.text_size import count_weighted_pairs, read_temperature
 from stages.learning.correction_corpus import (
     CorrectionCorpus,
     compose_learning,
@@ -52,7 +52,7 @@ from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
 from stages.registry.settings import PromotionParams
-from stages.runtime.checkout_lock import put_aside, put_back
+from stages.runtime.checkout import put_aside, put_back
 
 
 @task(

@@ -18,7 +18,7 @@ from rich.console import Console
 from flows import dvc_program, processes
 from flows.leftovers import clear_leftovers, clear_temporary_files
 from stages import paths
-from stages.runtime.checkout_lock import hold_checkout
+from stages.runtime.checkout import hold_checkout
 from stages.runtime.entry import run_stage
 
 

@@ -34,10 +34,10 @@ from nmt_core.corpora.replay import read_texts
 from nmt_core.corpora.screening.settings import LookConfig
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
-from stages.configure.made_corpus import count_weighted_pairs, read_temperature
 from stages.configure.sections import build_all, read_settings
+from stages.configure.text_size import count_weighted_pairs, read_temperature
 from stages.params import DownloadParams, TrainParams, load
-from stages.runtime.checkout_lock import put_aside, put_back
+from stages.runtime.checkout import put_aside, put_back
 from stages.synthesis.composition import (
     check_phases_read,
     compose_synthesis,

@@ -20,8 +20,8 @@ from nmt_core.data.embeddings.vectors import WordVectors, build_embedding_matrix
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EmbeddingsParams, load
-from stages.runtime.digests import check_digests
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import check_digests
 
 
 def run(

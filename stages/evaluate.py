@@ -16,6 +16,7 @@ from typing import Any
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
@@ -38,7 +39,6 @@ from stages.reporting.measures import TranslatedText
 from stages.reporting.pages import render_run_page
 from stages.reporting.sentences import JudgedSentence, judge_sentences, link_shown
 from stages.reporting.verdict import judge_run
-from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
 from stages.runtime.trained import (
@@ -301,7 +301,7 @@ def write_translations(path: Path, text: TranslatedText) -> None:
 def write_examples(path: Path, text: TranslatedText, params: EvaluateParams) -> None:
     """Write some test sentences, drawn by the seed, with their translations."""
     columns = {"source": text.sources, "reference": text.references, "hypothesis": text.hypotheses}
-    rows = choose(len(text.sources), params.examples, params.seed)
+    rows = draw_line_numbers(len(text.sources), params.examples, params.seed)
     files.write_json(path, [{name: lines[n] for name, lines in columns.items()} for n in rows])
 
 
@@ -310,7 +310,7 @@ def draw_pictures(
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
     looks: dict[int, Look] = {}
-    for number in choose(len(text.read), len(text.read), params.seed):
+    for number in draw_line_numbers(len(text.read), len(text.read), params.seed):
         source, translation = text.read[number], text.translations[number]
         if len(looks) == params.pictures:
             break

@@ -19,6 +19,7 @@ import yaml
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.replay import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
@@ -38,7 +39,6 @@ from stages.reporting.bill import list_materials
 from stages.reporting.card import StageResults, render_card
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import ConfidenceReport, Evaluation
-from stages.runtime.drawn_lines import choose
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
 from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
@@ -82,7 +82,7 @@ def run(
     glossaries = read_glossary(params, languages)
     translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
-    chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
+    chosen = draw_line_numbers(len(sources), params.golden_sentences, evaluation.seed)
     wanted = params.shortlist if params.engines else None  # nobody else reads one
     model_config = files.read_json(inputs.trained / "model.json")
     with tempfile.TemporaryDirectory() as scratch:

@@ -18,8 +18,8 @@ from nmt_core.base.parallel.spans import cut
 from nmt_core.data.shards import NUMBERED, Block, Numbered, NumberJob, write_numbers, write_shards
 from stages import paths
 from stages.params import ShardParams, load
-from stages.runtime.digests import check_digests
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import check_digests
 
 
 def run(

@@ -55,10 +55,9 @@ from nmt_core.training.translation import TranslationObjective
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
-from stages.runtime.digests import check_digests, write_digests
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
-from stages.runtime.fingerprint import compute_fingerprint
+from stages.runtime.fingerprint import check_digests, compute_fingerprint, write_digests
 from stages.tracking import run_metadata
 from stages.tracking.evaluation import record_inputs
 from stages.tracking.journal import Journal

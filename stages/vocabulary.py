@@ -20,8 +20,8 @@ from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import VocabularyParams, load
-from stages.runtime.digests import write_digests
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import write_digests
 
 
 def run(  # noqa: PLR0913 - one argument per input

@@ -18,3 +18,9 @@ def derive_seed(seed: int, *names: str | int) -> int:
 def make_generator(seed: int, *names: str | int) -> np.random.Generator:
     """Return a NumPy generator for one purpose."""
     return np.random.Generator(np.random.Philox(derive_seed(seed, *names)))
+
+
+def draw_line_numbers(total: int, count: int, seed: int) -> list[int]:
+    """Draw distinct line numbers, in ascending order."""
+    drawn = make_generator(seed, "examples").permutation(total)[:count]
+    return sorted(int(number) for number in drawn)

@@ -19,7 +19,7 @@ from rich.console import Console
 from stages import paths
 from stages.configure.compose import compose_settings, pin_all, write_params
 from stages.configure.sections import build_all
-from stages.runtime.checkout_lock import hold_checkout
+from stages.runtime.checkout import hold_checkout
 from stages.runtime.entry import run_stage
 
 

@@ -26,7 +26,7 @@ from nmt_core.translation.memory.selection import SelectedCorrection, select_cor
 from nmt_core.translation.memory.store import TranslationMemory
 from stages import paths
 from stages.configure.compose import overlay_group
-from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature
+from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
 from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
 from stages.runtime.fingerprint import hash_json

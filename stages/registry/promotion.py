@@ -15,6 +15,7 @@ from pydantic import Field
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.slice import SlicedText
@@ -44,7 +45,6 @@ from stages.registry.settings import PromotionParams
 from stages.registry.versions import Promotion, RegistryAwayError, Version
 from stages.reporting.pages import render_contest_page, render_template
 from stages.reporting.sentences import JudgedSentence, compare_sentences
-from stages.runtime.drawn_lines import choose
 from stages.tracking.tracker import open_tracker
 
 Judged = Literal["same", "current"]
@@ -200,7 +200,9 @@ def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Ju
 
 def recase(sources: Sequence[str], params: EvaluateParams) -> Iterator[tuple[int, str]]:
     """Yield some sentences in capitals or lower case, in turn, with their numbers."""
-    for place, number in enumerate(choose(len(sources), params.behaviour.lines, params.seed)):
+    for place, number in enumerate(
+        draw_line_numbers(len(sources), params.behaviour.lines, params.seed)
+    ):
         line = sources[number].lower() if place % 2 else sources[number].upper()
         if line != sources[number]:
             yield number, line

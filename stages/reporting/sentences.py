@@ -7,10 +7,10 @@ from itertools import chain
 
 from markupsafe import Markup, escape
 
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.text.aligner.aligner import Aligner
-from stages.runtime.drawn_lines import choose
 
 SHOWN = 10
 """Sentences of each table of a run's report."""
@@ -88,7 +88,7 @@ def choose_random(
     sentences: Sequence[JudgedSentence], most: int, seed: int
 ) -> list[JudgedSentence]:
     """Return sentences drawn by a seed, in order."""
-    return [sentences[number] for number in choose(len(sentences), most, seed)]
+    return [sentences[number] for number in draw_line_numbers(len(sentences), most, seed)]
 
 
 def choose_changed(

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.metric import Reference
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
@@ -22,8 +23,7 @@ from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
-from stages.runtime.digests import check_digests
-from stages.runtime.drawn_lines import choose
+from stages.runtime.fingerprint import check_digests
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def read_validation(
 ) -> tuple[list[str], list[str], list[str | None]]:
     """Return ``count`` pairs of the validation set, drawn by ``seed``, and the tags of each."""
     sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
-    chosen = choose(len(sides[0]), count, seed)
+    chosen = draw_line_numbers(len(sides[0]), count, seed)
     source, target = ([side[number] for number in chosen] for side in sides)
     tags = list_tags(inputs, "validation")
     return source, target, [tags[number] if tags else None for number in chosen]

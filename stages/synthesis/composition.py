@@ -6,7 +6,7 @@ from typing import Any
 
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import overlay_group
-from stages.configure.made_corpus import describe_made_corpus, find_weight, read_temperature
+from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
 from stages.params import TrainParams
 from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
 

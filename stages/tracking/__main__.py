@@ -10,7 +10,7 @@ import typer
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
-from stages.runtime.servers import check_port, find_server_python
+from stages.runtime.checkout import check_port, find_server_python
 from stages.tracking.journal import Journal
 from stages.tracking.mlflow_login import (
     OPTIONS,

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
-from stages.runtime.servers import find_servers
+from stages.runtime.checkout import find_servers
 from stages.tracking import provenance
 from stages.tracking.journal import Journal
 

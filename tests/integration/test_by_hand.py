@@ -9,8 +9,8 @@ import pytest
 
 from nmt_core.text.vocabulary import SPECIALS
 from stages import paths
-from stages.runtime.digests import write_digests
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import write_digests
 from tests.support.projects import PROJECT
 
 READERS = ("shard", "embeddings", "train", "evaluate", "export")

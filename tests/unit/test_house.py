@@ -13,7 +13,7 @@ SHARED_NAMES = {"main"}
 """Public names that several files define: a module that is run as a program has its ``main``."""
 
 BUDGETS = {
-    "nmt_core/base": 2440,
+    "nmt_core/base": 2450,
     "nmt_core/cli": 2370,
     "nmt_core/corpora": 7980,
     "nmt_core/data": 2040,
@@ -27,7 +27,7 @@ BUDGETS = {
     "nmt_core/text": 3150,
     "nmt_core/training": 2530,
     "nmt_core/translation": 4300,
-    "stages": 12980,
+    "stages": 12960,
     "flows": 3330,
     "infra": 640,
     "benchmarks": 1370,

@@ -13,7 +13,7 @@ from stages.learning.correction_corpus import CorrectionCorpus
 from stages.learning.judgement import Learned
 from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
-from stages.runtime import checkout_lock
+from stages.runtime import checkout
 from tests.support.commands import invoke
 
 
@@ -143,7 +143,7 @@ def test_failed_corrections_are_learnt_later(flow):
         learn.learn.fn()
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
-    assert not checkout_lock.ASIDE.exists()
+    assert not checkout.ASIDE.exists()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import EmbeddingsParams, VocabularyParams
 from stages.reporting.download_report import DownloadReport
-from stages.runtime.digests import check_digests
+from stages.runtime.fingerprint import check_digests
 from tests.support.projects import PROJECT
 from tests.support.tiny import tiny_translator
 

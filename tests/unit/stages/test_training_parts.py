@@ -71,7 +71,7 @@ def test_an_objective_is_put_together_of_all_its_parts(tmp_path, monkeypatch):
 @pytest.mark.parametrize("count", [1, 2])
 def test_golden_sentences_are_drawn_from_all_of_the_test_set(tmp_path, monkeypatch, count):
     asked, drawn = [], [2, 0][:count]
-    monkeypatch.setattr(export, "choose", lambda *given: asked.append(given) or drawn)
+    monkeypatch.setattr(export, "draw_line_numbers", lambda *given: asked.append(given) or drawn)
     params = ExportParams(engines=(), golden_sentences=count)
     bundle, metrics = seal(tmp_path, params, monkeypatch)
     sources = [*files.read_lines(tmp_path / "test.source")]

@@ -5,7 +5,7 @@ import pytest
 from nmt_core.base import files
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import MixtureConfig
-from stages.configure.made_corpus import count_weighted_pairs, find_weight, read_temperature
+from stages.configure.text_size import count_weighted_pairs, find_weight, read_temperature
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0])

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from stages import paths
-from stages.runtime.checkout_lock import ASIDE, LOCK, hold_checkout, put_aside
+from stages.runtime.checkout import ASIDE, LOCK, hold_checkout, put_aside
 from tests.support.processes import wait_for
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from nmt_core.base.errors import NmtError
-from stages.runtime.digests import DIGESTS, check_digests, write_digests
+from stages.runtime.fingerprint import DIGESTS, check_digests, write_digests
 
 
 @pytest.fixture

@@ -12,30 +12,30 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import draw_line_numbers
 from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages.runtime import usage
-from stages.runtime.drawn_lines import choose
+from stages.runtime.checkout import check_port
 from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
-from stages.runtime.servers import check_port
 from tests.support.subword_pairs import subwords, write_lines
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
 @settings(max_examples=50)
 def test_lines_are_drawn_once_in_order_as_many_as_there_are(total, count, seed):
-    chosen = choose(total, count, seed)
+    chosen = draw_line_numbers(total, count, seed)
     assert len({*chosen}) == len(chosen) == min(total, count)
     assert chosen == sorted(chosen)
     assert {*chosen} <= {*range(total)}
-    assert chosen == choose(total, count, seed)
-    assert {*choose(total, count // 2, seed)} <= {*chosen}
+    assert chosen == draw_line_numbers(total, count, seed)
+    assert {*draw_line_numbers(total, count // 2, seed)} <= {*chosen}
 
 
 def test_every_line_is_drawn_by_some_seed():
-    assert {line for seed in range(60) for line in choose(12, 3, seed)} == {*range(12)}
+    assert {line for seed in range(60) for line in draw_line_numbers(12, 3, seed)} == {*range(12)}
 
 
 @pytest.mark.parametrize("sides", ["source", "target", "both"])

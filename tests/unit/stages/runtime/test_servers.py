@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from stages.runtime.servers import find_servers
+from stages.runtime.checkout import find_servers
 from stages.tracking.__main__ import app
 from stages.tracking.tracker import tracking_uri
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from nmt_core.base.errors import ConfigError
 from stages.configure.compose import compose_settings
-from stages.configure.made_corpus import find_weight
 from stages.configure.sections import build_all, read_settings
+from stages.configure.text_size import find_weight
 from stages.synthesis.composition import compose_synthesis, leave_out
 from stages.synthesis.settings import SynthesisConfig
 from tests.support.projects import PROJECT

@@ -1,9 +1,10 @@
-"""Fit the split and the subwords to a small corpus of the user's own.
+"""Settings that follow from the size of a text: split, subwords, and weights of made corpora.
 
 Fitted settings are written to ``params.yaml`` like any other, and stay when the text grows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from nmt_core.base import config
@@ -12,7 +13,9 @@ from nmt_core.corpora.fetch.initial_model import NoInitialModel
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.named import list_split_off
 from nmt_core.corpora.splitting import PER
+from stages import paths
 from stages.params import DownloadParams
+from stages.reporting.download_report import DownloadReport
 
 FEWEST_TESTS, MOST_TESTS = 230, 1000
 """Limits of the twentieth of the text that is held out. A hash draws 200 of 230, fewer of which
@@ -108,3 +111,62 @@ def fit_subwords(tokenize: dict[str, Any], pairs: int) -> list[str]:
 
 def _are_set(path: str, given: Sequence[str]) -> bool:
     return any(setting.lstrip("+~").startswith(path) for setting in given)
+
+
+HIGHEST = 1_000_000.0
+"""The highest weight that a corpus may have."""
+
+
+def describe_made_corpus(
+    stem: Path,
+    *,
+    weight: float,
+    licence: str,
+    tag: str = "",
+    filters: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a corpus of two files, of which nothing is tested on.
+
+    Args:
+        stem: their path, without the side that each ends in.
+        weight: see :func:`find_weight`.
+        licence: as the model card names it.
+        tag: token that a model reads before its lines.
+        filters: its own, which replace filters of the whole text.
+    """
+    return {
+        "kind": "files",
+        "train": {side: f"{stem}.{side}" for side in paths.SIDES},
+        "licence": licence,
+        "train_only": True,
+        "weight": weight,
+        "tag": tag,
+        "filter": filters,
+    }
+
+
+def read_temperature(values: Mapping[str, Any]) -> float:
+    """Return the temperature of the mixture in the content of a params.yaml."""
+    return float(values["train"].get("mixture", {}).get("temperature", 1.0))
+
+
+def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPORTS) -> float:
+    """Return how many training pairs were downloaded, those of each corpus times its weight.
+
+    At a temperature T each of these numbers is its T-th root, as in a mixture.
+    """
+    corpora = DownloadReport.read(reports / "download.json").corpora.values()
+    sizes = (corpus.weight * corpus.pairs["train"] for corpus in corpora)
+    return float(sum(size ** (1 / temperature) for size in sizes))
+
+
+def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
+    """Return the weight with which pairs are a share of what is read.
+
+    Args:
+        share: of these pairs, between 0 and 1.
+        pairs: number of pairs.
+        others: result of :func:`count_weighted_pairs` at that temperature.
+        temperature: of the mixture.
+    """
+    return min((share / (1 - share) * others) ** temperature / pairs, HIGHEST)

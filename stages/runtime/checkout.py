@@ -1,15 +1,24 @@
-"""Hold the lock of a checkout, in which one run at a time works, and keep its params.yaml.
+"""Lock a checkout for one run at a time, and find the servers that its ``.env`` names.
 
-A run that needs another params.yaml puts the present one aside. If it crashes, whoever holds the
-checkout next puts the first one back, before anything is read.
+A run that needs another params.yaml puts the present one aside. If it crashes, the next run in the
+checkout puts the first one back, before anything is read.
+
+While it runs, ``make server`` keeps its addresses and passwords in ``.env``; on other machines a
+copy of that file serves. Prefect's own command reads it, too.
 """
 
 import hashlib
+import os
+import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from dotenv import dotenv_values
+
 from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from stages import paths
 
 LOCK = Path(".dvc/tmp/flow.lock")
@@ -62,3 +71,41 @@ def put_back(say: Callable[[str], object] = lambda _: None) -> None:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+PROGRAMS = ("AWS", "MLFLOW", "PREFECT")
+"""Prefix of our variables."""
+
+
+def find_servers() -> None:
+    """Read ``.env`` into the environment, but not for programs that already have variables there.
+
+    An address with the password of another server would send that password elsewhere.
+    """
+    variables = {name: value for name, value in dotenv_values(paths.DOTENV).items() if value}
+    for program in PROGRAMS:
+        theirs = {
+            name: value for name, value in variables.items() if name.startswith(f"{program}_")
+        }
+        if not theirs.keys() & os.environ.keys():
+            os.environ |= theirs
+
+
+def find_server_python() -> str:
+    """Return the Python of Prefect's and MLflow's servers: of ``make server``, or this one."""
+    own = Path(sys.prefix, "servers", "bin", "python")
+    return str(own) if own.exists() else sys.executable
+
+
+def check_port(port: int) -> None:
+    """Refuse a port of this machine that is taken.
+
+    Raises:
+        NmtError: naming the setting to change.
+    """
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError as error:
+        raise NmtError(
+            f"port {port} cannot be had ({error.strerror}); choose another: PORT={port + 1}"
+        ) from None
