@@ -1,40 +1,67 @@
-"""The champion is fetched once, beside the one before, and what is broken is not fetched again."""
+"""The champion, served or followed: fetched once, whole, and not again if it is broken."""
+
+import logging
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from nmt_core.base.errors import BundleError
+from nmt_core.base import seal
+from nmt_core.base.errors import BundleError, DiskError
+from stages.registry import following
 from stages.registry.champion import ChampionSource
+from stages.registry.following import fetch_champion, follow_champion
 from stages.registry.versions import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
+AWAY, ALTERED = RegistryAwayError("away"), BundleError("altered")
+
+
+def write_bundle(bundle, number):
+    (bundle / "engines").mkdir(parents=True)
+    (bundle / "engines" / "model.bin").write_text(f"weights {number}")
+    (bundle / seal.MANIFEST).write_text(f"manifest {number}")
+    return bundle
+
+
+@cache
+def digest(number):
+    with TemporaryDirectory() as folder:
+        return seal.digest_bundle(write_bundle(Path(folder) / "bundle", number))
+
 
 class FakeRegistry:
+    """Hold versions whose manifest is their number, and fail on request."""
+
     name = "nmt-de-en"
 
-    def __init__(self):
-        self.number = 1
-        self.fetched = []
-        self.error = None
+    def __init__(self, number=None):
+        self.number, self.error, self.fetched = number, None, []
 
     def advise(self):
         return "promote one"
 
     def champion(self):
-        if self.number is None:
-            return None
-        return Version(number=self.number, tags={BUNDLE_DIGEST: f"digest {self.number}"})
+        if self.error is AWAY:
+            raise self.error
+        return self.number and Version(
+            number=self.number, tags={BUNDLE_DIGEST: digest(self.number)}
+        )
 
     def fetch(self, version, folder):
         self.fetched.append(version.number)
-        (folder / "bundle").mkdir(parents=True)
+        bundle = write_bundle(folder / "artifacts" / "bundle", version.number)
         if self.error:
             raise self.error
-        return folder / "bundle"
+        return bundle
 
 
 @pytest.fixture
 def registry():
-    return FakeRegistry()
+    return FakeRegistry(1)
 
 
 @pytest.fixture
@@ -47,47 +74,99 @@ def poll(source, registry, number):
     return source.poll()
 
 
-def test_a_champion_is_fetched_once(source, registry, tmp_path):
-    first, again = source.poll(), source.poll()
-
-    assert first == again == (tmp_path / "1/bundle", "1", "digest 1")
-    assert [1] == registry.fetched
-
-
-def test_the_folder_of_the_one_that_may_be_at_work_stays(source, registry, tmp_path):
+def test_champion_is_fetched_once_and_the_one_before_it_stays(source, registry, tmp_path):
+    """Its folder may still be in use; the third last is removed."""
+    first = source.poll()
+    assert first == (tmp_path / "1/artifacts/bundle", "1", digest(1))
     for number in (1, 2, 1):
-        poll(source, registry, number)
-    assert [1, 2] == registry.fetched
+        assert poll(source, registry, number).version == str(number)
+    assert registry.fetched == [1, 2]
     poll(source, registry, 3)
-
-    assert ["1", "3"] == sorted(folder.name for folder in tmp_path.iterdir())
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["1", "3"]
     poll(source, registry, 2)
-    assert [1, 2, 3, 2] == registry.fetched  # its folder was removed
+    assert registry.fetched == [1, 2, 3, 2]
 
 
-def test_a_broken_version_is_not_fetched_again(source, registry, tmp_path):
+@pytest.mark.parametrize(
+    ("error", "fetched"), [(ALTERED, [1, 2]), (RegistryAwayError("in the middle"), [1, 2, 2, 2])]
+)
+def test_only_a_broken_version_is_not_fetched_again(source, registry, tmp_path, error, fetched):
     source.poll()
-    registry.error = BundleError("altered")
-    for _ in range(3):
-        with pytest.raises(BundleError, match="altered"):
+    registry.error = error
+    for _ in range(2):
+        with pytest.raises(type(error), match=str(error)):
             poll(source, registry, 2)
-
-    assert [1, 2] == registry.fetched
-    assert ["1"] == [folder.name for folder in tmp_path.iterdir()]
+        assert [folder.name for folder in tmp_path.iterdir()] == ["1"]
+    registry.error = None
+    if error is not ALTERED:
+        assert poll(source, registry, 2).version == "2"
+    assert registry.fetched == fetched
     assert poll(source, registry, 1).version == "1"
 
 
-def test_what_could_not_be_fetched_for_now_is_tried_again(source, registry, tmp_path):
-    registry.error = RegistryAwayError("MLflow is away")
-    with pytest.raises(RegistryAwayError):
-        source.poll()
-    assert [] == list(tmp_path.iterdir())
-    registry.error = None
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda registry, folder: ChampionSource(registry, folder).poll(), "to serve; promote one"),
+        (fetch_champion, "to fetch; promote one"),
+    ],
+)
+def test_missing_champion_is_an_error(tmp_path, use, words):
+    with pytest.raises(RegistryError, match=f"^nmt-de-en has no champion {words}"):
+        use(FakeRegistry(), tmp_path / "champion")
 
-    assert source.poll().version == "1"
-    assert [1, 1] == registry.fetched
+
+def read_folder(folder):
+    """Return the number of the version in a folder, None if there is none."""
+    if not folder.exists():
+        return None
+    contents = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    assert contents == {seal.MANIFEST, "engines", "engines/model.bin"}
+    number = (folder / seal.MANIFEST).read_text().split()[1]
+    assert (folder / "engines" / "model.bin").read_text() == f"weights {number}"
+    return int(number)
 
 
-def test_no_champion_is_told(source, registry):
-    with pytest.raises(RegistryError, match="has no champion to serve"):
-        poll(source, registry, None)
+ERRORS = st.sampled_from([None, AWAY, ALTERED, DiskError("no room")])
+
+
+@settings(max_examples=12)
+@given(st.lists(st.tuples(st.sampled_from([None, 1, 2, 3]), ERRORS), max_size=8))
+def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, story):
+    registry, last = FakeRegistry(), None
+    folder = tmp_path_factory.mktemp("models") / "below" / "champion"
+    for registry.number, registry.error in story:
+        before, fetched = read_folder(folder), len(registry.fetched)
+        try:
+            version = fetch_champion(registry, folder)
+        except (RegistryError, BundleError, DiskError):
+            assert registry.error or registry.number is None
+        else:
+            last = registry.number
+            assert version is None if before == last else version.number == last
+            assert len(registry.fetched) == fetched + (before != last)
+        assert last == read_folder(folder)
+        assert not folder.parent.exists() or {*folder.parent.iterdir()} <= {folder}
+
+
+def test_follower_logs_each_change_and_each_problem_once(tmp_path, monkeypatch, caplog):
+    registry = FakeRegistry()
+    story = iter([(1, None), (2, AWAY), (2, AWAY), (2, None), (2, None), (2, AWAY)])
+
+    def sleep(seconds):
+        assert seconds == 7
+        if not (state := next(story, None)):
+            raise KeyboardInterrupt
+        registry.number, registry.error = state
+
+    monkeypatch.setattr(following.time, "sleep", sleep)
+    folder = tmp_path / "champion"
+    with caplog.at_level(logging.INFO), pytest.raises(KeyboardInterrupt):
+        follow_champion(registry, folder, seconds=7)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{folder} stays as it is: nmt-de-en has no champion to fetch; promote one",
+        f"{folder} holds version 1 of nmt-de-en",
+        f"{folder} stays as it is: away",
+        f"{folder} holds version 2 of nmt-de-en",
+        f"{folder} stays as it is: away",
+    ]

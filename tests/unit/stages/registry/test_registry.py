@@ -5,6 +5,7 @@ from contextlib import nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import given
@@ -40,9 +41,7 @@ class FakeMlflow:
     def __init__(self):
         self.tags = {number: {} for number in VERSIONS}
         self.champion = None
-        self.description = None
         self.lives = None
-        self.moves = []
 
     def told(self, version):
         """Return what the tags of a version say."""
@@ -66,10 +65,9 @@ class FakeMlflow:
     def set_registered_model_alias(self, name, alias, version):
         self._live()
         self.champion = version
-        self.moves.append(self.told(int(version))["promotion"])
 
     def update_registered_model(self, name, description):
-        self.description = description
+        """Do nothing: contests in a real MLflow are described."""
 
     def _live(self):
         if self.lives == 0:
@@ -83,9 +81,12 @@ def clock(monkeypatch):
     monkeypatch.setattr(module, "now", lambda: f"{next(ticks):09d}")
 
 
-def opened(mlflow=None):
+def opened(mlflow=None, champions=0):
+    """Return a registry and its MLflow, with the first versions promoted in turn."""
     registry = Registry("nmt-de-en", nullcontext)
     registry.__dict__["_mlflow"] = mlflow or FakeMlflow()
+    for version in range(1, champions + 1):
+        promote(registry, version, version - 1 or None, f"promotion {version}")
     return registry, registry._mlflow
 
 
@@ -126,33 +127,27 @@ def test_the_champion_is_whole_and_no_promotion_is_made_twice(wishes):
 
 
 @given(st.sampled_from(["new", "withdrawn", "replaced"]), st.integers(0, 10))
-def test_a_promotion_that_was_killed_is_made_when_it_is_repeated(history, lives):
-    registry, mlflow = opened()
-    promote(registry, 1, None, "first")
-    if history != "new":
-        promote(registry, 2, 1, "before")
+def test_killed_promotion_can_be_repeated(history, lives):
+    registry, mlflow = opened(champions={"new": 1, "withdrawn": 2, "replaced": 3}[history])
     if history == "withdrawn":
         withdraw(registry)
-    if history == "replaced":
-        promote(registry, 3, 2, "since")
-    asked = (registry, 2, number(registry), "again")
+    before = number(registry)
+    request = (registry, 2, before, "again")
     mlflow.lives, killed = lives, True
     with suppress(KilledError):
-        killed = not promote(*asked, p_value_bleu="0.01")
+        killed = not promote(*request, p_value_bleu="0.01")
     mlflow.lives = None
 
-    assert number(registry) == (asked[2] if killed else 2)
-    assert killed == promote(*asked, p_value_bleu="0.01")
+    assert number(registry) == (before if killed else 2)
+    assert killed == promote(*request, p_value_bleu="0.01")
     assert number(registry) == 2
-    assert not promote(*asked, p_value_bleu="0.01")
+    assert not promote(*request, p_value_bleu="0.01")
     assert "rolled_back_at" not in mlflow.tags[2]
 
 
-@given(st.integers(0, 3))
-def test_a_rollback_that_was_killed_is_repeated(lives):
-    registry, mlflow = opened()
-    promote(registry, 1, None, "first")
-    promote(registry, 2, 1, "second")
+@pytest.mark.parametrize("lives", range(4))
+def test_killed_rollback_can_be_repeated(lives):
+    registry, mlflow = opened(champions=2)
     mlflow.lives = lives
     with pytest.raises(KilledError):
         withdraw(registry)
@@ -162,26 +157,46 @@ def test_a_rollback_that_was_killed_is_repeated(lives):
     assert withdraw(registry) == number(registry) == 1
 
 
-def test_a_promotion_is_not_repeated_after_what_followed_it():
-    """Neither after a rollback nor after the next promotion, whoever is champion then."""
-    registry, mlflow = opened()
-    promote(registry, 1, None, "first")
-    assert promote(registry, 2, 1, "second")
-    assert promote(registry, 3, 2, "third")
+def test_promotion_is_not_repeated_after_later_events():
+    """Neither after a rollback nor after the next promotion; a new one inherits no evidence."""
+    registry, mlflow = opened(champions=3)
     mlflow.champion = "1"  # by MLflow's own means
 
-    assert not promote(registry, 2, 1, "second")
-    assert promote(registry, 2, 1, "fourth")
+    assert not promote(registry, 2, 1, "promotion 2")
+    assert promote(registry, 2, 1, "earned", p_value_bleu_bootstrap="0.01", dvc_lock_sha256="f00")
     withdraw(registry)
-    assert not promote(registry, 2, 1, "second")
-    assert not promote(registry, 2, 1, "fourth")
+    assert not promote(registry, 2, 1, "promotion 2")
+    assert not promote(registry, 2, 1, "earned")
     assert number(registry) == 1
+    assert promote(registry, 2, 1, "by hand")
+    assert mlflow.told(2).keys() == WHOLE | {"earlier_promotions"}
+    assert mlflow.told(2)["promotion"] == "by hand"
 
 
-def test_nobody_goes_back_to_what_was_withdrawn():
-    registry, mlflow = opened()
-    promote(registry, 1, None, "first")
-    promote(registry, 2, 1, "second")
+@pytest.mark.parametrize(
+    ("champions", "act", "error", "words"),
+    [
+        (0, withdraw, RegistryError, "no champion to withdraw"),
+        (1, withdraw, RegistryError, "version 1 is the first champion"),
+        (2, lambda one: promote(one, 3, 1), ChampionMovedError, "version 2 by now, not version 1"),
+        (2, lambda one: promote(one, 3, None), ChampionMovedError, "version 2 by now, not none"),
+        (2, lambda one: promote(one, 2, 2), RegistryError, "version 2 of nmt-de-en is the champ"),
+        (2, lambda one: promote(one, 7, 2), RegistryError, "no version 7; known: 3, 2, 1"),
+        (2, lambda one: withdraw(one, expected=3), ChampionMovedError, "2 by now, not version 3"),
+        (0, lambda one: one.find_initial(""), RegistryError, "has no champion to start training"),
+        (1, lambda one: one.find_initial("0b"), RegistryError, "has no version of SHA-256 0b"),
+    ],
+)
+def test_refusals_change_nothing(champions, act, error, words):
+    registry, mlflow = opened(champions=champions)
+    tags, before = {version: dict(tags) for version, tags in mlflow.tags.items()}, mlflow.champion
+    with pytest.raises(error, match=words):
+        act(registry)
+    assert (mlflow.tags, mlflow.champion) == (tags, before)
+
+
+def test_rollback_to_a_withdrawn_version_is_refused():
+    registry, mlflow = opened(champions=2)
     withdraw(registry)
     promote(registry, 3, 1, "third")
     mlflow.tags[3] = pack_tags(mlflow.told(3) | {"previous_champion": "2"})
@@ -191,59 +206,15 @@ def test_nobody_goes_back_to_what_was_withdrawn():
     assert number(registry) == 3
 
 
-def test_a_new_promotion_inherits_no_evidence():
-    registry, mlflow = opened()
-    promote(registry, 1, None, "first")
-    promote(registry, 2, 1, "earned", p_value_bleu_bootstrap="0.01", dvc_lock_sha256="f00")
-    withdraw(registry)
-    promote(registry, 2, 1, "by hand")
-
-    assert WHOLE | {"earlier_promotions"} == mlflow.told(2).keys()
-    assert mlflow.told(2)["promotion"] == "by hand"
-
-
-def test_what_is_refused_changes_nothing():
-    registry, mlflow = opened()
-    with pytest.raises(RegistryError, match="no champion to withdraw"):
-        withdraw(registry)
-    promote(registry, 1, None, "first")
-    promote(registry, 2, 1, "second")
-    told = {version: dict(tags) for version, tags in mlflow.tags.items()}
-
-    for version, expected, error, words in (
-        (3, 1, ChampionMovedError, "version 2 by now, not version 1"),
-        (3, None, ChampionMovedError, "version 2 by now, not none"),
-        (2, 2, RegistryError, "version 2 of nmt-de-en is the champion"),
-        (7, 2, RegistryError, "no version 7; known: 3, 2, 1"),
-    ):
-        with pytest.raises(error, match=words):
-            promote(registry, version, expected, "third")
-    with pytest.raises(ChampionMovedError, match="version 2 by now, not version 3"):
-        withdraw(registry, expected=3)
-    assert (told, 2) == (mlflow.tags, number(registry))
-
-
-def test_the_first_champion_has_none_before_it():
-    registry, _ = opened()
-    promote(registry, 1, None)
-
-    with pytest.raises(RegistryError, match="version 1 is the first champion"):
-        withdraw(registry)
-    assert number(registry) == 1
-
-
-def test_the_last_event_of_a_version_is_told():
-    """Whoever made it champion again, or withdrew it, and not who promoted it first."""
-    registry, _ = opened()
-    promote(registry, 1, None, "first")
-    promote(registry, 2, 1, "second")
+def test_last_event_of_a_version_is_its_latest_promotion_or_withdrawal():
+    registry, _ = opened(champions=2)
     assert find_last_event(registry.version(3).tags) == ("–", "", "")
     assert find_last_event(registry.version(2).tags)[1:] == ("me", "better")
-    registry.rollback(by="me", reason="nobody liked it")
-    at, by, reason = find_last_event(registry.version(2).tags)
-    assert (by, reason) == ("me", "nobody liked it")
+    registry.rollback(by="you", reason="nobody liked it")
+    at, *event = find_last_event(registry.version(2).tags)
+    assert event == ["you", "nobody liked it"]
     restored = "version 2 was withdrawn: nobody liked it"
-    assert find_last_event(registry.version(1).tags) == (at, "me", restored)
+    assert find_last_event(registry.version(1).tags) == (at, "you", restored)
     promote(registry, 3, 1, "third")
     promote(registry, 1, 3, "again")
 
@@ -251,16 +222,12 @@ def test_the_last_event_of_a_version_is_told():
     assert not [name for name in registry.version(1).tags if name.startswith("restored_")]
 
 
-def test_what_is_done_stays_done_though_it_cannot_be_described(monkeypatch):
+def test_promotion_is_complete_though_it_cannot_be_described(monkeypatch):
     registry, mlflow = opened()
-    monkeypatch.setattr(mlflow, "update_registered_model", lambda *_: away())
-
+    monkeypatch.setattr(mlflow, "update_registered_model", Mock(side_effect=OSError("no answer")))
     assert promote(registry, 1, None, "first")
     assert number(registry) == 1
-
-
-def away():
-    raise OSError("nobody answers")
+    assert registry.find_initial("") == registry.version(1)
 
 
 def test_what_is_packed_is_unpacked_and_short():
@@ -281,59 +248,44 @@ EXPORTED = Exported(
 )
 
 
-def test_an_export_that_is_not_registered_is_sent_once(project, monkeypatch):
+def test_export_that_is_not_registered_is_sent_once(project, monkeypatch):
     registry, mlflow = opened()
-    sent = []
-    monkeypatch.setattr(module, "send", sent.append)
-    with pytest.raises(RegistryError, match=r"models/export is not the export to register"):
-        registry.version_holding(EXPORTED)
+    for send, error, words in (
+        (Mock(side_effect=TrackingError("no answer")), RegistryAwayError, "^no answer; start it"),
+        (Mock(), RegistryError, r"models/export is not the export to register"),
+    ):
+        monkeypatch.setattr(module, "send", send)
+        with pytest.raises(error, match=words):
+            registry.version_holding(EXPORTED)
+    [noted] = {
+        (one["path"], one["name"], *one["tags"].items())
+        for one in send.call_args.args[0].read()[0]
+        if one["kind"] == "model"
+    }
+    assert noted == ("models/export", "nmt-de-en", *EXPORTED.tags.items())
     monkeypatch.setattr(module, "send", lambda journal: mlflow.tags.update({4: EXPORTED.tags}))
-    found = [registry.version_holding(EXPORTED) for _ in range(2)]
-
-    assert found == [registry.version(4)] * 2 == [registry.find_initial("0a")] * 2
-    [journal] = sent
-    noted = [entry for entry in journal.read()[0] if entry["kind"] == "model"]
-    assert [(one["path"], one["name"], one["tags"]) for one in noted] == [
-        ("models/export", "nmt-de-en", EXPORTED.tags)
-    ] * 2
-
-
-def test_an_export_waits_for_mlflow_to_be_back(project, monkeypatch):
-    def send(_):
-        raise TrackingError("nobody answers")
-
-    monkeypatch.setattr(module, "send", send)
-    with pytest.raises(RegistryAwayError, match=r"^nobody answers; start it, or set MLFLOW_TRACK"):
-        opened()[0].version_holding(EXPORTED)
-
-
-def test_training_starts_from_the_champion_or_from_what_is_named():
-    registry, _ = opened()
-    for digest, told in (("", "no champion"), ("0b", "no version of SHA-256 0b")):
-        with pytest.raises(
-            RegistryError, match=f"nmt-de-en has {told} to start training from; set"
-        ):
-            registry.find_initial(digest)
-    promote(registry, 2, None)
-    assert registry.find_initial("") == registry.version(2)
+    assert registry.version_holding(EXPORTED) == registry.version(4) == registry.find_initial("0a")
+    monkeypatch.setattr(module, "send", Mock(side_effect=AssertionError))
+    assert registry.version_holding(EXPORTED) == registry.version(4)
 
 
 @pytest.mark.parametrize(("name", "pair"), [("nmt-de-en", ("de", "en")), ("another", None)])
-def test_the_champion_is_served_or_followed_as_it_is_asked_for(monkeypatch, name, pair):
-    registry = Registry(name, nullcontext)
+def test_options_of_serve_and_follow_are_passed_on(monkeypatch, name, pair):
+    registry, serve, follow = Registry(name, nullcontext), Mock(), Mock()
     registry.__dict__["_mlflow"] = FakeMlflow()
     promote(registry, 1, None)
-    asked, options = [], ["--host=::1", "--port=0", "--host-name=a.example", "--threads=2"]
-    monkeypatch.setattr(program, "open_registry", lambda _: registry)
-    monkeypatch.setattr(program, "serve_models", lambda *given, keys: asked.extend([given, keys]))
-    monkeypatch.setattr(
-        program, "follow_champion", lambda *given, **how: asked.extend([given, how])
-    )
-    for command in (["serve", *options, "--api-keys=keys"], ["follow", "folder", "--seconds=2"]):
+    for replaced, value in {
+        "open_registry": lambda _: registry,
+        "serve_models": serve,
+        "follow_champion": follow,
+    }.items():
+        monkeypatch.setattr(program, replaced, value)
+    options = ["--host=::1", "--port=0", "--host-name=a.example", "--threads=2", "--api-keys=keys"]
+    for command in (["serve", *options], ["follow", "folder", "--seconds=2"]):
         assert CliRunner().invoke(program.app, command).exit_code == 0
-    ([watched], load, config), keys, followed, waits = asked
+    [watched], load, config = serve.call_args.args
 
-    assert (watched.pair, watched.model, keys) == (pair, None, Path("keys"))
-    assert load.keywords == {"threads": 2}
+    assert (watched.pair, watched.model) == (pair, None)
+    assert (serve.call_args.kwargs, load.keywords) == ({"keys": Path("keys")}, {"threads": 2})
     assert (config.host, config.port, config.hosts, config.workers) == ("::1", 0, ("a.example",), 2)
-    assert (followed, waits) == ((registry, Path("folder")), {"seconds": 2.0})
+    assert follow.call_args == call(registry, Path("folder"), seconds=2.0)
