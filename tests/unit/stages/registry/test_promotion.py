@@ -54,35 +54,31 @@ def expect(error, words):
     return pytest.raises(error, match=words) if words else nullcontext()
 
 
+OLD = {"test_set": "old"}
+OLD_GIVEN = OLD | {"held_out": GIVEN}
+OTHER_SCORE = {"signature": "BLEU|version:1.0"}
+
+
 @pytest.mark.parametrize(
     ("champion", "held_out", "same", "current"),
     [
         ({}, HASH, None, None),
         ({"held_out": GIVEN}, HASH, None, None),
-        (
-            {"test_set": "old", "signature": "BLEU|version:1.0"},
-            HASH,
-            r"another test set.*test_set=current",
-            None,
-        ),
-        ({"signature": "BLEU|version:1.0"}, HASH, r"scored as BLEU\|version:1\.0", None),
-        ({"test_set": "old"}, "by the grammar", "another test set", "may have been trained"),
-        ({"test_set": "old", "held_out": GIVEN}, HASH, "another", "may have been trained"),
-        ({"test_set": "old"}, GIVEN, "another", "may have been trained"),
-        ({"test_set": "old", "held_out": GIVEN}, GIVEN, "another", "may have been trained"),
+        (OLD | OTHER_SCORE, HASH, r"another test set.*test_set=current", None),
+        (OTHER_SCORE, HASH, r"scored as BLEU\|version:1\.0", None),
+        (OLD, "by the grammar", "another test set", "may have been trained"),
+        (OLD_GIVEN, HASH, "another", "may have been trained"),
+        (OLD, GIVEN, "another", "may have been trained"),
+        (OLD_GIVEN, GIVEN, "another", "may have been trained"),
     ],
 )
 def test_unfair_test_sets_are_refused(champion, held_out, same, current):
     version, tags = Version(number=3, tags=TAGS | champion), TAGS | {"held_out": held_out}
-    with expect(GateError, same):
-        check_same_test_set(version, tags, "same")
-    with expect(GateError, current):
-        check_same_test_set(version, tags, "current")
-
-
-def test_champion_of_unknown_origin_is_refused():
+    for test_set, words in (("same", same), ("current", current)):
+        with expect(GateError, words):
+            check_same_test_set(version, tags, test_set)
     with pytest.raises(RegistryError, match="has no tag 'test_set'"):
-        check_same_test_set(Version(number=3, tags={}), TAGS, "same")
+        check_same_test_set(Version(number=3, tags={}), tags, "same")
 
 
 TESTED = {
@@ -147,12 +143,23 @@ def contest(monkeypatch):
 def test_both_are_judged_in_the_language_of_the_challenger(contest):
     lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
     outcome = contest(lines, [line[3:] for line in lines], target="zh")
+    [effect, *_] = outcome.verdict.effects
 
     assert (outcome.outcome, outcome.challenger, outcome.champion) == ("promote", "new", 3)
     assert outcome.reason == outcome.verdict.reason
-    assert 0 < outcome.verdict.effects[0].champion < outcome.verdict.effects[0].challenger
+    assert 0 < effect.champion < effect.challenger
     assert sorted(sentence.number for sentence in outcome.changed) == [*range(1, 19)]
     assert all(s.gain > 0 and s.before == s.reference[3:] for s in outcome.changed)
+
+
+def test_contests_that_need_no_translation(contest, monkeypatch):
+    monkeypatch.setattr(promotion, "translate_by_both", lambda *_, **__: pytest.fail("too late"))
+    with pytest.raises(GateError, match="the slice 'sure'"):
+        contest(["a"], ["a"], gate=GateConfig(slices={"sure": 1.0}))
+    assert contest(["a"], ["a"], digest="c").outcome == "same"
+    registry = SimpleNamespace(name="nmt-de-en", champion=lambda: None)
+    outcome = run_contest(registry, CHALLENGER, EvaluateParams(), gate=GateConfig())
+    assert (outcome.outcome, outcome.champion, outcome.verdict) == ("first", None, None)
 
 
 def test_slices_of_params_and_of_the_flow_are_both_kept(contest, tmp_path):
@@ -167,19 +174,6 @@ def test_slices_of_params_and_of_the_flow_are_both_kept(contest, tmp_path):
     bounds = {one.name: (one.bound, one.sentences) for one in outcome.verdict.conditions[2:]}
 
     assert bounds == {"slice_numbers": (2.0, 30), "slice_glossary": (0.5, 30)}
-
-
-def test_unknown_slice_is_refused_before_translation(contest, monkeypatch):
-    monkeypatch.setattr(promotion, "translate_by_both", lambda *_, **__: pytest.fail("too late"))
-    with pytest.raises(GateError, match="the slice 'sure' cannot be told of a test set in de and"):
-        contest(["a"], ["a"], gate=GateConfig(slices={"sure": 1.0}))
-
-
-def test_first_model_and_the_champion_itself_are_not_tested(contest):
-    assert contest(["a"], ["a"], digest="c").outcome == "same"
-    registry = SimpleNamespace(name="nmt-de-en", champion=lambda: None)
-    outcome = run_contest(registry, CHALLENGER, EvaluateParams(), gate=GateConfig())
-    assert (outcome.outcome, outcome.champion, outcome.verdict) == ("first", None, None)
 
 
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
@@ -201,22 +195,17 @@ def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
 # what is recorded
 
 P_VALUES = {"better": 0.02, "worse": 0.99, "bootstrap": 0.0123456789, "randomization": 0.02}
+EFFECTS = (
+    Effect(metric=name, champion=20.0, challenger=21.5, difference=1.5, **P_VALUES)
+    for name in ("bleu", "chrf")
+)
+KEPT = {"sentences": 153, "champion": 100.0, "challenger": 96.5, "worse": 0.0312345678}
 VERDICT = Verdict(
     outcome="promote",
     reason="it is better",
-    effects=tuple(
-        Effect(metric=name, champion=20.0, challenger=21.5, difference=1.5, **P_VALUES)
-        for name in ("bleu", "chrf")
-    ),
+    effects=tuple(EFFECTS),
     conditions=(
-        Condition(
-            name="literals",
-            label="kept",
-            sentences=153,
-            champion=100.0,
-            challenger=96.5,
-            worse=0.0312345678,
-        ),
+        Condition(name="literals", label="kept", **KEPT),
         Condition(name="case", label="in other case", sentences=0),
     ),
     sentences=1000,
@@ -237,31 +226,17 @@ FIRST = make_contest(None, outcome="first", reason="there was none", champion=No
 def test_evidence_of_a_promotion_is_in_its_tags(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tags = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
+    p_values = {
+        f"p_value_{metric}_{test}": value
+        for metric in ("bleu", "chrf")
+        for test, value in (("bootstrap", "0.0123457"), ("randomization", "0.02"))
+    }
+    lock = {"dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest()}
 
     assert dict(list_evidence(FIRST, CHALLENGER)) == tags
     Path("dvc.lock").write_text("stages: {}\n")
-    assert dict(list_evidence(make_contest(), CHALLENGER)) == tags | {
-        "dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest(),
-        "p_value_bleu_bootstrap": "0.0123457",
-        "p_value_bleu_randomization": "0.02",
-        "p_value_chrf_bootstrap": "0.0123457",
-        "p_value_chrf_randomization": "0.02",
-        "p_value_literals": "0.0312346",
-    }
-
-
-def test_verdict_is_a_table_with_its_conditions():
-    assert render_verdict(FIRST) == "**first**: there was none.\n"
-    lines = render_verdict(make_contest()).splitlines()
-
-    assert lines[:3:2] == [
-        "**promote**: it is better.",
-        "| | version 3 | challenger | difference | bootstrap | exchange |",
-    ]
-    assert "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |" in lines
-    assert "On 1,000 sentences; of BLEU, p must not exceed 0.04." in lines
-    assert lines[-2].startswith("- kept: 96.50, the champion 100.00, on 153 sentences")
-    assert lines[-1].startswith("- in other case: not compared")
+    expected = tags | lock | p_values | {"p_value_literals": "0.0312346"}
+    assert dict(list_evidence(make_contest(), CHALLENGER)) == expected
 
 
 def test_verdict_is_kept_with_the_run(project, monkeypatch):
@@ -269,27 +244,32 @@ def test_verdict_is_kept_with_the_run(project, monkeypatch):
     record_verdict(make_contest(None, outcome="same"), CHALLENGER)
     assert not Path("runs").exists()
     record_verdict(make_contest(), CHALLENGER)
-    folder = Path("runs/f")
+    folder, report = Path("runs/f"), render_verdict(make_contest())
     entries, _ = Journal("f").read()
-
-    stored = Contest.model_validate_json((folder / "promotion.json").read_bytes())
-    assert stored == make_contest()
-    assert (folder / "promotion.md").read_text() == render_verdict(make_contest())
-    assert ">promote: it is better</h1>" in (folder / "promotion.html").read_text()
     tags = {"gate_outcome": "promote", "gate_reason": "it is better", "gate_refused_by": ""}
-    assert entries[0]["tags"].items() >= tags.items()
-    metrics = [one["values"] for one in entries if one["kind"] == "metrics"]
     effect = {"difference": 1.5, "better_p": 0.02, "worse_p": 0.99}
-    assert metrics == [
-        *({f"gate_{m}_{name}": n for name, n in effect.items()} for m in ("bleu", "chrf")),
-        {
-            "gate_literals_champion": 100.0,
-            "gate_literals_challenger": 96.5,
-            "gate_literals_worse_p": 0.0312345678,
-        },
+    literals = {"champion": 100.0, "challenger": 96.5, "worse_p": 0.0312345678}
+    kept = {"bleu": effect, "chrf": effect, "literals": literals}
+
+    assert Contest.model_validate_json((folder / "promotion.json").read_bytes()) == make_contest()
+    assert (folder / "promotion.md").read_text() == report
+    assert ">promote: it is better</h1>" in (folder / "promotion.html").read_text()
+    assert entries[0]["tags"].items() >= tags.items()
+    assert [one["values"] for one in entries if one["kind"] == "metrics"] == [
+        {f"gate_{score}_{name}": value for name, value in values.items()}
+        for score, values in kept.items()
     ]
-    kept = [one["name"] for one in entries if one["kind"] == "artifact"]
-    assert kept == ["promotion.json", "promotion.md", "promotion.html"]
+    artifacts = [one["name"] for one in entries if one["kind"] == "artifact"]
+    assert artifacts == ["promotion.json", "promotion.md", "promotion.html"]
+    for cells in (
+        "| | version 3 | challenger | difference | bootstrap | exchange |",
+        "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |",
+        "1,000 sentences; of BLEU, p must not exceed 0.04",
+        "- kept: 96.50, the champion 100.00, on 153 sentences",
+        "- in other case: not compared",
+    ):
+        assert cells in report
+    assert render_verdict(FIRST) == "**first**: there was none.\n"
 
 
 @pytest.mark.parametrize("outcome", ["promote", "hold", "reject", "first", "same"])
