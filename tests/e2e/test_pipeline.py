@@ -26,6 +26,7 @@ from tests.support.projects import (
     begin,
     overrides,
 )
+from tests.support.web_server import translations
 
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
@@ -121,14 +122,16 @@ def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
     assert decoding["beam"]["beam_size"] == 1
 
 
-def test_a_student_learns_what_a_teacher_wrote(finished, tmp_path):
+def test_student_learns_from_a_server(finished, tmp_path, site):
     """Beside the text that is there, and the settings that name its pairs stay."""
     copy = finished.untracked(tmp_path / "project")
-    written = (f"so, {line}" for line in files.read_lines(copy.folder / "data/corpus/train.target"))
-    files.write_lines(copy.folder / "taught.en", written)
+    corpus = copy.folder / "data/corpus"
+    sources, targets = (files.read_lines(corpus / f"train.{side}") for side in ("source", "target"))
+    texts = {line: f"so, {target}" for line, target in zip(sources, targets, strict=True)}
+    teacher = site.put("/translate", translations(texts)).removesuffix("/translate")
     small = "train.model.width=16 train.model.heads=2 train.budget.steps=20 export.engines=[]"
     text = "--text data/corpus/train.source"
-    copy.run(f"python -m flows.synthesize taught.en {text} --student {small}")
+    copy.run(f"python -m flows.synthesize {teacher} {text} --student {small}")
 
     pairs = json.loads((copy.folder / "reports/download.json").read_text())["corpora"]
     model = json.loads((copy.folder / "models/export/model.json").read_text())

@@ -1,5 +1,6 @@
 """A web server on this machine that misbehaves as a test asks."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,9 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         with suppress(ConnectionError):
             behave(self)
+
+    def do_POST(self):
+        self.do_GET()
 
     def answer(self, status, **headers):
         self.send_response(status)
@@ -84,20 +88,24 @@ def whole(content, *, tag='"v1"', send=None) -> Behaviour:
     return behave
 
 
-def dated(content, date, **headers) -> Behaviour:
-    """Answer as a server does that tells versions by their date."""
+def without_ranges(content, *, send=None, **headers) -> Behaviour:
+    """Answer with the whole content each time, but close after ``send`` bytes."""
 
     def behave(handler):
-        handler.answer(200, Content_Length=len(content), Last_Modified=date, **headers)
-        handler.wfile.write(content)
+        handler.answer(200, Content_Length=len(content), **headers)
+        handler.wfile.write(content[:send])
 
     return behave
 
 
-def without_ranges(content, *, send=None) -> Behaviour:
+def translations(texts) -> Behaviour:
+    """Translate as LibreTranslate's API does, from a dictionary of whole lines."""
+
     def behave(handler):
-        handler.answer(200, Content_Length=len(content))
-        handler.wfile.write(content[:send])
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        answer = json.dumps({"translatedText": [texts[line] for line in body["q"]]}).encode()
+        handler.answer(200, Content_Length=len(answer))
+        handler.wfile.write(answer)
 
     return behave
 
@@ -108,14 +116,6 @@ def status(code, **headers) -> Behaviour:
 
 def redirect(to) -> Behaviour:
     return status(302, Location=to)
-
-
-def claiming(length, content) -> Behaviour:
-    def behave(handler):
-        handler.answer(200, Content_Length=length)
-        handler.wfile.write(content)
-
-    return behave
 
 
 def silent(seconds) -> Behaviour:
