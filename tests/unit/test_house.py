@@ -39,7 +39,7 @@ BUDGETS = {
     "tests/unit/documents": 2910,
     "tests/unit/evaluation": 2030,
     "tests/unit/extensions": 2030,
-    "tests/unit/flows": 3270,
+    "tests/unit/flows": 3240,
     "tests/unit/infra": 1050,
     "tests/unit/literals": 590,
     "tests/unit/models": 1780,

@@ -1,7 +1,7 @@
 """What learning does, in which order, without servers and without training."""
 
 import logging
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,63 +36,46 @@ def learned(outcome="promote", champion=1):
 
 
 @pytest.fixture
-def flow(monkeypatch, tmp_path):
-    """The flow with all that it does noted in the place of being done."""
-    monkeypatch.chdir(tmp_path)
+def flow(stub_flow):
+    """Run the flow with every step noted in place of being done."""
     Path("params.yaml").write_text("before")
     Path("corrections.jsonl").touch()
-    state = SimpleNamespace(done=[], corrections=make_corrections(), judged=set(), fails=None)
-
-    @contextmanager
-    def hold_clone(_):
-        state.done.append("held")
-        yield
-        state.done.append("let go")
-
-    def run_stages(stages, *, shared, nodes=None):
-        state.done.append((stages, Path("params.yaml").read_text(), *([nodes] if nodes else [])))
-        if stages == state.fails:
-            raise NmtError("a stage fails")
+    state = stub_flow
+    state.corrections, state.judged = make_corrections(), set()
 
     def decide(corrections, gate, *, promotion, by):
-        state.done.append(("decide", corrections.digest, promotion, by))
+        state.note(f"decide {corrections.digest} {promotion} {by}")
         return learned()
 
-    run = SimpleNamespace(get_name=lambda: "learn de-en", get_id=lambda: "number")
-    clone = SimpleNamespace(hold_clone=hold_clone, put_params=Path("params.yaml").write_text)
-    for name, value in {
-        "clone": clone,
-        "introduce": lambda: None,
-        "run_stages": run_stages,
-        "plan_stages": lambda until: f"until {until}",
-        "load": lambda *_: SimpleNamespace(languages="l", filter="f"),
-        "write_corrections": lambda learning, languages, filters: state.corrections,
-        "compose_params": lambda *_: "of the corrections",
-        "check_text": lambda test_set: state.done.append(("look", test_set)),
-        "was_judged": lambda corrections, *settings: corrections.digest in state.judged,
-        "note_judged": lambda corrections, *settings: state.judged.add(corrections.digest),
-        "decide_learned": decide,
-        "publish": lambda: state.done.append("published"),
-        "flow_run": run,
-        "get_run_logger": lambda: logging.getLogger("test"),
-        "create_markdown_artifact": lambda text, *, key, description: state.done.append(key),
-    }.items():
-        monkeypatch.setattr(learn, name, value)
-    return state
+    return state.install(
+        learn,
+        load=lambda *_: SimpleNamespace(languages="l", filter="f"),
+        write_corrections=lambda learning, languages, filters: state.corrections,
+        compose_params=lambda *_: "of the corrections",
+        was_judged=lambda corrections, *settings: corrections.digest in state.judged,
+        note_judged=lambda corrections, *settings: state.judged.add(corrections.digest),
+        decide_learned=decide,
+    )
+
+
+def list_steps(flow):
+    return [what for what, _ in flow.done]
 
 
 def test_corrections_are_learnt_judged_and_reported(flow):
     assert learn.learn.fn().contest.outcome == "promote"
-    assert flow.done == [
-        "held",
-        ("until download", "before"),
-        ("look", "same"),
-        ("until export", "of the corrections"),
-        "published",
-        ("decide", "d", "number", "flow run learn de-en"),
-        "let go",
+    assert list_steps(flow) == [
+        "hold",
+        "download",
+        "check same",
+        "export",
+        "publish",
+        "decide d number flow run de-en",
+        "leave",
         "learned",
     ]
+    settings = dict(flow.done)
+    assert (settings["download"], settings["export"]) == ("before", "of the corrections")
     assert Path("params.yaml").read_text() == "before"
     assert flow.judged == {"d"}
 
@@ -100,7 +83,7 @@ def test_corrections_are_learnt_judged_and_reported(flow):
 def test_nothing_is_trained_where_there_is_nothing_new(flow):
     flow.judged = {"d"}
     assert learn.learn.fn() is None
-    assert flow.done == ["held", ("until download", "before"), "let go"]
+    assert list_steps(flow) == ["hold", "download", "leave"]
     flow.corrections = make_corrections(learnt=30, digest="another")
     assert learn.learn.fn(LearningConfig(least=30))
 
@@ -108,9 +91,9 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow):
 @pytest.mark.parametrize(
     ("learnt", "held_out", "reason"),
     [
-        (29, 10, "about 2 more corrections are needed for a verdict: 29 can be learnt"),
-        (47, 7, "about 30 more corrections are needed for a verdict: 47 can be learnt"),
-        (0, 0, "about 100 more corrections are needed for a verdict: 0 can be learnt"),
+        (29, 10, "about 2 more corrections"),
+        (47, 7, "about 30 more corrections"),
+        (0, 0, "about 100 more corrections"),
     ],
 )
 def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, reason):
@@ -120,7 +103,7 @@ def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, re
         assert learn.learn.fn() is None
     assert reason in caplog.text
     assert "55 stands in validation or test" in caplog.text
-    assert flow.done == ["held", ("until download", "before"), "learned", "let go"]
+    assert list_steps(flow) == ["hold", "download", "learned", "leave"]
     assert (learn.learn.fn(LearningConfig(without_verdict=True)) is None) is not bool(learnt)
 
 
@@ -138,8 +121,8 @@ def test_a_journal_that_is_not_there_is_named(flow, caplog):
 
 
 def test_failed_corrections_are_learnt_later(flow):
-    flow.fails = "until export"
-    with pytest.raises(NmtError, match="a stage fails"):
+    flow.fails = "export"
+    with pytest.raises(NmtError, match="a step fails"):
         learn.learn.fn()
     assert Path("params.yaml").read_text() == "before"
     assert not flow.judged
@@ -150,16 +133,15 @@ def test_failed_corrections_are_learnt_later(flow):
     ("words", "undecided", "memory"),
     [((), True, None), (("--approved", "--memory", "m.db"), False, Path("m.db"))],
 )
-def test_learning_takes_what_nobody_decided_unless_told(
-    monkeypatch, tmp_path, words, undecided, memory
-):
+def test_learning_takes_what_nobody_decided_unless_told(stub_flow, words, undecided, memory):
     asked = []
-    monkeypatch.chdir(tmp_path)
     Path("j.jsonl").touch()
-    monkeypatch.setattr(learn, "plan_stages", lambda _: None)
-    monkeypatch.setattr(learn, "check_server", lambda: None)
-    monkeypatch.setattr(learn, "leave_nothing_behind", nullcontext)
-    monkeypatch.setattr(learn, "learn", asked.append)
+    stub_flow.install(
+        learn,
+        check_server=lambda: None,
+        leave_nothing_behind=nullcontext,
+        learn=asked.append,
+    )
     result = invoke(learn.main, "--journal", "j.jsonl", *words)
 
     assert result.exit_code == 0, result.output

@@ -1,7 +1,6 @@
 """What synthesizing does, in which order, without servers, teachers and training."""
 
-import logging
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,51 +25,32 @@ WRITTEN = WrittenSynthesis(
 
 
 @pytest.fixture
-def flow(monkeypatch, tmp_path):
-    """The flow with all that it does noted in the place of being done."""
+def flow(stub_flow):
+    """Run the flow with every step noted beside the corpora of that moment."""
     values = read_settings(path=PROJECT / "params.yaml")
-    monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(yaml.safe_dump(values))
     Path("teacher").mkdir()
     Path("conf").symlink_to(PROJECT / "conf")
-    state = SimpleNamespace(done=[], written=WRITTEN, fails=None, before=values)
-
-    def read_corpora():
-        return [*yaml.safe_load(Path("params.yaml").read_text())["download"]["corpora"]]
-
-    @contextmanager
-    def hold_clone(_):
-        yield
-
-    def note(what):
-        state.done.append((what, read_corpora()))
-        if what == state.fails:
-            raise NmtError("it fails")
+    state = stub_flow
+    state.written, state.before = WRITTEN, values
+    state.look = lambda: [*read_params()["download"]["corpora"]]
 
     def translate(config, languages, look):
-        note("translate")
-        state.look = look
-        state.config = config
+        state.note("translate")
         return state.written
 
-    clone = SimpleNamespace(hold_clone=hold_clone, put_params=Path("params.yaml").write_text)
-    for name, value in {
-        "clone": clone,
-        "introduce": lambda: None,
-        "run_stages": lambda stages, *, shared, nodes=None: note(
-            f"{stages} on {nodes}" if nodes else stages
-        ),
-        "plan_stages": lambda until: until,
-        "load": lambda *_: SimpleNamespace(languages="l"),
-        "translate_text": translate,
-        "count_weighted_pairs": lambda temperature: 1600.0,
-        "pin_all": lambda sections: sections,
-        "publish": lambda: note("publish"),
-        "get_run_logger": lambda: logging.getLogger("test"),
-        "create_markdown_artifact": lambda *_, **__: None,
-    }.items():
-        monkeypatch.setattr(flow_module, name, value)
-    return state
+    return state.install(
+        flow_module,
+        load=lambda *_: SimpleNamespace(languages="l"),
+        translate_text=translate,
+        count_weighted_pairs=lambda temperature: 1600.0,
+        pin_all=lambda sections: sections,
+    )
+
+
+def list_steps(flow):
+    """Return steps and corpora, but for those of the clone and the report."""
+    return [step for step in flow.done if step[0] in ("download", "translate", "export", "publish")]
 
 
 def run(**given):
@@ -83,25 +63,23 @@ def read_params():
 
 
 def test_text_is_downloaded_translated_and_learnt(flow):
+    """A second time the pairs of the first are not translated."""
     assert run(settings=["train.seed=7"]) == WRITTEN
     without, there = ["demo"], ["demo", "distilled"]
-    assert flow.done == [
+    steps = [
         ("download", without),
         ("translate", without),
         ("export", there),
         ("publish", there),
     ]
+    assert list_steps(flow) == steps
     params = read_params()
     assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of what is read
     assert params["train"]["seed"] == 7
     assert read_settings()["train"]["model"] == flow.before["train"]["model"]
-
-
-def test_a_second_time_the_pairs_of_the_first_are_not_translated(flow):
-    run(student=True)
     flow.done.clear()
     run(student=True)
-    assert [corpora for _, corpora in flow.done] == [["demo"]] * 2 + [["demo", "distilled"]] * 2
+    assert list_steps(flow) == steps
     assert read_params()["train"]["model"]["decoder_layers"] == 1
 
 
@@ -119,36 +97,33 @@ def test_phases_of_which_none_reads_the_pairs_are_told(flow):
     phases = "train.mixture.phases=[{corpora:[demo],tokens:9},{corpora:[demo]}]"
     with pytest.raises(ConfigError, match=r"none names distilled.*train.mixture.phases=\[\]$"):
         run(settings=[phases])
-    assert not flow.done
+    assert not list_steps(flow)
     run(settings=[phases, "train.mixture.phases=[]"])
     assert read_settings()["train"]["mixture"]["phases"] == []
 
 
 @pytest.mark.parametrize("fails", ["download", "translate"])
 def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
-    flow.fails = fails
-    with pytest.raises(NmtError, match="it fails"):
-        run()
-    assert read_params() == flow.before
-    flow.fails = None
-    run(settings=["train.seed=7"])
-    before = read_params()
-    flow.fails = fails
-    with pytest.raises(NmtError, match="it fails"):
-        run()
-    assert read_params() == before != flow.before
+    for fail in (False, True):  # before and after a first success
+        if fail:
+            run(settings=["train.seed=7"])
+        before, flow.fails = read_params(), fails
+        with pytest.raises(NmtError, match="a step fails"):
+            run()
+        assert read_params() == before
+        flow.fails = None
 
 
 def test_nothing_is_trained_before_all_machines_have_translated(flow):
-    flow.written = None
-    assert run(synthesis={"part": "1/2"}) is None
-    assert [what for what, _ in flow.done] == ["download", "translate"]
-    assert read_params() == flow.before
-    flow.written = WRITTEN
-    run()
-    before, flow.written = read_params(), None
-    run(synthesis={"part": "1/2"})
-    assert read_params() == before != flow.before
+    for again in (False, True):
+        if again:
+            flow.written = WRITTEN
+            run()
+        flow.done.clear()
+        before, flow.written = read_params(), None
+        assert run(synthesis={"part": "1/2"}) is None
+        assert [what for what, _ in list_steps(flow)] == ["download", "translate"]
+        assert read_params() == before
 
 
 @pytest.mark.parametrize(
@@ -161,14 +136,14 @@ def test_nothing_is_trained_before_all_machines_have_translated(flow):
 def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
     with pytest.raises(ConfigError):
         run(**wrong)
-    assert not flow.done
+    assert not list_steps(flow)
     assert read_params() == flow.before
 
 
-def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, monkeypatch):
+def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
     languages = Languages(source="de", target="en")
-    monkeypatch.setattr(flow_module, "load", lambda *_: SimpleNamespace(languages=languages))
-    monkeypatch.setattr(flow_module, "check_server", lambda: pytest.fail("a server"))
+    patch(flow_module, load=lambda *_: SimpleNamespace(languages=languages))
+    patch(flow_module, check_server=lambda: pytest.fail("a server"))
     for told, missing in (
         ("nobody", "the teacher nobody is not there"),
         ("teacher --text none.de", "none.de is not there"),
@@ -178,25 +153,23 @@ def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, monkeypatch
         assert missing in ran.stderr
 
 
-def test_the_command_says_all_of_it(flow, monkeypatch, capsys):
+def test_the_command_says_all_of_it(flow, capsys):
     given, checked = [], []
-    monkeypatch.setattr(
-        flow_module, "check_inputs", lambda config, languages: checked.append(config)
-    )
-    monkeypatch.setattr(flow_module, "check_server", lambda: None)
-    monkeypatch.setattr(flow_module, "leave_nothing_behind", nullcontext)
-    monkeypatch.setattr(
-        flow_module, "synthesize_and_train", lambda *a, **k: given.append((*a, k)) or WRITTEN
+    flow.install(
+        flow_module,
+        check_inputs=lambda config, languages: checked.append(config),
+        check_server=lambda: None,
+        leave_nothing_behind=nullcontext,
+        synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
     )
     told = "teacher train.seed=7 --student --text a.de --text b.de --name mine --share 0.3"
     told += " --lowest 0.2 --part 2/4 --sampling --backward"
     application = typer.Typer()
     application.command()(flow_module.main)
     application(told.split(), standalone_mode=False)
-    config = SynthesisConfig(
-        teacher="teacher", text=(Path("a.de"), Path("b.de")), name="mine", share=0.3, lowest=0.2,
-        part="2/4", sampling=True, backward=True,
-    )  # fmt: skip
+    values = {"teacher": "teacher", "name": "mine", "share": 0.3, "lowest": 0.2, "part": "2/4"}
+    texts = (Path("a.de"), Path("b.de"))
+    config = SynthesisConfig(**values, text=texts, sampling=True, backward=True)
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
     assert checked == [config]
     assert "| kept | 400 |" in capsys.readouterr().out
