@@ -1,17 +1,26 @@
-"""What makes a training another one: settings, data, code, and nothing else."""
+"""Fingerprints change with settings, data and code; digests reveal altered files."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from nmt_core.base import config
+from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import TrainParams
 from stages.runtime import fingerprint
-from stages.runtime.fingerprint import compute_fingerprint, hash_json
+from stages.runtime.fingerprint import (
+    DIGESTS,
+    check_digests,
+    compute_fingerprint,
+    hash_json,
+    write_digests,
+)
 
 FILES = ("nmt_core/model.py", "stages/train.py", "stages/other.py", "data/shards/0.npy")
 PIPELINE = """
@@ -53,23 +62,17 @@ def test_data_and_code_of_the_stage_count(key, name, text, same):
     assert same is (before == key())
 
 
-def test_settings_and_stages_make_another_training(key):
-    assert len({key(), key(seed=2), key(target="fr"), key("other"), key(steps=20)}) == 5
+def test_settings_stage_and_budget_count(key):
+    keys = {key(), key(seed=2), key(target="fr"), key("other"), key(steps=20)}
+    assert len(keys) == 5
+    assert len({full.partition("-")[0] for full in keys}) == 4  # budgets share their course
 
 
-def test_the_order_of_keys_makes_no_other_training():
+def test_the_order_of_keys_does_not_count():
     settings = {"seed": 1, "model": {"width": 2, "heads": 1}}
     turned = {"model": {"heads": 1, "width": 2}, "seed": 1}
-
     assert hash_json([settings]) == hash_json([turned])
     assert hash_json([1, 2]) != hash_json([2, 1])
-
-
-def test_trainings_that_differ_in_their_budget_only_have_their_course_in_common(key):
-    courses = {key().partition("-")[0], key(steps=20).partition("-")[0]}
-
-    assert len(courses) == 1
-    assert courses != {key(seed=2).partition("-")[0]}
 
 
 LANGUAGES = Languages(source="de", target="en")
@@ -106,3 +109,23 @@ def merge(settings, changes):
         name: merge(settings[name], value) if isinstance(value, dict) else value
         for name, value in changes.items()
     }
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.bin"])
+def test_altered_and_missing_files_are_named(tmp_path, name):
+    for file, content in (("a.txt", b"one\n"), ("b.bin", bytes(100))):
+        (tmp_path / file).write_bytes(content)
+    write_digests(tmp_path)
+    check_digests(tmp_path, stage="train")
+    assert json.loads((tmp_path / DIGESTS).read_text()).keys() == {"a.txt", "b.bin"}
+    path, place = tmp_path / name, re.escape(str(tmp_path / name))
+    before = path.read_bytes()
+    for number in (0, len(before) - 1):
+        flipped = bytearray(before)
+        flipped[number] ^= 1
+        path.write_bytes(flipped)
+        with pytest.raises(NmtError, match=rf"^{place} was altered.* the train stage .*repro$"):
+            check_digests(tmp_path, stage="train")
+    path.unlink()
+    with pytest.raises(NmtError, match=rf"^{place} is missing.* the train stage .*repro$"):
+        check_digests(tmp_path, stage="train")

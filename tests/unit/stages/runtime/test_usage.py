@@ -1,5 +1,8 @@
-"""A stage leaves its usage, and never fails for it."""
+"""A stage records its usage, and never fails because of it."""
 
+import os
+
+import psutil
 import pytest
 
 from nmt_core.base import files
@@ -10,12 +13,12 @@ from tests.support.processes import run_python
 MEGABYTE = 2**20
 
 
-def test_a_process_has_taken_time_since_it_was_started():
+def test_time_and_memory_are_those_of_the_process():
     program = (
         "import time; time.sleep(0.3); from stages.runtime.usage import measure_usage as m;"
         "one = m(); print(one.seconds, one.processor_seconds, one.memory_bytes)"
     )
-    held = bytes(range(256)) * 4096 * 300  # by whoever starts it
+    held = bytes(range(256)) * 4096 * 300  # memory of the parent process
     seconds, processor_seconds, memory = map(float, run_python(program).split())
     del held
 
@@ -24,31 +27,47 @@ def test_a_process_has_taken_time_since_it_was_started():
     assert 10 * MEGABYTE < memory < 200 * MEGABYTE
 
 
-@pytest.mark.parametrize("who", ["it", "a process that it starts"])
-def test_memory_is_that_of_the_largest_moment(who):
+@pytest.mark.parametrize("child", [False, True])
+def test_memory_is_the_peak_of_the_largest_process(child):
     hold = "held = bytes(range(256)) * 4096 * 150; del held"
-    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}])"
-    does = hold if who == "it" else inner
+    if child:
+        hold = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}])"
     program = (
-        f"from stages.runtime.usage import measure_usage as m; {does}; print(m().memory_bytes)"
+        f"from stages.runtime.usage import measure_usage as m; {hold}; print(m().memory_bytes)"
     )
-
     assert 150 * MEGABYTE <= int(run_python(program)) < 300 * MEGABYTE
 
 
-def test_stage_leaves_its_usage(project):
-    usage.record_usage("shard")
-    assert usage.Usage(**files.read_json(paths.USAGE / "shard.json")).seconds > 0
+@pytest.mark.parametrize(
+    ("text", "peak"),
+    [
+        ("VmPeak:\t 99 kB\nVmHWM:\t   1234 kB\nVmRSS:\t 5 kB\n", 1234),
+        ("VmPeak:\t 99 kB\n", 7),
+        (None, 7),
+    ],
+)
+def test_peak_memory_is_read_from_the_system(tmp_path, monkeypatch, text, peak):
+    monkeypatch.setattr(usage, "STATUS", tmp_path / "status")
+    if text is not None:
+        (tmp_path / "status").write_text(text)
+    assert usage.find_peak(7) == peak
 
 
-def test_a_disk_that_refuses_is_nothing_to_fail_for(project):
-    paths.RUNS.write_text("no folder")
-    usage.record_usage("shard")
+def test_seconds_are_counted_on_other_systems(monkeypatch):
+    started = psutil.Process(os.getpid()).create_time()
+    monkeypatch.setattr(usage.time, "time", lambda: started + 7)
+    monkeypatch.setattr(usage.sys, "platform", "darwin")
+    assert usage.count_seconds() == pytest.approx(7)
 
-    assert paths.RUNS.is_file()
 
-
-def test_a_program_that_is_no_stage_leaves_nothing(project):
-    usage.record_usage("no_stage")
-
-    assert not paths.USAGE.exists()
+@pytest.mark.parametrize(
+    ("stage", "writable", "recorded"),
+    [("shard", True, True), ("shard", False, False), ("no_stage", True, False)],
+)
+def test_only_stages_record_and_no_disk_fails_them(project, stage, writable, recorded):
+    if not writable:
+        paths.RUNS.write_text("not a folder")
+    usage.record_usage(stage)
+    path = paths.USAGE / f"{stage}.json"
+    assert path.exists() is recorded
+    assert not recorded or usage.Usage(**files.read_json(path)).seconds > 0
