@@ -1,9 +1,10 @@
-"""What is chosen by itself fits the text and the budget, and gives way to what a person says."""
+"""Automatic settings fit the text and the budget, and yield to explicit settings."""
 
 import gzip
 import hashlib
 import json
 import sys
+from operator import attrgetter
 
 import pytest
 
@@ -44,14 +45,13 @@ def fit(tokens):
     return auto.take_row(auto.read_auto(PROJECT / "conf").model, "tokens", tokens)
 
 
-@pytest.mark.parametrize(("pairs", "vocab_size"), [(10_000, 2000), (10_001, 4000), (10**9, 8000)])
-def test_the_first_row_that_fits_is_taken(pairs, vocab_size):
+def test_the_first_row_that_fits_is_taken():
     rows = auto.read_auto(PROJECT / "conf").text
+    sizes = [auto.take_row(rows, "pairs", n).vocab_size for n in (10_000, 10_001, 10**9)]
+    assert sizes == [2000, 4000, 8000]
 
-    assert vocab_size == auto.take_row(rows, "pairs", pairs).vocab_size
 
-
-def test_the_tables_hold_presets_and_an_answer_for_all():
+def test_tables_hold_presets_and_cover_every_size():
     known = auto.read_auto(PROJECT / "conf")
     presets = {path.stem for path in (PROJECT / "conf/model").glob("*.yaml")}
 
@@ -66,10 +66,10 @@ def test_the_tables_hold_presets_and_an_answer_for_all():
     ("vocab_size", "tokens"), [(2000, 521_443), (4000, 454_112), (8000, 414_816)]
 )
 def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
-    """As SentencePiece has cut image captions, with an end to each."""
-    found = auto.estimate_tokens(CAPTIONS, vocab_size)
-
-    assert found == pytest.approx(tokens + CAPTIONS.pairs, rel=0.1)
+    """The expected numbers are SentencePiece's on image captions, with an end to each."""
+    assert auto.estimate_tokens(CAPTIONS, vocab_size) == pytest.approx(
+        tokens + CAPTIONS.pairs, rel=0.1
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,24 @@ def test_a_budget_is_counted_in_tokens(budget, tokens):
     assert tokens == auto.count_tokens(budget, epoch=1000, batch_tokens=900, speed=50.0)
 
 
-@pytest.mark.parametrize(("steps", "decay"), [(1, 0.99), (1501, 0.999), (15_001, 0.9999)])
-def test_averages_remember_a_part_of_the_training(steps, decay):
-    assert decay == auto.choose_ema_decay(steps)
-
-
 @pytest.mark.parametrize(
-    ("number", "rounded"), [(0, 0), (9, 9), (99, 99), (100, 100), (6_227_696, 6_200_000)]
+    ("function", "arguments", "result"),
+    [
+        (auto.choose_ema_decay, (1,), 0.99),
+        (auto.choose_ema_decay, (1501,), 0.999),
+        (auto.choose_ema_decay, (15_001,), 0.9999),
+        (auto.round_down, (0,), 0),
+        (auto.round_down, (99,), 99),
+        (auto.round_down, (100,), 100),
+        (auto.round_down, (6_227_696,), 6_200_000),
+        (auto.estimate_tokens, (Size(7, 3450), 2000), 1000 + 7),  # an end of each sentence
+    ],
 )
-def test_two_digits_are_left(number, rounded):
-    assert rounded == auto.round_down(number)
+def test_numbers_are_derived(function, arguments, result):
+    assert function(*arguments) == result
 
 
-def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
-    """As settings like any others, so that the run can be had again."""
+def test_chosen_settings_are_written_and_reported(project, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["configure", "data=demo", "model=auto", "train=auto"])
     main()
     written = read_settings()
@@ -117,19 +121,53 @@ def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
     assert f" train.budget.steps=null train.budget.tokens={tokens} " in said
 
 
-def test_what_a_person_sets_counts_more(project):
-    found = compose_sections(
-        "data=demo",
-        "model=auto",
-        "train=auto",
-        "train.budget.tokens=4000",
-        "train.model.dropout=0.4",
-        "tokenize.subwords.vocab_size=600",
-    )
+BOTH = ["model=auto", "train=auto"]
+MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
 
-    assert found["train"].budget.tokens == 4000
-    assert found["train"].model.dropout == 0.4
-    assert found["tokenize"].subwords.vocab_size == 600
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        # explicit settings win
+        (
+            [*BOTH, "train.budget.tokens=4000", "train.model.dropout=0.4"],
+            {"budget.tokens": 4000, "model.dropout": 0.4},
+        ),
+        # text that is not read again needs no dropout: a pass has some 22 million tokens
+        (["model=auto", MILLION, "train.budget.tokens=3000000"], {"model.dropout": 0.0}),
+        (["model=auto", MILLION, "train.budget.tokens=10000000"], {"model.dropout": 0.0}),
+        (["model=auto", MILLION, "train.budget.tokens=50000000"], {"model.dropout": 0.1}),
+        # the model depends on how often text is read
+        (
+            ["model=auto", "train.budget.tokens=8000000"],
+            {"model.width": 256, "optimizer.kind": "adamw"},
+        ),
+        (
+            ["model=auto", MILLION, "train.budget.tokens=8000000"],
+            {"model.width": 192, "optimizer.kind": "muon"},
+        ),
+        # the limit that is reached first sets the validations; the clock needs none
+        (
+            ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=7"],
+            {"training.validate_every": round(36_000 / 901) // 16},
+        ),
+        (
+            ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=5"],
+            {"training.validate_every": round(5 * 1500 * 4 / 901)},
+        ),
+    ],
+)
+def test_settings_follow_text_and_budget(project, settings, expected):
+    steps = [] if "train=auto" in settings else ["train.budget.steps=null"]
+    train = compose_sections("data=demo", *settings, *steps)["train"]
+    assert {place: attrgetter(place)(train) for place in expected} == expected
+
+
+def test_explicit_vocabulary_size_and_removed_limits_are_kept(project):
+    settings = ["train.budget.seconds=null", "tokenize.subwords.vocab_size=600"]
+    sections = compose_sections("data=demo", *BOTH, *settings)
+    assert sections["tokenize"].subwords.vocab_size == 600
+    assert sections["train"].budget.tokens > 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -140,8 +178,8 @@ def test_what_a_person_sets_counts_more(project):
         (["train.budget.steps=null", "train.budget.seconds=3600"], 3600 * 1500 * 4),
     ],
 )
-def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
-    """Seconds are worth what all cores do in them."""
+def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
+    """Seconds count the tokens of all cores."""
     said = []
     row = fit(tokens)
     fitting = {"tokenize.subwords.vocab_size": 4000, "train.model.dropout": 0.25} | row.settings
@@ -155,45 +193,12 @@ def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
     ]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "dropout"), [(3_000_000, 0.0), (10_000_000, 0.0), (50_000_000, 0.1)]
-)
-def test_what_is_not_seen_again_needs_no_dropout(project, tokens, dropout):
-    """A pass over a million pairs of the demo's has some 22 million tokens."""
-    budget = ["train.budget.steps=null", f"train.budget.tokens={tokens}"]
-    found = compose_sections(
-        "data=demo", "model=auto", "download.corpora.demo.grammar.train_pairs=1000000", *budget
-    )
-
-    assert 10_000_000 < auto.estimate_tokens(Size(1_000_000, 72_000_000), 8000) < 50_000_000
-    assert found["train"].model.dropout == dropout
-
-
-@pytest.mark.parametrize(
-    ("pairs", "width", "optimizer"), [(20_000, 256, "adamw"), (1_000_000, 192, "muon")]
-)
-def test_the_same_budget_is_spent_otherwise_where_text_is_read_often(
-    project, pairs, width, optimizer
-):
-    budget = ["train.budget.steps=null", "train.budget.tokens=8000000"]
-    found = compose_sections(
-        "data=demo", "model=auto", f"download.corpora.demo.grammar.train_pairs={pairs}", *budget
-    )
-
-    assert found["train"].model.width == width
-    assert found["train"].optimizer.kind == optimizer
-
-
 @pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
-def test_validations_are_counted_in_the_batches_that_were_chosen(
-    project, monkeypatch, choices, batch_tokens
-):
+def test_validations_are_counted_in_chosen_batches(project, monkeypatch, choices, batch_tokens):
     known = auto.read_auto()
     longest = known.train.model_copy(update={"most_tokens": {"cpu": 20_000_000, "cuda": 1}})
     monkeypatch.setattr(auto, "read_auto", lambda _: known.model_copy(update={"train": longest}))
-    found = compose_sections(
-        "data=demo", *choices, "train=auto", "download.corpora.demo.grammar.train_pairs=1000000"
-    )
+    found = compose_sections("data=demo", *choices, "train=auto", MILLION)
 
     assert found["train"].budget.tokens == 20_000_000
     assert found["train"].training.validate_every == round(20_000_000 / batch_tokens) // 16
@@ -207,11 +212,8 @@ def test_validations_are_counted_in_the_batches_that_were_chosen(
         ("steps=40", 40 * 901),
     ],
 )
-def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, tokens):
-    """Not that which train=auto would choose: the model and the validations follow it.
-
-    Those of seconds follow the clock, and not also updates at a speed that is guessed.
-    """
+def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
+    """Model and validations follow it; validations of seconds follow the clock alone."""
     said = []
     budget = f"train.budget.{limit}"
     found = compose_sections("data=demo", "model=auto", "train=auto", budget, say=said.append)
@@ -227,24 +229,8 @@ def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, token
     assert found["train"].model.width == preset["train"].model.width
 
 
-@pytest.mark.parametrize(("seconds", "validations"), [(7, 16), (5, 1)])
-def test_the_limit_that_is_reached_first_says_when_to_validate(project, seconds, validations):
-    """Seconds that are there for safety ask for none, or there would be none but the last."""
-    limits = ["train.budget.tokens=36000", f"train.budget.seconds={seconds}"]
-    found = compose_sections("data=demo", "train=auto", *limits)
-    tokens = min(36_000, seconds * 1500 * 4)
-
-    assert found["train"].training.validate_every == max(1, round(tokens / 901) // validations)
-
-
-def test_a_limit_that_is_taken_away_is_no_budget(project):
-    found = compose_sections("data=demo", "model=auto", "train=auto", "train.budget.seconds=null")
-
-    assert found["train"].budget.tokens > 1_000_000
-
-
-def test_on_a_gpu_its_own_speed_and_most_tokens_count(project, monkeypatch):
-    """Sixteen cores beside it make it no faster."""
+def test_a_gpu_has_its_own_speed_and_limit(project, monkeypatch):
+    """Its speed does not depend on the number of cores."""
     monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cuda", 16)))
     known = auto.read_auto()
     size = "download.corpora.demo.grammar.train_pairs=10000000"
@@ -257,12 +243,7 @@ def test_on_a_gpu_its_own_speed_and_most_tokens_count(project, monkeypatch):
     assert f" some {10 * known.speed['cuda']:,.0f} target tokens " in said[1]
 
 
-def test_the_end_of_each_sentence_is_a_token():
-    assert auto.estimate_tokens(Size(7, 3450), 2000) == 1000 + 7
-
-
-def test_a_model_of_ones_own_keeps_its_shape(project):
-    """Only how long to train is chosen then."""
+def test_an_explicit_model_keeps_its_shape(project):
     found = compose_sections("data=demo", "model=convs2s", "train=auto")
     plain = compose_sections("data=demo", "model=convs2s")
 
@@ -271,13 +252,7 @@ def test_a_model_of_ones_own_keeps_its_shape(project):
     assert found["train"].budget.steps is None
 
 
-def test_a_corpus_of_unknown_size_is_told(project, monkeypatch):
-    monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
-    with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
-        compose_sections("data=demo", "model=auto", "train=auto")
-
-
-def test_the_kept_index_of_opus_tells_the_size_of_its_corpora(project):
+def test_sizes_of_opus_come_from_its_kept_index(project):
     with pytest.raises(ConfigError, match="make corpora"):
         compose_sections("data=opus", "model=auto")
     content = opus.index(opus.describe_archive("Tatoeba", "v2023-04-12", alignment_pairs=12_000))
@@ -292,12 +267,15 @@ def test_the_kept_index_of_opus_tells_the_size_of_its_corpora(project):
     assert found["tokenize"].subwords.vocab_size == expected
 
 
-def test_text_that_is_not_there_is_told(project):
+def test_unknown_sizes_are_refused(project, monkeypatch):
     with pytest.raises(CorpusError, match=r"text/train\.en does not exist"):
         compose_sections("data=files", "model=auto")
+    monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
+    with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
+        compose_sections("data=demo", *BOTH)
 
 
-def test_a_table_that_is_wrong_is_told(tmp_path):
+def test_a_wrong_table_is_refused(tmp_path):
     (tmp_path / "auto.yaml").write_text("speed: fast\n")
     with pytest.raises(ConfigError, match=r"conf/auto\.yaml\.speed must be "):
         auto.read_auto(tmp_path)
@@ -313,34 +291,25 @@ def test_a_gpu_is_found_without_torch(monkeypatch, wanted, there, device):
     assert device == auto.Machine.find(wanted).device
 
 
-class TestSize:
-    """Of train alone, whatever else there is."""
+def test_presets_know_their_size(project):
+    """Without a download."""
+    demo = compose_sections("data=demo")["download"].corpora["demo"]
+    europarl = compose_sections("data=europarl")["download"].corpora["europarl"]
+    assert demo.estimate_size(LANGUAGES).pairs == demo.grammar.train_pairs
+    assert europarl.estimate_size(LANGUAGES) == Size(1_950_000, 1_950_000 * 150)
 
-    def test_of_the_demo(self, project):
-        [corpus] = [compose_sections("data=demo")["download"].corpora["demo"]]
 
-        assert corpus.estimate_size(LANGUAGES).pairs == corpus.grammar.train_pairs
-
-    def test_of_europarl(self, project):
-        """As a number in the preset, before anything is fetched."""
-        [corpus] = [compose_sections("data=europarl")["download"].corpora["europarl"]]
-
-        assert corpus.estimate_size(LANGUAGES) == Size(1_950_000, 1_950_000 * 150)
-
-    def test_of_files(self, tmp_path):
-        """Plain or not, one or several, the target's bytes."""
-        for name in ("a", "b"):
-            (tmp_path / f"{name}.de").write_text("Drei kurze Wörter\n" * 3)
-            with gzip.open(tmp_path / f"{name}.en.gz", "wt") as file:
-                file.write("three\n" * 3)
-        text = TextFiles(source=tmp_path / "*.de", target=tmp_path / "*.en.gz")
-        corpus = FilesCorpus(kind="files", train=text, validation=text)
-
-        assert Size(6, 30) == corpus.estimate_size(LANGUAGES)
-
-    def test_of_a_table(self, tmp_path):
-        """Half of it is the target's."""
-        (tmp_path / "pairs.tsv").write_text("drei\tthree\n" * 4)
-        corpus = FilesCorpus(kind="files", train=TextFiles(source=tmp_path / "pairs.tsv"))
-
-        assert Size(4, 20) == corpus.estimate_size(LANGUAGES)
+def test_sizes_of_files_count_lines_and_target_bytes(tmp_path):
+    """Of train alone: compressed or not, one file or several; half of a table is the target's."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.de").write_text("Drei kurze Wörter\n" * 3)
+        with gzip.open(tmp_path / f"{name}.en.gz", "wt") as file:
+            file.write("three\n" * 3)
+    (tmp_path / "pairs.tsv").write_text("drei\tthree\n" * 4)
+    text = TextFiles(source=tmp_path / "*.de", target=tmp_path / "*.en.gz")
+    table = TextFiles(source=tmp_path / "pairs.tsv")
+    corpora = [
+        FilesCorpus(kind="files", train=text, validation=text),
+        FilesCorpus(kind="files", train=table),
+    ]
+    assert [corpus.estimate_size(LANGUAGES) for corpus in corpora] == [Size(6, 30), Size(4, 20)]
