@@ -125,16 +125,11 @@ def test_a_name_that_stands_for_nothing_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ("ops:T/v1", "opus"),
-        ("mtdat:T/v1", "mtdata"),
-        ("htps:T/v1", "http"),
-        ("T", r"^x\.corpus: 'T'"),
-    ],
+    ("wrong", "advice"),
+    [("ops:T/v1", "opus"), ("mtdat:T/v1", "mtdata"), ("htps:T/v1", "http"), ("T", r"x\.corpus")],
 )
-def test_a_name_without_a_known_prefix_is_answered_by_the_closest_or_itself(wrong, told):
-    with pytest.raises(ConfigError, match=told):
+def test_refusal_names_the_closest_prefix_or_the_place(wrong, advice):
+    with pytest.raises(ConfigError, match=advice):
         build(wrong)
 
 
@@ -148,38 +143,24 @@ def test_any_name_stands_for_a_known_kind_or_is_refused(name):
 
 
 @pytest.mark.parametrize("languages", [GERMAN, ENGLISH])
-def test_an_archive_of_opus_serves_both_directions(site, fetch, languages, tmp_path):
-    url = site.put(f"/OPUS-Tatoeba/{VERSION}/moses/de-en.txt.zip", whole(opus.archive(PAIRS)))
-    mirror = url.replace("Tatoeba", "{corpus}").replace(VERSION, "{version}")
-    settings = expand_name(f"opus:Tatoeba/{VERSION}") | {"url": mirror.replace("de-en", "{pair}")}
-    corpus = build(settings)
-    assert read(corpus, languages, fetch) == (PAIRS if languages is GERMAN else BACKWARDS)
-    assert corpus.origin("test", languages).place == url
-    assert len(site.requests) == 1
+def test_the_address_of_an_archive_is_that_of_the_index(languages):
+    [source] = build(f"opus:Tatoeba/{VERSION}").sources(languages)
+    assert source.url == opus.describe_archive("Tatoeba", VERSION)["url"]
 
 
-def test_the_address_of_an_archive_is_that_of_the_index():
-    entry = opus.describe_archive("Tatoeba", VERSION)
-    corpus = build(f"opus:Tatoeba/{VERSION}")
-    assert [[source.url for source in corpus.sources(each)] for each in (GERMAN, ENGLISH)] == (
-        [[entry["url"]]] * 2
-    )
-
-
-def test_opus_has_codes_of_its_own(site, fetch):
-    pairs = [("Good day", "你好")]
-    content = opus.archive(pairs, "UNPC", "en", "zh_CN")
-    url = site.put("/en-zh_CN.zip", whole(content)).replace("en-zh_CN", "{pair}")
-    corpus = OpusCorpus(kind="opus", corpus="UNPC", version="v1", pair="en-zh_CN", url=url)
-    assert read(corpus, Languages(source="en", target="zh"), fetch) == pairs
-
-
-def test_a_region_is_spelt_as_opus_does(site, fetch):
+@pytest.mark.parametrize(
+    ("pair", "target", "settings"),
+    [("en-zh_CN", "zh", {"pair": "en-zh_CN"}), ("en-pt_BR", "pt-BR", {})],
+)
+def test_opus_has_codes_of_its_own(site, fetch, pair, target, settings):
     pairs = [("Good day", "Bom dia")]
-    url = site.put("/en-pt_BR.zip", whole(opus.archive(pairs, "Books", "en", "pt_BR")))
-    corpus = build("opus:Books/v1").model_copy(update={"url": url.replace("en-pt_BR", "{pair}")})
+    url = site.put(f"/{pair}.zip", whole(opus.archive(pairs, "Books", *pair.split("-"))))
+    settings = {"name": "opus:Books/v1", "url": url.replace(pair, "{pair}"), **settings}
+    assert read(build(settings), Languages(source="en", target=target), fetch) == pairs
+
+
+def test_the_index_has_codes_of_its_own():
     languages = Languages(source="en", target="pt-BR")
-    assert read(corpus, languages, fetch) == pairs
     assert "source=en&target=pt_BR&" in opus_index(languages).url
     entry = opus.describe_archive("Books", "v1", source="en", target="pt_BR")
     [known] = TypeAdapter(list[OpusEntry]).validate_python([entry])
@@ -188,11 +169,10 @@ def test_a_region_is_spelt_as_opus_does(site, fetch):
     assert characters == [10 * 6, 12 * 6]
 
 
-def test_an_archive_that_is_not_there_is_looked_for_by_name_first(site, fetch):
+def test_a_missing_archive_is_refused_with_the_command_that_lists_others(site, fetch):
     url = site.put("/de-en.zip", status(404))
-    corpus = build("opus:Boks/v1").model_copy(update={"url": url})
-    told = "check corpus, version and pair: make corpora LANGUAGES=de-en lists them, or set url to"
-    with pytest.raises(DownloadError, match=rf"answered 404 Not Found; {told}"):
+    corpus = build({"name": "opus:Boks/v1", "url": url})
+    with pytest.raises(DownloadError, match=r"404.*make corpora LANGUAGES=de-en"):
         read(corpus, GERMAN, fetch)
 
 
@@ -239,9 +219,7 @@ def test_any_format_is_read_by_its_address(site, fetch, name):
 
 
 def test_two_files_of_the_web_are_aligned(site, fetch):
-    contents = [
-        "".join(f"{line}\n" for line in lines).encode() for lines in zip(*PAIRS, strict=True)
-    ]
+    contents = ["\n".join(lines).encode() for lines in zip(*PAIRS, strict=True)]
     urls = [site.put(f"/{number}.x", whole(content)) for number, content in enumerate(contents)]
     digests = [hashlib.sha256(content).hexdigest() for content in contents]
     pinned = {"sha256": digests[0], "target_sha256": digests[1]}
@@ -264,15 +242,20 @@ def test_each_of_two_files_is_held_to_its_checksum(site, fetch, side):
         read(renewed, GERMAN, fetch)
 
 
-def test_one_file_holds_both_sides_or_there_are_two():
-    holds = {ending for ending in list_pair_suffixes() if ending != ".zip"}
-    for ending in holds:
-        with pytest.raises(ValueError, match="target_url"):
-            WebCorpus(kind="url", url=f"https://h/x{ending}", target_url="https://h/y.en")
-    with pytest.raises(ValueError, match="target_url"):
-        WebCorpus(kind="url", url="https://h/x.de")
-    with pytest.raises(ValueError, match="are the same address"):
-        WebCorpus(kind="url", url="https://h/x.de", target_url="https://h/x.de")
+@pytest.mark.parametrize(
+    ("url", "target_url"),
+    [
+        *(
+            (f"https://h/x{ending}", "https://h/y.en")
+            for ending in sorted({*list_pair_suffixes()} - {".zip"})
+        ),
+        ("https://h/x.de", ""),
+        ("https://h/x.de", "https://h/x.de"),
+    ],
+)
+def test_one_file_holds_both_sides_or_there_are_two(url, target_url):
+    with pytest.raises(ValueError, match=r"target_url|same address"):
+        WebCorpus(kind="url", url=url, target_url=target_url)
 
 
 ENTRIES = (
@@ -288,16 +271,11 @@ def keep(tmp_path, site):
 
     def keep(content):
         url = site.put("/opusapi/", whole(content))
-        http.fetch(opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}"), tmp_path, QUICK)
+        mirrored = opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}")
+        http.fetch(mirrored, tmp_path, QUICK)
         assert site.queries[-1] == "s=de&t=en"
-
-        def find(source):
-            if source.url != opus_index(GERMAN).url:
-                return None
-            mirrored = opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}")
-            return find_cached(mirrored, tmp_path)
-
-        return find
+        known = opus_index(GERMAN).url
+        return lambda source: find_cached(mirrored, tmp_path) if source.url == known else None
 
     return keep
 
@@ -311,14 +289,10 @@ def test_the_index_counts_pairs(keep):
     forwards, backwards = (estimate(f"opus:Tatoeba/{VERSION}", each) for each in (GERMAN, ENGLISH))
     assert forwards.pairs == backwards.pairs == 341_018
     assert backwards.target_characters / forwards.target_characters == 12 / 10
-    assert [entry.corpus for entry in read_opus_index(find(opus_index(GERMAN)).path)] == [
-        *("Tatoeba", "Books", "Old")
-    ]
-    assert opus_index(GERMAN) == opus_index(ENGLISH)
-    assert estimate("opus:Old/v1") is None
-    known = build({"name": "opus:Old/v1", "pairs": 1000})
-    assert known.estimate_size(GERMAN, find_cached=find) == (1000, 150_000)
-    assert estimate("opus:Books/v2") is None
+    entries = read_opus_index(find(opus_index(ENGLISH)).path)
+    assert [entry.corpus for entry in entries] == ["Tatoeba", "Books", "Old"]
+    assert estimate({"name": "opus:Old/v1", "pairs": 1000}) == (1000, 150_000)
+    assert estimate("opus:Old/v1") is estimate("opus:Books/v2") is None
     assert build("opus:Books/v1").estimate_size(GERMAN) is None
 
 
@@ -380,12 +354,9 @@ def program(tmp_path, monkeypatch):
     """Install a program that answers as mtdata 0.5.1 does; return what it was told."""
     told, path = tmp_path / "told", tmp_path / "bin/mtdata"
     path.parent.mkdir()
-    # a third column holds what is known of a pair
     rows = [(*pair, '{"score": 1}') for pair in PAIRS]
-    text = PROGRAM.format(
-        python=sys.executable, datasets=(DATASET, REVERSED), pairs=rows, told=told
-    )
-    path.write_text(text, encoding="utf-8")
+    values = {"python": sys.executable, "datasets": (DATASET, REVERSED), "pairs": rows}
+    path.write_text(PROGRAM.format(**values, told=told), encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MTDATA", str(tmp_path / "home"))
@@ -465,7 +436,7 @@ def test_what_mtdata_gives_that_is_no_sentence_costs_that_pair_alone(odd_program
 def test_no_line_of_mtdata_is_no_corpus(odd_program, tmp_path):
     """Which would be kept, and be empty for ever."""
     odd_program(b"")
-    with pytest.raises(DownloadError, match=rf"echo {DATASET} printed no line; check the name"):
+    with pytest.raises(DownloadError, match=f"{DATASET} printed no line"):
         read(build(f"mtdata:{DATASET}"), GERMAN, None)
     assert not [*tmp_path.glob("home/nmt/*.tsv")]
 
@@ -477,14 +448,12 @@ def test_a_missing_mtdata_is_told_with_what_installs_it(tmp_path, monkeypatch):
         read(build(f"mtdata:{DATASET}"), GERMAN, None)
 
 
-@pytest.mark.parametrize(
-    ("codes", "fits"),
-    [("deu-eng", True), ("eng-deu_AT", True), ("deu-fra", False), ("eng-eng", False)],
-)
-def test_a_dataset_has_both_languages(codes, fits):
-    corpus = build(f"mtdata:Statmt-a-1-{codes}")
-    if fits:
-        corpus.check(GERMAN)
-        return
+@pytest.mark.parametrize("codes", ["deu-eng", "eng-deu_AT"])
+def test_a_dataset_has_both_languages(codes):
+    build(f"mtdata:Statmt-a-1-{codes}").check(GERMAN)
+
+
+@pytest.mark.parametrize("codes", ["deu-fra", "eng-eng"])
+def test_a_dataset_of_another_language_is_refused(codes):
     with pytest.raises(ValueError, match="dataset"):
-        corpus.check(GERMAN)
+        build(f"mtdata:Statmt-a-1-{codes}").check(GERMAN)
