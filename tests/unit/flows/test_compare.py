@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -106,35 +107,25 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
 
 
 def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, monkeypatch):
-    """Under the names by which MLflow lists runs."""
+    """Under the names by which MLflow lists runs; a tracker that is away stops nobody."""
     monkeypatch.chdir(tmp_path)
-    found = [
-        outcome(name, seed, REFERENCES, bleu + seed)
-        for name, bleu in (("a", 20.0), ("b", 30.0))
-        for seed in (1, 2)
-    ]
-    told = {}
-
-    def remember(values, *, step):
-        told.update(values)
-
-    given, sent = [], []
-
-    def send(journal):
-        sent.append(journal)
-        raise TrackingError("away")  # nobody's reason to end
-
+    scores = [("a", 1, 21.0), ("a", 2, 22.0), ("b", 1, 31.0), ("b", 2, 32.0)]
+    found = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
+    tracker, send = Mock(), Mock(side_effect=TrackingError("away"))
     monkeypatch.setattr(compare, "send", send)
-    Journal(found[0].run.fingerprint).path.parent.mkdir(parents=True)
-    Journal(found[0].run.fingerprint).path.touch()
-    tracker = SimpleNamespace(metrics=remember, artifact=given.append)
+    journal = Journal(found[0].run.fingerprint).path
+    journal.parent.mkdir(parents=True)
+    journal.touch()
     compare.track(results.compare_outcomes(found, command="", commit=""), tracker)
 
+    told = {}
+    for one in tracker.metrics.call_args_list:
+        told |= one.args[0]
     bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
     chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
     assert told == bleu | chrf
-    assert given == [report.FOLDER]
-    assert {one.path for one in sent} == {Journal(found[0].run.fingerprint).path}
+    tracker.artifact.assert_called_once_with(report.FOLDER)
+    assert {one.args[0].path for one in send.call_args_list} == {journal}
 
 
 def test_the_same_plan_has_the_same_names_and_another_setting_others(planned):
@@ -146,13 +137,25 @@ def test_the_same_plan_has_the_same_names_and_another_setting_others(planned):
     assert first[0].name != other.name
 
 
-def test_the_time_left_is_told_once_a_run_has_been_timed():
-    assert (
-        compare.describe_progress(1, 4, 0, 0.1) == "1 of 4 runs are done"
-    )  # it had been run before
-    assert compare.describe_progress(2, 4, 1, 90.0) == "2 of 4 runs are done, about 0:03:00 left"
-    assert compare.describe_progress(3, 4, 2, 90.4) == "3 of 4 runs are done, about 0:00:45 left"
-    assert compare.describe_progress(4, 4, 3, 120.0) == "4 of 4 runs are done"
+@pytest.mark.parametrize(
+    ("numbers", "left"),
+    [
+        ((1, 4, 0, 0.1), ""),  # it had been run before
+        ((2, 4, 1, 90.0), ", about 0:03:00 left"),
+        ((3, 4, 2, 90.4), ", about 0:00:45 left"),
+        ((4, 4, 3, 120.0), ""),
+    ],
+)
+def test_the_time_left_is_told_once_a_run_has_been_timed(numbers, left):
+    assert compare.describe_progress(*numbers) == f"{numbers[0]} of 4 runs are done{left}"
+
+
+@pytest.mark.parametrize(
+    ("budget", "setting"),
+    [((None, None, None), "seconds=300.0"), ((None, 10, None), "seconds=null")],
+)
+def test_a_budget_is_given_even_if_nobody_asks(budget, setting):
+    assert f"train.budget.{setting}" in [*experiments.list_budget_settings(*budget)]
 
 
 @pytest.mark.parametrize(
@@ -173,11 +176,6 @@ def test_a_setting_that_would_not_hold_is_refused(setting, how):
     with pytest.raises(ConfigError, match="would not hold"):
         compare.compare.fn(["convs2s"], [setting])
     assert experiments.add_budget(["train.model.dropout=0"], 1.0, None, None)
-
-
-def test_a_budget_is_given_even_if_nobody_asks():
-    assert "train.budget.seconds=300.0" in [*experiments.list_budget_settings(None, None, None)]
-    assert "train.budget.seconds=null" in [*experiments.list_budget_settings(None, 10, None)]
 
 
 @pytest.mark.slow
@@ -242,33 +240,22 @@ def test_experiment_runs_once_up_to_its_evaluation(monkeypatch, there):
     assert calls == ([] if there else [((chosen.name, chosen.settings), named)])
 
 
-def test_failed_experiment_does_not_stop_others(monkeypatch):
-    lines, ran = [], []
+def test_failed_experiment_does_not_stop_others(patch):
+    lines, run = [], Mock()
     several = [experiments.Experiment("rnn", seed, (), "") for seed in range(3)]
-
-    class State:
-        def __init__(self, error):
-            self.error = error
-
-        def result(self):
-            if self.error:
-                raise self.error
-
-    def with_options(*, task_run_name):
-        def call(chosen, *, parent, return_state):
-            assert (task_run_name, parent, return_state) == (chosen.name, "parent", True)
-            ran.append(chosen)
-            return State(NmtError("out of memory") if chosen is several[0] else None)
-
-        return call
-
-    monkeypatch.setattr(compare, "run", SimpleNamespace(with_options=with_options))
-    monkeypatch.setattr(compare, "get_run_logger", lambda: SimpleNamespace(info=lines.append))
-    monkeypatch.setattr(dvc_program, "list_experiments", lambda: [several[0].name])
+    states = [Mock(), Mock(), Mock()]
+    states[0].result.side_effect = NmtError("out of memory")
+    run.with_options.return_value.side_effect = states
+    patch(compare, run=run, get_run_logger=lambda: SimpleNamespace(info=lines.append))
+    patch(dvc_program, list_experiments=lambda: [several[0].name])
     with pytest.raises(NmtError, match="out of memory"):
         compare.run_experiments.fn(several, parent="parent")
 
-    assert ran == several
+    assert run.with_options.return_value.call_args_list == [
+        call(one, parent="parent", return_state=True) for one in several
+    ]
+    names = [one.kwargs["task_run_name"] for one in run.with_options.call_args_list]
+    assert names == [one.name for one in several]
     assert lines[0] == "1 of 3 runs are done"
     assert lines[2] == "3 of 3 runs are done"
 

@@ -5,6 +5,7 @@ import subprocess
 from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import Mock
 from uuid import uuid4
 
 import httpx
@@ -53,25 +54,21 @@ def taken():
     return ObjectAlreadyExists(httpx.HTTPStatusError("409", request=request, response=answer))
 
 
-def test_a_pool_is_made_with_its_limit():
-    made = {name: Server() for name in ("cpu", "gpu")}
-    for name, server in made.items():
-        deploy.ensure_pool(server, name, "process")
-
-    assert {"cpu": None, "gpu": 1} == {
-        name: server.made.concurrency_limit for name, server in made.items()
-    }
-    assert made["cpu"].made.base_job_template["variables"]["properties"]["env"]["default"]
-
-
-def test_a_pool_that_is_there_is_brought_to_its_template():
-    """Also one that a worker has made a moment ago; its limit is whose who set it by hand."""
+def test_pool_is_made_with_its_limit_or_brought_to_its_template():
+    """The limit of one that is there stays as somebody has set it by hand."""
+    for pool, limit in (("cpu", None), ("gpu", 1)):
+        server = Server()
+        deploy.ensure_pool(server, pool, "process")
+        assert server.made.concurrency_limit == limit
+        assert server.made.base_job_template["variables"]["properties"]["env"]["default"]
     server = Server("process")
     deploy.ensure_pool(server, "gpu", "process")
-
     assert server.made is None
     assert server.updated.base_job_template["job_configuration"]
     assert "concurrency_limit" not in server.updated.model_fields_set
+    for limit in (1, 3):
+        deploy.ensure_limit(server, "promotion", limit)
+    assert server.limits == {"promotion": 1}
 
 
 @pytest.mark.parametrize(
@@ -86,107 +83,50 @@ def test_a_pool_of_another_or_an_unknown_kind_is_refused(there, kind, told):
         deploy.ensure_pool(Server(there), "gpu", kind)
 
 
-def test_a_limit_that_is_there_stays_as_it_was_set():
-    server = Server()
-    for limit in (1, 3):
-        deploy.ensure_limit(server, "promotion", limit)
-
-    assert {"promotion": 1} == server.limits
-
-
 def test_a_run_is_dead_that_misses_three_heartbeats_and_has_not_ended():
     template = json.loads((deploy.TEMPLATES / "process.json").read_text())
     environment = template["variables"]["properties"]["env"]["default"]
     heartbeat = timedelta(seconds=int(environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"]))
     alive = "prefect.flow-run.heartbeat"
     ends = {f"prefect.flow-run.{end}" for end in ("Completed", "Failed", "Cancelled", "Crashed")}
-
     trigger = deploy.watch_runs().trigger
 
-    assert Posture.Proactive is trigger.posture
-    assert ({alive}, {alive} | ends, 3 * heartbeat, 1) == (
-        trigger.after,
-        trigger.expect,
-        trigger.within,
-        trigger.threshold,
-    )
-    assert {"prefect.resource.id"} == trigger.for_each
+    assert trigger.posture is Posture.Proactive
+    assert (trigger.after, trigger.expect) == ({alive}, {alive} | ends)
+    assert (trigger.within, trigger.threshold) == (3 * heartbeat, 1)
+    assert trigger.for_each == {"prefect.resource.id"}
 
 
-class Watches:
-    """Prefect's client, as far as it knows automations: numbers, and how often each was updated."""
-
-    def __init__(self, *there):
-        self.there = dict.fromkeys(there, 0)
-
-    def read_automations_by_name(self, name):
-        return [SimpleNamespace(id=number) for number in self.there]
-
-    def create_automation(self, _):
-        self.there["new"] = 0
-
-    def update_automation(self, number, _):
-        self.there[number] += 1
-
-    def delete_automation(self, number):
-        del self.there[number]
-
-
-@pytest.mark.parametrize(
-    ("there", "then"), [([], {"new": 0}), ([1], {1: 1}), ([1, 2], {1: 1}), ([1, 2, 3], {1: 1})]
-)
-def test_there_is_one_watch(there, then):
+@pytest.mark.parametrize("there", [0, 1, 2, 3])
+def test_there_is_one_watch(there):
     """Also where two programs have installed it at once."""
-    watches = Watches(*there)
-    deploy.ensure_automation(watches, deploy.watch_runs())
+    client = Mock()
+    client.read_automations_by_name.return_value = [
+        SimpleNamespace(id=number) for number in range(there)
+    ]
+    watch = deploy.watch_runs()
+    deploy.ensure_automation(client, watch)
 
-    assert then == watches.there
+    assert client.create_automation.call_count == (there == 0)
+    assert [one.args[0] for one in client.update_automation.call_args_list] == [0][:there]
+    assert [one.args for one in client.delete_automation.call_args_list] == [
+        (number,) for number in range(1, there)
+    ]
 
 
-def test_where_this_clone_lies_is_not_told_to_the_server(monkeypatch):
-    """It is for each worker to say where its own is."""
+def test_deployment_names_server_but_not_the_folder_of_this_clone(monkeypatch):
+    """Each worker has its own folder; what Prefect refuses is an error."""
+    address, run = "http://127.0.0.1:1/api", Mock(return_value=SimpleNamespace(returncode=0))
     monkeypatch.setenv("NMT_PROJECT", "/home/of/one/worker")
-    ran = []
-
-    def run(command, *, env, **_):
-        ran.append((command, env))
-        return SimpleNamespace(returncode=0)
-
     monkeypatch.setattr(subprocess, "run", run)
-    deploy.deploy("http://127.0.0.1:1/api")
+    deploy.deploy(address)
 
-    [(command, environment)] = ran
-    assert ["--no-prompt", "deploy", "--all"] == command[-3:]
-    assert "http://127.0.0.1:1/api" == environment["PREFECT_API_URL"]
-    assert "NMT_PROJECT" not in environment
-
-
-def test_what_prefect_does_not_like_is_told(monkeypatch):
-    failed = SimpleNamespace(returncode=1, stderr="no such flow\n", stdout="")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-
+    assert run.call_args.args[0][-3:] == ["--no-prompt", "deploy", "--all"]
+    assert run.call_args.kwargs["env"]["PREFECT_API_URL"] == address
+    assert "NMT_PROJECT" not in run.call_args.kwargs["env"]
+    run.return_value = SimpleNamespace(returncode=1, stderr="no such flow\n", stdout="")
     with pytest.raises(NmtError, match="prefect deploy: no such flow"):
-        deploy.deploy("http://127.0.0.1:1/api")
-
-
-class Schedules:
-    """Prefect's client, as far as it knows schedules."""
-
-    def __init__(self, **switches):
-        self.plans = {
-            name: SimpleNamespace(id=f"{name}'s", slug="weekly", active=on)
-            for name, on in switches.items()
-        }
-        self.updated = []
-
-    def read_deployments(self):
-        return [
-            SimpleNamespace(id=f"of {name}", name=name, schedules=[plan])
-            for name, plan in self.plans.items()
-        ]
-
-    def update_deployment_schedule(self, deployment, schedule, *, active):
-        self.updated.append((deployment, schedule, active))
+        deploy.deploy(address)
 
 
 def test_failed_and_late_scheduled_runs_are_reported():
@@ -221,41 +161,46 @@ def test_mail_is_sent_by_its_server():
         (None, {"retrain-on-pools", "by hand"}),
     ],
 )
-def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
-    monkeypatch, schedule, on
-):
+def test_one_weekly_retraining_is_switched_on_and_others_stay(patch, schedule, on):
     """One of them, and a schedule of somebody's own, had been switched on in Prefect's page."""
-    server = Schedules(**{"retrain": False, "retrain-on-pools": True, "by hand": True})
+    switches = {"retrain": False, "retrain-on-pools": True, "by hand": True}
+    address, prepared = "http://127.0.0.1:1/api", []
+    plans = {
+        name: SimpleNamespace(id=name, slug="weekly", active=active)
+        for name, active in switches.items()
+    }
 
     def deploy_anew(server_address):
         prepared.append(server_address)
-        for plan in server.plans.values():
+        for plan in plans.values():
             plan.active = False
-
-    def update(deployment, schedule, *, active):
-        server.plans[deployment.removeprefix("of ")].active = active
-
-    address, prepared = "http://127.0.0.1:1/api", []
 
     @contextmanager
     def get_client(*, sync_client):
         assert PREFECT_API_URL.value() == address  # the server that answered
-        yield server
+        yield SimpleNamespace(
+            read_deployments=lambda: [
+                SimpleNamespace(id=f"of {name}", name=name, schedules=[plan])
+                for name, plan in plans.items()
+            ],
+            update_deployment_schedule=lambda deployment, schedule, *, active: setattr(
+                plans[deployment.removeprefix("of ")], "active", active
+            ),
+        )
 
-    server.update_deployment_schedule = update
-    for name, value in {
-        "require_server": lambda: address,
-        "prepare_server": prepared.append,
-        "get_client": get_client,
-        "deploy": deploy_anew,
-        "list_deployments": lambda: "",
-    }.items():
-        monkeypatch.setattr(deploy, name, value)
+    patch(
+        deploy,
+        require_server=lambda: address,
+        prepare_server=prepared.append,
+        get_client=get_client,
+        deploy=deploy_anew,
+        list_deployments=lambda: "",
+    )
     ran = invoke(deploy.main, *(["--schedule", schedule] if schedule else []))
 
     assert ran.exit_code == 0
     assert prepared == [deploy.POOLS, address]
-    assert {name for name, plan in server.plans.items() if plan.active} == on
+    assert {name for name, plan in plans.items() if plan.active} == on
 
 
 @pytest.mark.parametrize("learning", [True, False])

@@ -2,8 +2,9 @@
 
 import itertools
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
@@ -150,50 +151,37 @@ class Prefect:
 
 
 @pytest.fixture
-def delegated(monkeypatch, caplog):
-    """Has a part done by a pool whose run passes through states."""
+def delegated(patch, caplog):
+    """Have a part done by a pool whose run passes through states."""
 
     def start(prefect):
-        asked = []
-
-        def run_deployment(name, **settings):
-            asked.append((name, settings))
-            return prefect.run()
-
-        @contextmanager
-        def get_client(*, sync_client):
-            yield prefect
-
-        for name, value in {
-            "run_deployment": run_deployment,
-            "get_client": get_client,
-            "get_run_logger": lambda: logging.getLogger("test"),
-            "POLL_SECONDS": 0,
-        }.items():
-            monkeypatch.setattr(pipeline, name, value)
+        run_deployment = Mock(side_effect=lambda *_, **__: prefect.run())
+        patch(
+            pipeline,
+            run_deployment=run_deployment,
+            get_client=lambda *, sync_client: nullcontext(prefect),
+            get_run_logger=lambda: logging.getLogger("test"),
+            POLL_SECONDS=0,
+        )
         with caplog.at_level(logging.INFO, logger="test"):
             lock = delegate(Part("gpu", STAGES[:5]), Order("c0ffee", "train: {}\n"))
-        return lock, asked
+        return lock, run_deployment.call_args
 
     return start
 
 
 def test_a_part_gets_commit_and_parameters_and_gives_its_lock_file(delegated, caplog):
-    found, [(name, settings)] = delegated(
-        Prefect(Scheduled(name="Late"), Running(), Running(), Completed(), lock="a: ``` b\n")
-    )
+    states = (Scheduled(name="Late"), Running(), Running(), Completed())
+    found, request = delegated(Prefect(*states, lock="a: ``` b\n"))
+    order = {"stages": STAGES[:5], "revision": "c0ffee", "params": "train: {}\n"}
 
     assert found == "a: ``` b\n"
-    assert (name, settings["flow_run_name"]) == ("part/stages-on-gpu", "evaluate on gpu")
-    assert settings["parameters"] == {
-        "stages": STAGES[:5],
-        "revision": "c0ffee",
-        "params": "train: {}\n",
-    }
-    assert [record.getMessage() for record in caplog.records] == [
-        "export on gpu: Late for a worker; is there one? make worker POOL=gpu",
-        "export on gpu: Running",
-    ]
+    assert request.args == ("part/stages-on-gpu",)
+    assert request.kwargs["flow_run_name"] == "evaluate on gpu"
+    assert request.kwargs["parameters"] == order
+    late, running = (record.getMessage() for record in caplog.records)
+    assert "make worker POOL=gpu" in late
+    assert running == "export on gpu: Running"
 
 
 def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch):
@@ -213,61 +201,49 @@ def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeyp
     assert lock == delegated(prefect)[0]
 
 
-def test_the_stages_planned_are_those_up_to_the_last_once_all_parameters_are_right(monkeypatch):
-    checked = []
-    monkeypatch.setattr(pipeline, "check_all", lambda: checked.append("all"))
-    monkeypatch.setattr(dvc_program, "list_stages", lambda: STAGES)
-
+def test_planned_stages_end_with_the_last_one_named(patch):
+    """All parameters are checked first."""
+    check_all = Mock()
+    patch(pipeline, check_all=check_all)
+    patch(dvc_program, list_stages=lambda: STAGES)
     assert pipeline.plan_stages("shard") == STAGES[:3]
     assert pipeline.plan_stages("export") == STAGES
-    assert checked == ["all"] * 2
+    assert check_all.call_count == 2
     with pytest.raises(ConfigError, match=r"'trian' is not a stage of .*: download, tok"):
         pipeline.plan_stages("trian")
 
 
 @pytest.mark.parametrize("done", [0, 1])
-def test_what_several_machines_have_trained_dvc_takes_for_its_own(monkeypatch, done):
+def test_training_by_several_machines_is_committed(patch, done):
     """They train only where DVC would, though what came before was made anew."""
-    asked = []
-    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
-    monkeypatch.setattr(slurm, "train_on_nodes", lambda nodes, say: asked.append(nodes))
-    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
-    monkeypatch.setattr(dvc_program, "commit", lambda stage, **_: asked.append(stage))
+    steps = []
+    patch(pipeline, get_run_logger=lambda: logging.getLogger("test"))
+    patch(slurm, train_on_nodes=lambda nodes, say: steps.append(nodes))
+    patch(dvc_program, count_done=lambda _: done, commit=lambda stage, **_: steps.append(stage))
     pipeline.reproduce.fn("train", shared=False, done=False, nodes=NODES)
-
-    assert ([] if done else [NODES, "train"]) == asked
-
-
-def test_only_training_is_done_by_several_machines(monkeypatch):
-    asked = []
-
-    class Task:
-        def with_options(self, *, task_run_name):
-            return lambda stage, *, shared, done, nodes: asked.append((stage, done, nodes))
-
-    monkeypatch.setattr(pipeline, "reproduce", Task())
-    monkeypatch.setattr(dvc_program, "count_done", lambda stages: 2)
-    pipeline.run_stages(STAGES, shared=False, nodes=NODES)
-
-    assert asked == [
-        (stage, number < 2, NODES if stage == "train" else None)
-        for number, stage in enumerate(STAGES)
-    ]
+    assert steps == ([] if done else [NODES, "train"])
 
 
 @pytest.mark.parametrize("done", range(len(STAGES) + 1))
-def test_text_is_looked_at_right_before_training_if_anything_trains(monkeypatch, done):
-    asked = []
-    stand_in = SimpleNamespace(
-        with_options=lambda *, task_run_name: lambda stage, **_: asked.append(stage)
+def test_stages_run_in_order_and_text_is_checked_before_training(patch, done):
+    """Unless nothing trains; only training is done by several machines."""
+    steps, train = [], STAGES.index("train")
+    task = SimpleNamespace(
+        with_options=lambda *, task_run_name: (
+            lambda stage, *, shared, done, nodes: steps.append((stage, done, nodes))
+        )
     )
-    monkeypatch.setattr(pipeline, "reproduce", stand_in)
-    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
-    pipeline.run_stages(STAGES, shared=False, before_training=lambda: asked.append("look"))
-
-    train = STAGES.index("train")
-    looks = ["look"] if done <= train else []
-    assert asked == [*STAGES[:train], *looks, *STAGES[train:]]
+    patch(pipeline, reproduce=task)
+    patch(dvc_program, count_done=lambda stages: done)
+    pipeline.run_stages(
+        STAGES, shared=False, nodes=NODES, before_training=lambda: steps.append("check")
+    )
+    if done <= train:
+        assert steps.pop(train) == "check"
+    assert steps == [
+        (stage, number < done, NODES if stage == "train" else None)
+        for number, stage in enumerate(STAGES)
+    ]
 
 
 @pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])

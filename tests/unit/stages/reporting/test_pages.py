@@ -222,11 +222,11 @@ def test_sentences_have_marks_languages_and_scores():
 )
 def test_confidence_is_shown_as_far_as_it_is_known(confidence, table):
     section = parse(render(MEASURED | {"confidence": confidence})).css_first("#confidence")
-    found = [rows(one) for one in section.css("table")]
+    text = section.text()
 
-    assert found == ([table] if table else [])
-    assert ("20 validation sentences" in section.text()) is ("missing" in confidence)
-    assert ("ROC curve of 0.80 (95 % interval: 0.75 to 0.85)" in section.text()) is bool(table)
+    assert [rows(one) for one in section.css("table")] == ([table] if table else [])
+    assert ("20 validation sentences" in text) is ("missing" in confidence)
+    assert ("0.80 (95 % interval: 0.75 to 0.85)" in text) is bool(table)
 
 
 @pytest.mark.parametrize(
@@ -392,17 +392,17 @@ def test_other_tables_hold_the_counts(more, caption, expected):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "sentences", "told"),
+    ("pairs", "sentences", "counts"),
     [
-        (1, 1, "1 pair of training text is near 1 sentence of test and 3 of validation."),
-        (1200, 2, "1,200 pairs of training text are near 2 sentences of test and 3 of validation."),
+        (1, 1, ["1 pair ", "1 sentence of test", "3 of validation"]),
+        (1200, 2, ["1,200 pairs ", "2 sentences of test", "3 of validation"]),
     ],
 )
-def test_near_duplicates_are_counted(pairs, sentences, told):
+def test_near_duplicates_are_counted(pairs, sentences, counts):
     near = NEAR | {"pairs": pairs, "test_sentences": sentences, "validation_sentences": 3}
     tree = make_page(near=near)
-
-    assert told in " ".join(tree.text().split())
+    text = " ".join(tree.text().split())
+    assert all(count in text for count in counts)
     assert rows(tables(tree)["Examples"])[1] == ["test", SHOWN, PAIRS[0][0], "2"]
 
 
