@@ -56,7 +56,7 @@ class OpusCorpus(FetchedCorpus):
     """Language pair in the spelling of OPUS, such as en-zh_CN; null joins the codes of
     ``download.languages`` in alphabetical order, with pt-BR as pt_BR."""
 
-    pairs: int | None = Field(None, ge=1)
+    pairs: int | None = Field(None, ge=1, le=10_000_000_000)
     """Number of pairs, from which MODEL=auto chooses before the download; the index that ``make
     corpora`` fetches takes precedence."""
 

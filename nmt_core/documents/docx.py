@@ -40,7 +40,7 @@ STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 LANGUAGE = re.compile(r"<w:(?:r[\s>]|lang\s(?P<languages>[^<>]*)|t(?:\s[^<>]*)?>(?P<text>[^<>]*))")
 """The beginning of a run, its language, and its text."""
 
-ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*["']([^"']*)""")
+LANGUAGE_ATTRIBUTE = re.compile(r"""(?<![\w:])([\w:]+)\s*=\s*["']([^"']*)""")
 
 LEAST_OWN_TEXT = 0.05
 """Share of a document's letters that are not marked as another language than the source."""
@@ -91,7 +91,7 @@ def _are_mistaken(files: Iterable[bytes], marks: LanguageMarks) -> bool:
                 is_other = _is_other(match["text"], languages, marks)
                 letters[is_other] += sum(map(str.isalpha, match["text"]))
             else:
-                languages = dict(ATTRIBUTE.findall(match["languages"] or ""))
+                languages = dict(LANGUAGE_ATTRIBUTE.findall(match["languages"] or ""))
     return letters[False] < LEAST_OWN_TEXT * letters.total()
 
 

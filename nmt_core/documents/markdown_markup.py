@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from nmt_core.documents.passage import BREAK, TagKind
 from nmt_core.documents.pieces import Written
 
-LINE_END = re.compile(r"(?: *|\\)\n[ \t]*")
+SOURCE_LINE_END = re.compile(r"(?: *|\\)\n[ \t]*")
 """A line end within a paragraph, with the white space that the parser leaves out."""
 
 SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
@@ -69,7 +69,7 @@ def find_token_end(token: Token, text: str, at: int, ends: Ends) -> int:
     if token.type == "link_open":
         return text.index(">", at) + 1 if token.info == "auto" else at + 1
     if token.type in {"softbreak", "hardbreak"}:
-        pattern = LINE_END
+        pattern = SOURCE_LINE_END
     elif token.type == "code_inline":
         pattern = re.compile(rf"{token.markup}.*?[^`]{token.markup}(?!`)", re.DOTALL)
     else:

@@ -259,7 +259,7 @@ def test_the_commands_take_new_files_from_a_folder_to_the_corpus(project, type_,
     def kept(settings):
         folders = {name: project / "out" / name for name in ("corpus", "vectors", "downloads")}
         done = download.run(settings, **folders, workers=WorkersConfig())
-        return sum(done["pairs"].values())
+        return sum(done.pairs.values())
 
     put("may", 0, 60)
     given = type_(

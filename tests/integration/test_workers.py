@@ -119,8 +119,8 @@ def test_the_text_is_odd_enough(expected):
     *_, numbered = expected["subwords"][0]
 
     unfit = {"duplicate": 1, "empty_side": 1, "too_many_words": 1}
-    assert cleaned["removed"]["train"] == unfit
-    assert cleaned["repaired"] == {"crlf": 41, "inner_line_break": 3}
+    assert cleaned.removed["train"] == unfit
+    assert cleaned.repaired == {"crlf": 41, "inner_line_break": 3}
     assert "Eine Eule." in texts["train.source"].decode().split("\n")
     assert numbered["train_shards"] > 3
     assert numbered["too_long"] > 3

@@ -29,7 +29,7 @@ from nmt_core.text.po_files import FUZZY, parse_po
 ENTITY = re.compile(rb"<(?:!ENTITY|[a-zA-Z])")
 """The first of these in a file is a definition of an entity, or its root."""
 
-COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file, where definitions of entities stand."""
@@ -71,11 +71,12 @@ def iterate_elements(
             file large and read other files.
     """
     with open_raw(path) as file:
-        head = re.sub(
-            rb"<!--.*?-->", b"", file.read(HEAD_BYTES).replace(b"\0", b""), flags=re.DOTALL
-        )
-        if (first := ENTITY.search(head)) and first[0] == b"<!ENTITY":
-            raise CorpusError(f"{path} defines entities, which text never needs; write it without")
+        head = file.read(HEAD_BYTES)
+    first = ENTITY.search(COMMENT.sub(b"", head.replace(b"\0", b"")))
+    if first and first[0] == b"<!ENTITY":
+        raise CorpusError(f"{path} defines entities, which text never needs; write it without")
+    if first is None and len(head) == HEAD_BYTES:
+        raise CorpusError(f"{path} has no element in its first {HEAD_BYTES:,} bytes; write it anew")
     around: list[Element] = []
     depth = 0  # of elements with one of the names
     with explain_damage(path), open_raw(path) as file:
