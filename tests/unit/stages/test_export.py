@@ -170,3 +170,19 @@ def test_what_is_exported_has_the_length_penalty_that_evaluation_chose():
 )
 def test_models_without_an_engine_need_pytorch(reports, extras):
     assert export.list_extras(reports) == extras
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_golden_sentences_come_from_the_whole_test_set(tmp_path, monkeypatch, count):
+    asked, drawn = [], [2, 0][:count]
+    monkeypatch.setattr(export, "draw_line_numbers", lambda *given: asked.append(given) or drawn)
+    params = ExportParams(engines=(), golden_sentences=count)
+    bundle, metrics = seal(tmp_path, params, monkeypatch)
+    sources = [*files.read_lines(tmp_path / "test.source")]
+    assert asked == [(len(sources), count, EvaluateParams().seed)]
+    golden = [answer["source"] for answer in files.read_json(bundle / "golden.json")]
+    assert golden == [sources[number] for number in drawn]
+    assert metrics["golden_sentences"] == len(golden) == count
+    written = [path for path in bundle.rglob("*") if path.is_file()]
+    assert metrics["files"] == len(written)
+    assert metrics["bytes"] == sum(path.stat().st_size for path in written)

@@ -1,3 +1,5 @@
+"""Parameters are read strictly, and errors name their place."""
+
 import copy
 from contextlib import nullcontext
 from itertools import pairwise
@@ -78,13 +80,13 @@ def problems(**values):
         ("promotion__slices", {"nubmers": 1.0}, "promotion.slices.nubmers: 'nubmers' is not a sl"),
     ],
 )
-def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
+def test_errors_name_the_parameter(name, value, message):
     [told] = problems(**{name: value})
 
     assert told.startswith(f"params.yaml: {message}")
 
 
-def test_all_wrong_parameters_are_told_at_once():
+def test_all_errors_are_reported_at_once():
     told = problems(trian={}, train__sede=1, train__budget__steps=0, export__golden_sentences="x")
 
     assert told == [
@@ -95,7 +97,7 @@ def test_all_wrong_parameters_are_told_at_once():
     ]
 
 
-def test_the_file_of_sessions_is_pinned_as_those_of_the_corpora_are(tmp_path):
+def test_the_file_of_sessions_is_pinned(tmp_path):
     files = {name: tmp_path / name for name in ("days", "de", "en")}
     for path in files.values():
         path.write_text("a\n")
@@ -205,7 +207,7 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
         (UNTIED | DOWNLOADED | {"embeddings__vectors": GIVEN}, []),
     ],
 )
-def test_sections_that_contradict_each_other_are_told(values, messages):
+def test_contradictions_between_sections_are_refused(values, messages):
     if not messages:
         build_all(changed(**values), source="params.yaml")
         return
@@ -213,7 +215,7 @@ def test_sections_that_contradict_each_other_are_told(values, messages):
         assert told.startswith(f"params.yaml: {message}")
 
 
-def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
+def test_missing_packages_of_metrics_are_reported(monkeypatch):
     monkeypatch.setattr(words, "find_spec", lambda _: None)
     japanese = {"source": "en", "target": "ja"}
     [told] = problems(download__corpora={"own": FILES}, download__languages=japanese)
@@ -222,11 +224,11 @@ def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
     assert "pip install 'sacrebleu[ja]'" in told
 
 
-def test_a_missing_file_is_told(tmp_path):
-    path = tmp_path / "params.yaml"
-
+def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="does not exist; run from"):
-        check_all(path=path)
+        check_all(path=tmp_path / "params.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read(tmp_path)
 
 
 def read_text(tmp_path, text, encoding="utf-8"):
@@ -239,13 +241,12 @@ def read_text(tmp_path, text, encoding="utf-8"):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "told"), [("utf-16", "looks like UTF-16"), ("latin-1", "(byte 4 is 0xe4)")]
+    ("encoding", "hint"), [("utf-16", "looks like UTF-16"), ("latin-1", "(byte 4 is 0xe4)")]
 )
-def test_another_encoding_is_told(tmp_path, encoding, told):
-    refused = read_text(tmp_path, "# x\u00e4", encoding)
-
-    assert "is not UTF-8" in refused
-    assert told in refused
+def test_other_encodings_are_refused(tmp_path, encoding, hint):
+    message = read_text(tmp_path, "# x\u00e4", encoding)
+    assert "is not UTF-8" in message
+    assert hint in message
 
 
 @pytest.mark.parametrize(
@@ -265,12 +266,12 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
         ("", "must hold one mapping per stage, got NoneType"),
     ],
 )
-def test_what_nobody_means_is_told(tmp_path, text, message):
+def test_ambiguous_yaml_is_refused(tmp_path, text, message):
     assert read_text(tmp_path, text).startswith(message)
 
 
 @pytest.mark.parametrize(("most", "read_"), [(3, True), (2, False)])
-def test_as_many_values_are_read_as_are_allowed(tmp_path, monkeypatch, most, read_):
+def test_the_number_of_values_is_limited(tmp_path, monkeypatch, most, read_):
     """The mapping, its key and its value."""
     monkeypatch.setattr(params_file, "MAX_VALUES", most)
     (path := tmp_path / "params.yaml").write_text("a: 1")
@@ -279,7 +280,7 @@ def test_as_many_values_are_read_as_are_allowed(tmp_path, monkeypatch, most, rea
 
 
 @pytest.mark.parametrize("shape", ["[{}]", "{{{}}}"])
-def test_a_bomb_of_aliases_is_refused_at_once(tmp_path, shape):
+def test_alias_bombs_are_refused(tmp_path, shape):
     """Ten names, each ten times the one before: ten thousand million values."""
     names = "abcdefghij"
     lines = ["download:", "  a: &a [x]"]
@@ -290,38 +291,36 @@ def test_a_bomb_of_aliases_is_refused_at_once(tmp_path, shape):
     assert read_text(tmp_path, "\n".join(lines)).startswith("comes to more than 100000 values")
 
 
-def test_a_folder_is_no_parameter_file(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
-        read(tmp_path)
-
-
-def test_scalars_are_those_of_yaml_1_2(tmp_path):
-    """Which DVC reads, too; by 1.1 the first is false, the second a time and the third text."""
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        # as DVC reads it; by YAML 1.1 the first is false, the fourth a time
+        (
+            "a: no\nb: 2024-11-01\nc: 1e-9\nd: 1:30\ne: [1_000, 010, true, null, ~, -2, .5]\n",
+            {
+                "a": "no",
+                "b": "2024-11-01",
+                "c": 1e-9,
+                "d": "1:30",
+                "e": ["1_000", "010", True, None, None, -2, 0.5],
+            },
+        ),
+        (
+            "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n",
+            {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}, "c": {"x": 1, "y": 2}},
+        ),
+    ],
+)
+def test_files_are_yaml_1_2_with_merges(tmp_path, text, values):
     path = tmp_path / "params.yaml"
-    path.write_text(
-        "a: no\nb: 2024-11-01\nc: 1e-9\nd: 1:30\ne: [1_000, 010, true, null, ~, -2, .5]\n"
-    )
-
-    assert read(path) == {
-        "a": "no",
-        "b": "2024-11-01",
-        "c": 1e-9,
-        "d": "1:30",
-        "e": ["1_000", "010", True, None, None, -2, 0.5],
-    }
-
-
-def test_aliases_and_merges_are_read(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n")
-
-    assert read(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}, "c": {"x": 1, "y": 2}}
+    path.write_text(text)
+    assert read(path) == values
 
 
 ANY_SIZE = {
     "seed", "steps", "epochs", "tokens", "validate_every", "log_every", "patience", "warmup_steps",
     "first_steps", "min_count", "min_words", "max_words", "max_characters", "no_repeat_ngram_size",
-    "n_best", "ratio_floor_characters", "max_bytes", "boundaries",
+    "n_best", "pairs", "ratio_floor_characters", "max_bytes", "boundaries",
 }  # fmt: skip
 """Numbers of settings that cost nothing by being large, or are bounded by another."""
 
@@ -346,7 +345,7 @@ MAY_BE_NONE = {
 """Numbers of settings of which 0 means something."""
 
 
-def test_no_number_is_negative_and_none_is_nothing_of_which_there_must_be_one():
+def test_numbers_have_sensible_minimums():
     """Of the server's, too."""
     wrong = {
         field
@@ -367,7 +366,7 @@ def numbers(schema):
                     yield name, option
 
 
-def test_a_long_value_is_told_in_brief_and_without_its_secrets():
+def test_errors_shorten_values_and_hide_secrets():
     [told] = problems(train__seed="x" * 10_000)
     [secret] = problems(download__corpora__demo="http://anna:canary@h/a?token=canary")
 
@@ -375,14 +374,14 @@ def test_a_long_value_is_told_in_brief_and_without_its_secrets():
     assert "canary" not in secret
 
 
-def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
+def test_sections_are_read_independently(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(yaml.safe_dump(changed(export__golden_sentences="x")))
 
     assert load(TrainParams, "train", path=path).seed == 1
 
 
-def test_what_is_read_again_is_what_the_file_holds(tmp_path):
+def test_files_are_read_anew(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("train: {steps: [1]}\n")
     read(path)["train"]["steps"].append(2)

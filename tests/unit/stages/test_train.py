@@ -1,7 +1,8 @@
-"""Where a training begins that differs from another one in its budget only."""
+"""The start of a training, its processes and its objective."""
 
 import signal
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,9 @@ import yaml
 from nmt_core.base import files
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.interrupt import Interrupted
+from nmt_core.base.languages import Languages
 from nmt_core.base.tracking import NullTracker
+from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Point, Progress
 from nmt_core.training.schedule import Budget
@@ -19,6 +22,7 @@ from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.tracking.journal import Journal
+from tests.support.subword_pairs import LINES, subwords, write_lines
 
 CONF = paths.CONF.absolute()
 LONGER = "train.budget.steps=2000"
@@ -182,3 +186,53 @@ def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
 
     assert started == [("stages.train", wanted.compute)] * launched
     assert trained == [(wanted, "a world")] * (not launched)
+
+
+def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
+    pairs = [("Der Hund " * train.LONGEST, "the dog"), *LINES[:5]]
+    for split, some in (("train", LINES), ("validation", pairs)):
+        write_lines(tmp_path / split, "bpe_dropout", some)
+    for side, lines in zip(paths.SIDES, zip(*pairs, strict=True), strict=True):
+        files.write_lines(tmp_path / f"validation.{side}", lines)
+    files.write_json(tmp_path / "weights.json", [1.0])
+    chosen = ["train.seed=5", "train.training.select_by=chrf"]
+    chosen += ["train.training.validation_sentences=3", "train.mixture.untagged=0.0"]
+    config = params(*chosen)
+    target = Side(subwords("bpe"), subwords("bpe").vocabulary)
+    source = replace(target, vocabulary=target.vocabulary.with_tags(["own"]))
+    [tag] = source.vocabulary.tags.values()
+    sizes, measure = [], train.measured_batches
+
+    def note_size(read, *, vocabulary):
+        sizes.append(vocabulary)
+        return measure(read, vocabulary=vocabulary)
+
+    monkeypatch.setattr(train, "measured_batches", note_size)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.chrf.Chrf.higher_is_better", False)
+    places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
+    inputs = train.Inputs(**places, corpora=("demo",), tags=("own",))
+    sides = {"source": source, "target": target}
+    languages = Languages(source="de", target="en")
+    made, [note] = train.build_objective(config, inputs, sides, languages, "model", "compute")
+
+    assert note.startswith("1 validation pairs have more than")
+    assert sizes == [len(target.vocabulary)]
+    assert (made.model, made.compute, made.config, made.seed) == (
+        *("model", "compute", config.training, 5),
+    )
+    assert (made.metric, made.higher_is_better) == ("chrf", False)
+    assert sum(len(batch.source) for batch in made.validation) == len(pairs)
+    assert (len(made.batches.dataset), made.batches.config, made.batches.seed) == (
+        *(len(LINES), config.batching, 5),
+    )
+    assert made.batches.mixture.seed == 5
+    assert made.batches.sample(0, 1)[0][0] == tag
+    score = made.translate_and_score
+    assert [*zip(score.sources, score.references, strict=True)] == pairs[:3]
+    assert [numbers[0] for numbers in score.source_numbers] == [tag] * 3
+    assert max(map(len, score.source_numbers)) == train.LONGEST
+    assert (score.target, score.compute, score.metric.higher_is_better) == (
+        target,
+        "compute",
+        False,
+    )

@@ -1,4 +1,4 @@
-"""What each stage hands on: to its files, to the tracker, and to the stage after it."""
+"""Outputs of the stages: files, reports and notices."""
 
 import csv
 import re
@@ -32,9 +32,6 @@ from tests.support.tiny import tiny_translator
 DE_EN = Languages(source="de", target="en")
 
 
-# train
-
-
 def progress():
     points = [
         Point(
@@ -62,21 +59,19 @@ def progress():
 AVERAGE = ChosenAverage(share=0.5, loss=2.0, initial_loss=2.5)
 
 
-def test_a_training_is_summed_up_by_its_best_validation():
-    summed = {"steps": 30, "loss": 2.8, "perplexity": 9.0, "bleu": 40.0}
-    assert train.summarize_training(progress()) == pytest.approx(summed)
-
-
-def test_a_learning_curve_is_a_line_for_each_validation():
-    rows = [*csv.DictReader(train.format_learning_curve(progress().history).splitlines())]
-    assert [{name: float(value) for name, value in row.items()} for row in rows] == [
-        point.row() for point in progress().history
+def test_trainings_have_a_summary_and_a_learning_curve():
+    summary = {"steps": 30, "loss": 2.8, "perplexity": 9.0, "bleu": 40.0}
+    assert train.summarize_training(progress()) == pytest.approx(summary)
+    table = train.format_learning_curve(progress().history)
+    rows = [
+        {name: float(x) for name, x in row.items()} for row in csv.DictReader(table.split("\n"))
     ]
-    assert "\r" not in train.format_learning_curve(progress().history)
+    assert rows == [point.row() for point in progress().history]
+    assert "\r" not in table
 
 
 @pytest.mark.parametrize("average", [None, AVERAGE])
-def test_a_model_is_written_with_its_record_and_digests(tmp_path, average):
+def test_a_model_has_a_record_and_digests(tmp_path, average):
     translator = tiny_translator()
     values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
     params = build_all(values, source="conf")["train"]
@@ -113,7 +108,7 @@ def test_a_model_is_written_with_its_record_and_digests(tmp_path, average):
 
 
 @pytest.mark.parametrize(("select_by", "name"), [("loss", "bleu"), ("chrf", "chrf")])
-def test_the_best_model_is_chosen_by_the_metric_that_is_asked_for(select_by, name):
+def test_the_metric_of_selection_is_configured(select_by, name):
     found, metric = train.choose_metric(select_by, "en")
     assert found == name
     assert metric.higher_is_better
@@ -122,7 +117,7 @@ def test_the_best_model_is_chosen_by_the_metric_that_is_asked_for(select_by, nam
     )
 
 
-def test_corpora_of_an_initial_model_stand_behind_those_with_names(tmp_path):
+def test_replayed_corpora_follow_named_ones(tmp_path):
     files.write_json(tmp_path / "weights.json", [1.0, 2.0, 0.5])
     corpora = [range(3), range(3, 5), range(5, 9)]
     values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
@@ -138,10 +133,7 @@ def test_corpora_of_an_initial_model_stand_behind_those_with_names(tmp_path):
     assert vars(made) == vars(same)
 
 
-# export
-
-
-def test_versions_are_those_of_the_bill():
+def test_versions_come_from_the_bill_of_materials():
     names = ("CPython", "torch", "numpy", "sentencepiece", "spacy", "sacrebleu", "other")
     bill = {"components": [{"name": name, "version": f"{n}.0"} for n, name in enumerate(names)]}
     assert export.list_versions(bill) == (
@@ -149,15 +141,12 @@ def test_versions_are_those_of_the_bill():
     )
 
 
-def test_a_model_is_of_the_commit_that_is_checked_out(monkeypatch):
+def test_provenance_is_the_commit_of_the_checkout(monkeypatch):
     monkeypatch.setattr(export, "describe_checkout", lambda: "abc-dirty")
     monkeypatch.setattr(export, "commit_date", lambda: "2024-02-29")
     assert export.find_provenance() == {"commit": "abc-dirty", "date": "2024-02-29"}
     monkeypatch.setattr(export, "commit_date", lambda: (_ for _ in ()).throw(NmtError("none")))
     assert export.find_provenance() == {"commit": "unknown", "date": "unknown"}
-
-
-# download
 
 
 @pytest.mark.parametrize(
@@ -171,7 +160,7 @@ def test_a_model_is_of_the_commit_that_is_checked_out(monkeypatch):
         (None, {}),
     ],
 )  # fmt: skip
-def test_where_an_initial_model_is_from_is_written_beside_it(project, monkeypatch, config, origin):
+def test_the_origin_of_an_initial_model_is_recorded(project, monkeypatch, config, origin):
     def copy(folder, part, *, sha256):
         (part / "model").write_text(str(folder))
         return {"copied": str(folder), "sha256": sha256}
@@ -198,7 +187,7 @@ def test_where_an_initial_model_is_from_is_written_beside_it(project, monkeypatc
     assert not (project / "scratch").exists()
 
 
-def test_near_duplicates_are_counted_by_the_split_that_they_are_near():
+def test_near_duplicates_are_counted_by_split():
     assert download._describe_near(SimpleNamespace(near=None)) is None
     example = {"side": "source", "train": "a", "held_out": "b", "edits": 1}
     near = SimpleNamespace(
@@ -213,7 +202,7 @@ def test_near_duplicates_are_counted_by_the_split_that_they_are_near():
     }
 
 
-def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
+def test_scratch_folders_begin_empty_and_are_removed(project):
     (project / "x").mkdir()
     (project / "x/left").touch()
     with pytest.raises(ZeroDivisionError), download._scratch(project / "x") as folder:
@@ -221,7 +210,6 @@ def test_a_scratch_folder_is_empty_and_goes_however_it_ends(project):
         (folder / "more").touch()
         raise ZeroDivisionError
     assert not (project / "x").exists()
-    assert (project / "x.lock").exists()
 
 
 @pytest.mark.parametrize(("tests", "few"), [(199, True), (200, False)])
@@ -243,9 +231,6 @@ def test_notices_name_their_corpus(tests, few):
     assert len(named) == 2 + few
 
 
-# embeddings, vocabulary, shards
-
-
 def write_vectors(folder, **words):
     """Write a vocabulary of three words, and the vectors of some of them."""
     for side in paths.SIDES:
@@ -256,7 +241,7 @@ def write_vectors(folder, **words):
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_given_vectors_become_matrices_with_an_account_of_each_side(tmp_path, frozen):
+def test_given_vectors_become_matrices_with_counts(tmp_path, frozen):
     write_vectors(tmp_path, a="1 2", c="3 5", x="9 9")
     params = EmbeddingsParams(vectors=GivenVectors(), frozen=frozen, seed=3)
     folder = tmp_path / "made"
@@ -284,15 +269,12 @@ def test_given_vectors_become_matrices_with_an_account_of_each_side(tmp_path, fr
     assert told == {"source": 2, "target": 1}
 
 
-def test_without_vectors_there_is_an_account_of_none(tmp_path):
+def test_learned_embeddings_have_no_matrices(tmp_path):
     params = EmbeddingsParams(vectors=LearnedEmbeddings(), frozen=False, seed=1)
     places = dict.fromkeys(("vocabulary", "tokenized", "vectors"), tmp_path)
     assert embeddings.run(params, **places, embeddings=tmp_path / "made") == {}
-    assert files.read_json(tmp_path / "made/embeddings.json") == {
-        "kind": "none",
-        "frozen": False,
-        "dimensions": {},
-    }
+    report = {"kind": "none", "frozen": False, "dimensions": {}}
+    assert files.read_json(tmp_path / "made/embeddings.json") == report
 
 
 @pytest.mark.parametrize(
@@ -305,7 +287,7 @@ def test_without_vectors_there_is_an_account_of_none(tmp_path):
         ("vectors", 1, 1, (["q"], ["q"])),
     ],
 )
-def test_each_side_has_the_words_of_its_text_or_of_its_vectors(
+def test_vocabularies_come_from_text_or_vectors(
     tmp_path, monkeypatch, words, least, most, expected
 ):
     texts = {"source": "b b b\na a c\n", "target": "y y\n"}
@@ -331,14 +313,14 @@ def test_each_side_has_the_words_of_its_text_or_of_its_vectors(
         assert metrics[f"{side}_unknown_rate"] == missing / counts.total()
 
 
-def test_the_pairs_of_each_corpus_are_read_by_split(tmp_path):
+def test_pairs_of_corpora_are_read_by_split(tmp_path):
     splits = {"train": [1, 4], "validation": [2, 5], "test": [3, 6]}
     corpora = [dict(zip(splits, row, strict=True)) for row in zip(*splits.values(), strict=True)]
     files.write_json(tmp_path / "corpus.json", {"corpora": corpora})
     assert shard.read_corpora(tmp_path) == splits
 
 
-def test_whatever_is_noticed_of_a_text_can_be_told():
+def test_every_notice_has_a_message():
     code = [path.read_text() for path in (PROJECT / "nmt_core/corpora").rglob("*.py")]
     noticed = {name for text in code for name in re.findall(r'noticed\["(\w+)"\]', text)}
 
