@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1140,
     "tests/unit/benchmarks": 200,
     "tests/unit/cli": 1390,
-    "tests/unit/corpora": 5950,
+    "tests/unit/corpora": 5880,
     "tests/unit/data": 450,
     "tests/unit/documents": 2910,
     "tests/unit/evaluation": 2030,

@@ -138,14 +138,8 @@ def test_a_day_is_found_in_every_form(day):
     forms = ["%Y-%m-%d", "%Y%m%dT000000Z", "en/ep-%y-%m-%d.xml", "99/%Y%m%d.de"]
     forms += ["news %Y-%m-%d 12:30"]
     assert {find_day(f"{day:{form}}") for form in forms} == {day.isoformat()}
-
-
-@pytest.mark.parametrize(
-    "word",
-    ["25.1.2002", "2002-13-01", "2001-02-29", "120020125", "2002-0125", "step-00-01-170", ""],
-)
-def test_other_numbers_are_no_day(word):
-    assert find_day(word) == ""
+    others = ["25.1.2002", "2002-13-01", "2001-02-29", "120020125", "2002-0125", "step-00-01-170"]
+    assert not any(map(find_day, ["", *others]))
 
 
 @given(
@@ -299,10 +293,10 @@ UNDATED = [("a", "", "", f"x{n}", f"y{n}") for n in range(9)]
 @pytest.mark.parametrize(
     ("rows", "by", "error"),
     [
-        (UNDATED, "document", "own names 1 document, too few for train, test, validation"),
+        (UNDATED, "document", "own names 1 document, too few"),
         (UNDATED, "date", "own names 0 dates, too few"),
-        ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 has the date '3.1.2020'"),
-        ([(f"{n % 3}", *UNDATED[n][1:]) for n in range(9)], "document", "own, 6 of 9 pairs would"),
+        ([("a", "3.1.2020", "", "x", "y")], "date", "a.csv unit 1 .*'3.1.2020'"),
+        ([(f"{n % 3}", *UNDATED[n][1:]) for n in range(9)], "document", "own, 6 of 9 pairs"),
     ],
 )
 def test_unsuitable_text_is_refused(run, rows, by, error):
@@ -310,21 +304,18 @@ def test_unsuitable_text_is_refused(run, rows, by, error):
         run({"a.csv": table([HEADER, *rows])}, "a.csv", by=by)
 
 
-def test_ids_of_another_number_of_pairs_are_refused(run):
+def test_other_units_than_names_are_refused(run):
     texts = {"B.de": b"eins\nzwei\n", "B.en": b"one\ntwo\n", "B.ids": b"a\tb\n"}
-    with pytest.raises(CorpusError, match="own has 2 pairs but names the documents of 1;"):
+    with pytest.raises(CorpusError, match=r"own has 2 pairs .* of 1;"):
         run({"a.zip": zipped(**texts)}, "a.zip", by="document")
+    with pytest.raises(ConfigError, match="sessions and by: date"):
+        build(SplitConfig, {"by": "date", "sessions": {"file": "f", "held_out": ["a"]}}, at="at")
 
 
 def test_two_files_of_ids_are_ignored(tmp_path):
     sides = {"B.de-en.de": b"eins\n", "B.de-en.en": b"one\n"}
     (tmp_path / "a.zip").write_bytes(zipped(**sides, **{"A.ids": b"x\ty\n", "B.ids": b"u\tv\n"}))
     assert open_units(tmp_path / "a.zip", GERMAN).metadata is None
-
-
-def test_settings_that_exclude_each_other_are_refused():
-    with pytest.raises(ConfigError, match="sessions and by: date exclude each other"):
-        build(SplitConfig, {"by": "date", "sessions": {"file": "f", "held_out": ["a"]}}, at="at")
 
 
 @pytest.mark.parametrize(
@@ -389,9 +380,9 @@ def test_sessions_are_ranked_by_their_names(sessions, content, held_out, ranks):
 @pytest.mark.parametrize(
     ("lines", "held_out", "error"),
     [
-        (7, ("ep-00",), "meta.tsv has 6 lines but the corpus 7; line N must name the session"),
-        (6, ("ep-00", "ep-00-08"), "begins with 'ep-00-08'; did you mean 'ep-00-0"),
-        (6, ("talk",), "begins with 'talk'; known here: ep-0, ep-9"),
+        (7, ("ep-00",), "meta.tsv has 6 lines but the corpus 7"),
+        (6, ("ep-00", "ep-00-08"), "'ep-00-08'; did you mean 'ep-00-0"),
+        (6, ("talk",), "'talk'; known here: ep-0, ep-9"),
     ],
 )
 def test_unsuitable_sessions_are_refused(sessions, lines, held_out, error):

@@ -61,6 +61,16 @@ def run(params, folder, **workers):
     return measured["corpora"]["own"], [target for _, target in pairs["train"]]
 
 
+def test_text_is_inspected_by_default_but_for_what_a_grammar_writes(tmp_path, monkeypatch):
+    """So that a demo takes no longer."""
+    project = load(DownloadParams, "download")
+    assert project.filter.look == LookConfig(accepted=[])
+    monkeypatch.setattr(inspection, "inspect_sample", lambda *_: pytest.fail("was inspected"))
+    grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
+    demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
+    assert run(project.model_copy(update={"corpora": {"own": demo}}), tmp_path)[1]
+
+
 def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
     train = spoil(10)
     config = params(train, {"sample_pairs": 640})
@@ -85,34 +95,9 @@ def test_what_is_wrong_with_all_of_it_stops(params, tmp_path, screen, look):
 
 
 def test_a_look_alone_takes_nothing(params, tmp_path):
-    train = [
-        (one, SPOILT if row % 10 == 3 else other) for row, (one, other) in enumerate(text()[0])
-    ]
-    looked = run(params(train, None, look={}), tmp_path / "looked")
-    assert looked[1] == run(params(train, None), tmp_path / "not")[1]
+    looked = run(params(spoil(10), None, look={}), tmp_path / "looked")
+    assert looked[1] == run(params(spoil(10), None), tmp_path / "not")[1]
     assert SPOILT in looked[1]
-
-
-def test_text_is_looked_at_by_default_but_for_what_a_grammar_writes(tmp_path, monkeypatch):
-    """So that a demo takes no longer."""
-    project = load(DownloadParams, "download")
-    assert project.filter.look == LookConfig(accepted=[])
-    monkeypatch.setattr(inspection, "inspect_sample", lambda *_: pytest.fail("was looked at"))
-    grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
-    demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
-    small = project.model_copy(update={"corpora": {"own": demo}})
-    assert run(small, tmp_path)[1]
-    path = tmp_path / "own.tsv"
-    path.write_text("".join("\t".join(pair) + "\n" for pair in text()[0]))
-    own = {"kind": "files", "train": {"source": str(path)}}
-    values = {"corpora": {"own": own}, "filter": {"look": {}}, "languages": GERMAN}
-    with pytest.raises(pytest.fail.Exception):
-        run(build(DownloadParams, values, at="download"), tmp_path)
-
-
-def test_text_that_is_all_noise_is_refused_by_the_name_of_the_filter(params, tmp_path):
-    with pytest.raises(CorpusError, match=r"noise.*alignment 6\d\d"):
-        run(params(text()[0], {"alignment": -9.0}), tmp_path)
 
 
 def test_a_finding_that_is_accepted_leaves_no_screen_out(params, tmp_path):
