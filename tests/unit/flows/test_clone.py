@@ -66,26 +66,22 @@ def pushed_elsewhere(origin, subject, **content):
         return made
 
 
-def test_a_branch_that_is_behind_comes_along(origin):
+def read_clone():
+    """Return the text of code, settings and lock file."""
+    return [path.read_text() for path in (CODE, paths.PARAMS, paths.LOCK)]
+
+
+@pytest.mark.parametrize("revision", ["origin/HEAD", "origin/main", "new", "full name"])
+def test_a_branch_that_is_behind_comes_along(origin, revision):
     """The clone is on it afterwards, with everything as it was committed."""
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n", lock="2")
-    clone.check_out("origin/HEAD")
+    git("fetch", "--quiet")
+    git("tag", "new", newest)
+    clone.check_out(newest if revision == "full name" else revision)
 
     assert (newest, "main") == (head_commit(), current_branch())
-    assert [path.read_text() for path in (CODE, paths.PARAMS, paths.LOCK)] == [
-        "2",
-        "seed: 2\n",
-        "2",
-    ]
+    assert read_clone() == ["2", "seed: 2\n", "2"]
     assert git("status", "--porcelain") == ""
-
-
-@pytest.mark.parametrize("revision", ["origin/HEAD", "origin/main", "old", "full name"])
-def test_a_commit_is_found_by_any_name(origin, revision):
-    git("tag", "old")
-    clone.check_out(head_commit() if revision == "full name" else revision)
-
-    assert current_branch() == "main"
 
 
 def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
@@ -105,35 +101,21 @@ def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
         assert paths.PARAMS.read_text() == "seed: 2\n"
 
 
-def test_a_branch_of_ones_own_is_not_moved(origin):
-    """It has no upstream that says that it is only behind."""
-    git("checkout", "--quiet", "-b", "mine")
-    newest = pushed_elsewhere(origin, "More", code="2")
-    with clone.hold_clone(pytest.fail):
-        clone.check_out("origin/main")
-        assert (newest, "") == (head_commit(), current_branch())
-
-    assert (current_branch(), CODE.read_text()) == ("mine", "1")
-
-
-def test_a_commit_that_is_not_pushed_is_not_left_out_in_silence(origin):
+def test_what_is_not_pushed_or_not_committed_is_shared_with_nobody(origin):
     mine = commit("Add my corpus", params="seed: 3\n")
-    for call in (lambda: clone.check_out("origin/HEAD"), clone.check_shared):
+    calls = (lambda: clone.check_out("origin/HEAD"), clone.check_shared)
+    for call in calls:
         with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
             call()
 
     assert (head_commit(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
     clone.check_out(mine)  # who names it knows what he wants
     git("push", "--quiet")
-    clone.check_out("origin/HEAD")
-    clone.check_shared()
+    for call in calls:
+        call()
     assert head_commit() == mine
-
-
-def test_code_that_is_in_no_commit_is_shared_with_nobody(origin):
     CODE.write_text("edited")
-
-    for call in (clone.check_shared, lambda: clone.check_out("origin/HEAD")):
+    for call in calls:
         with pytest.raises(NmtError, match=r"(?s)code\.py.* commit"):
             call()
     assert CODE.read_text() == "edited"
@@ -186,12 +168,10 @@ def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
     clone.write_settings(Order(newest, "seed: 7\n"))
     assert paths.PARAMS.read_text() == "seed: 7\n"
-    clone.check_out("origin/HEAD")
-    assert paths.PARAMS.read_text() == "seed: 2\n"
-    paths.PARAMS.write_text("seed: 6\n")  # what any flow has written can be had again
-    clone.check_out("origin/HEAD")
-
-    assert paths.PARAMS.read_text() == "seed: 2\n"
+    for _ in range(2):
+        clone.check_out("origin/HEAD")
+        assert paths.PARAMS.read_text() == "seed: 2\n"
+        paths.PARAMS.write_text("seed: 6\n")  # what any flow has written can be had again
 
 
 def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
@@ -244,26 +224,30 @@ def test_a_lock_file_gives_way_to_that_of_the_commit_and_is_kept_otherwise(origi
     assert git("status", "--porcelain") == ""
 
 
-def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origin):
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_branch_of_ones_own_is_not_moved(origin, edited):
+    """Nor does the clone come back to it where somebody has edited settings meanwhile."""
     said = []
-    pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
     git("checkout", "--quiet", "-b", "mine")
+    newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
     with clone.hold_clone(said.append):
         clone.check_out("origin/main")
-        paths.PARAMS.write_text("seed: 9\n")
+        assert (newest, "") == (head_commit(), current_branch())
+        if edited:
+            paths.PARAMS.write_text("seed: 9\n")
 
-    assert (current_branch(), paths.PARAMS.read_text()) == ("", "seed: 9\n")
-    [sentence] = said
-    assert "(More) instead of branch mine: params.yaml was changed" in sentence
+    expected = ("", "2", "seed: 9\n") if edited else ("mine", "1", "seed: 1\n")
+    assert (current_branch(), CODE.read_text(), paths.PARAMS.read_text()) == expected
+    assert ["branch mine: params.yaml was changed" in sentence for sentence in said] == [
+        True
+    ] * edited
 
 
 def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
-    assert clone.describe_clone() == f"commit {head_commit()[:7]} (Begin)"
+    clean = f"commit {head_commit()[:7]} (Begin)"
+    assert clone.describe_clone() == clean
     CODE.write_text("edited")
-    assert (
-        clone.describe_clone()
-        == f"commit {head_commit()[:7]} (Begin), and changes that are in none"
-    )
+    assert clone.describe_clone() == f"{clean}, and changes that are in none"
     monkeypatch.chdir(tmp_path)
     assert clone.describe_clone() == "no commit"
     with clone.hold_clone(pytest.fail):

@@ -34,18 +34,16 @@ def test_what_the_stages_left_is_shown_while_the_clone_is_held(monkeypatch):
 
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(
-    monkeypatch, server, done
-):
+def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(patch, server, done):
     noted = []
-    for name, value in {
-        "plan_stages": lambda until: ["download", until],
-        "check_server": lambda: server,
-        "leave_nothing_behind": lambda: nullcontext(noted.append("leave nothing")),
-        "train": lambda until, *, nodes: noted.append(f"{until} {nodes}"),
-    }.items():
-        monkeypatch.setattr(train, name, value)
-    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
+    patch(
+        train,
+        plan_stages=lambda until: ["download", until],
+        check_server=lambda: server,
+        leave_nothing_behind=lambda: nullcontext(noted.append("leave nothing")),
+        train=lambda until, *, nodes: noted.append(f"{until} {nodes}"),
+    )
+    patch(dvc_program, count_done=lambda stages: done)
     ran = invoke(train.main, "--until", "shard")
 
     idle = done == 2 and server is None

@@ -11,21 +11,12 @@ from stages.tracking.evaluation import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
 from tests.support.run_pages import MEASURED, judge, make_confidence
 
-SCORES = {
-    f"{name}{suffix}": value
-    for name in ("bleu", "chrf")
-    for suffix, value in (
-        ("", 31.0),
-        ("_low", 29.5),
-        ("_high", 32.5),
-        ("_signature", "v"),
-        ("_details", "d"),
-    )
-}
+ENDS = {"": 31.0, "_low": 29.5, "_high": 32.5, "_signature": "v", "_details": "d"}
+SCORES = {f"{name}{end}": value for name in ("bleu", "chrf") for end, value in ENDS.items()}
 PART = {
-    f"{name}{suffix}": value
+    f"{name}{end}": value
     for name in ("bleu", "chrf")
-    for suffix, value in (("", 20.0), ("_low", 19.0), ("_high", 21.0))
+    for end, value in (("", 20.0), ("_low", 19.0), ("_high", 21.0))
 }
 STORED = {
     **SCORES,
@@ -73,15 +64,9 @@ def test_earlier_evaluation_can_be_read():
 def test_dvc_compares_few_numbers():
     many = {f"m{n}{suffix}": 1.0 for n in range(20) for suffix in ("", "_low", "_high")}
     signatures = {f"m{n}_signature": "s" for n in range(20)}
+    few = {"bleu": 31.0, "chrf": 31.0, "loss": 2.0, "perplexity": 7.5}
 
-    assert Evaluation.parse(STORED).summarize() == {
-        "bleu": 31.0,
-        "chrf": 31.0,
-        "loss": 2.0,
-        "perplexity": 7.5,
-        "length_ratio": 0.98,
-        "failures": 7,
-    }
+    assert Evaluation.parse(STORED).summarize() == few | {"length_ratio": 0.98, "failures": 7}
     assert len(Evaluation.parse(MEASURED | many | signatures).summarize()) == MOST_SCORES + 4 == 15
 
 
