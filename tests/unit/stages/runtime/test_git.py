@@ -30,25 +30,21 @@ def repository(project):
     return project
 
 
-def test_parameters_and_lock_file_are_no_change(repository):
+def test_only_code_counts_as_changed(repository):
     paths.PARAMS.write_text("after\n")
     paths.LOCK.unlink()
     Path("new.txt").touch()
-
-    assert [] == list_changed_files()
-    assert head_commit() == describe_checkout()
+    assert list_changed_files() == []
+    assert describe_checkout() == head_commit()
     assert len(short_commit()) > 3
     assert head_commit().startswith(short_commit())
 
-
-def test_other_files_are(repository):
     Path("code.py").write_text("after\n")
+    assert list_changed_files() == ["code.py"]
+    assert describe_checkout() == f"{head_commit()}-dirty"
 
-    assert ["code.py"] == list_changed_files()
-    assert f"{head_commit()}-dirty" == describe_checkout()
 
-
-def test_before_the_first_commit_there_is_none(tmp_path, monkeypatch):
+def test_an_empty_repository_has_no_commit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NmtError, match="git rev-parse: fatal: not a git repository"):
         head_commit()
@@ -59,7 +55,7 @@ def test_before_the_first_commit_there_is_none(tmp_path, monkeypatch):
         head_commit()
 
 
-def test_without_git_the_sentence_says_so(repository, monkeypatch):
+def test_missing_git_is_reported(repository, monkeypatch):
     monkeypatch.setenv("PATH", str(repository))
 
     with pytest.raises(NmtError, match="there is no git; install it"):
@@ -72,7 +68,7 @@ def commit(text):
     return head_commit()
 
 
-def test_revisions_are_commits_by_whatever_name(repository):
+def test_revisions_resolve_to_commits(repository):
     first, second = head_commit(), commit("second\n")
     git("tag", "--annotate", "--message", "words", "v1", first)
 
@@ -84,19 +80,16 @@ def test_revisions_are_commits_by_whatever_name(repository):
             resolve_revision(unknown)
 
 
-def test_a_commit_is_within_itself_and_those_that_follow(repository):
+def test_a_commit_is_within_itself_and_its_descendants(repository):
     first, second = head_commit(), commit("second\n")
-
-    assert [is_within(*pair) for pair in ((first, first), (first, second), (second, first))] == [
-        True,
-        True,
-        False,
-    ]
+    assert is_within(first, first)
+    assert is_within(first, second)
+    assert not is_within(second, first)
     assert not is_within("f" * 40, second)
     assert not is_within(first, "nothing")
 
 
-def test_a_commit_has_a_short_name_a_subject_and_a_day(repository, monkeypatch):
+def test_commits_have_name_subject_and_date(repository, monkeypatch):
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2024-02-29T12:00:00+0000")
     Path("code.py").write_text("leap\n")
     commit_all(subject="What it does\n\nand why")
@@ -106,14 +99,14 @@ def test_a_commit_has_a_short_name_a_subject_and_a_day(repository, monkeypatch):
     assert commit_date() == "2024-02-29"
 
 
-def test_a_checkout_is_on_a_branch_or_on_none(repository):
+def test_a_checkout_may_have_no_branch(repository):
     git("checkout", "--quiet", "-b", "side/line")
     assert current_branch() == "side/line"
     git("checkout", "--quiet", "--detach")
     assert current_branch() == ""
 
 
-def test_git_that_fails_is_told_in_one_line(repository):
+def test_errors_of_git_take_one_line(repository):
     with pytest.raises(NmtError, match=r"^git rev-parse: \S.*$") as told:
         git("rev-parse", "--verify", "nothing")
     assert "\n" not in str(told.value)

@@ -61,13 +61,13 @@ BROKEN = TrainingError("the loss is nan near step 3: lower it")
         ([(3, None), (1, None)], f"rank 0 ended with exit code 3; {AGAIN}"),
     ],
 )
-def test_what_went_wrong_first_is_told_once(rank, tmp_path, ends, sentence):
+def test_the_first_cause_is_reported(rank, tmp_path, ends, sentence):
     assert find_cause(failures(tmp_path, *ends)) == sentence
 
 
 @pytest.fixture
 def agent(monkeypatch):
-    """What torchrun's agent is asked for, and how it ends, which it tells the log, too."""
+    """Stand in for torchrun's agent, record its arguments and end as the test sets."""
 
     class Agent:
         end = None
@@ -89,7 +89,7 @@ def agent(monkeypatch):
     logging.disable(logging.NOTSET)
 
 
-def test_processes_are_started_on_this_machine_alone_and_told_of_each_other(agent, caplog):
+def test_processes_start_on_this_machine(agent, caplog):
     launch.launch("stages.train", WorldConfig(processes=3, timeout_seconds=1.5))
     config, environment = agent.config, agent.environment
 
@@ -106,24 +106,27 @@ def test_processes_are_started_on_this_machine_alone_and_told_of_each_other(agen
 
 
 @pytest.mark.parametrize(
-    ("ends", "code"), [(None, 129), ([(143, None)], 143), ([(-15, None), (130, None)], 143)]
+    ("ends", "code"),
+    [
+        (None, 129),
+        ([(143, None)], 143),
+        ([(-15, None), (130, None)], 143),
+        ([(143, None), (-9, None)], None),
+    ],
 )
-def test_processes_that_were_asked_to_stop_have_not_failed(agent, tmp_path, ends, code):
+def test_stopped_processes_have_not_failed(agent, tmp_path, ends, code):
     stopped = SignalException("", signal.SIGHUP)
     agent.end = ChildFailedError("", failures(tmp_path, *ends)) if ends else stopped
+    if code is None:
+        with pytest.raises(TrainingError, match=r"^rank 1 was ended by SIGKILL; "):
+            launch.launch("stages.train", WorldConfig(processes=2))
+        return
     with pytest.raises(SystemExit) as ended:
         launch.launch("stages.train", WorldConfig(processes=2))
-
     assert ended.value.code == code
 
 
-def test_a_process_that_failed_is_told(agent, tmp_path):
-    agent.end = ChildFailedError("", failures(tmp_path, (143, None), (-9, None)))
-    with pytest.raises(TrainingError, match=r"^rank 1 was ended by SIGKILL; "):
-        launch.launch("stages.train", WorldConfig(processes=2))
-
-
-def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
+def test_errors_are_written_for_torchrun(rank, tmp_path, capfd):
     with pytest.raises(SystemExit) as ended, record_errors():
         raise BROKEN
 
@@ -133,22 +136,21 @@ def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_process_that_ends_is_not_asked_to_end(rank):
-    """Its interpreter would tell of that, in many lines."""
+def test_an_ending_process_ignores_sigterm(rank):
     with pytest.raises(SystemExit), record_errors():
         raise BROKEN
 
     signal.raise_signal(signal.SIGTERM)
 
 
-def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
+def test_programming_errors_are_raised(rank, tmp_path):
     with pytest.raises(ValueError, match="ours"), record_errors():
         raise ValueError("ours")
 
     assert not (tmp_path / "error.json").exists()
 
 
-def test_a_process_whose_parent_is_gone_does_not_begin(rank, monkeypatch):
+def test_orphans_do_not_start(rank, monkeypatch):
     monkeypatch.setenv(launch.PARENT, "1")
     with pytest.raises(SystemExit) as ended, record_errors():
         pytest.fail("it has begun")
@@ -156,7 +158,7 @@ def test_a_process_whose_parent_is_gone_does_not_begin(rank, monkeypatch):
     assert ended.value.code == 143
 
 
-def test_one_process_keeps_its_errors(monkeypatch):
+def test_a_single_process_raises_its_errors(monkeypatch):
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     assert not is_rank()
     with pytest.raises(TrainingError), record_errors():

@@ -35,7 +35,7 @@ def judge(references_of_questions, *, unknown=(), **settings):
     )
 
 
-def test_sentences_that_were_searched_are_judged_by_their_own_references():
+def test_searched_sentences_keep_their_references():
     found = [
         Translation("eins", -1.0, (), (), (1,)),
         EMPTY_TRANSLATION,
@@ -48,7 +48,7 @@ def test_sentences_that_were_searched_are_judged_by_their_own_references():
     assert good.tolist() == [True, False]
 
 
-def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
+def test_validation_fits_and_test_measures():
     found, confidences = judge("quite another thing")
     model = ConfidenceReport.parse(found).model
 
@@ -62,7 +62,7 @@ def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
     assert max(others[1::3] + others[2::3]) < min(others[::3])
 
 
-def test_each_part_of_validation_text_is_judged_by_what_was_fitted_on_the_others():
+def test_validation_is_cross_validated():
     lines = [f"Hier {'steht ' * (n % 7)}{n}." for n in range(300)]
     references = ["quite another thing" if n * n % 11 < 5 else line for n, line in enumerate(lines)]
     text = (lines, references, say(lines))
@@ -76,7 +76,7 @@ def test_each_part_of_validation_text_is_judged_by_what_was_fitted_on_the_others
     assert found["model"]["good_chrf"] == 60.0
 
 
-def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it():
+def test_unfamiliar_sentences_have_no_confidence():
     found, confidences = judge("quite another thing", unknown=("Eule",))
     plain, all_of_them = judge("quite another thing")
 
@@ -87,7 +87,7 @@ def test_sentences_unlike_validation_have_no_confidence_and_tell_nothing_of_it()
     assert confidences == expected
 
 
-def test_a_translation_that_just_reaches_what_is_asked_is_good():
+def test_the_threshold_itself_is_good():
     found = [Translation("All is right.", 0.0, (), (), (4,))]
     [score] = score_chrf(["All is right."], ["All right."], language="en")
     params = EvaluateParams(good_chrf=score)
@@ -96,7 +96,7 @@ def test_a_translation_that_just_reaches_what_is_asked_is_good():
     assert good.all()
 
 
-def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
+def test_uniform_quality_is_reported_as_unfit():
     found, confidences = judge("Wo ist 7?", good_chrf=10.0)
 
     assert confidences == [None] * 100
