@@ -69,12 +69,12 @@ def find_token_end(token: Token, text: str, at: int, ends: Ends) -> int:
     if token.type == "link_open":
         return text.index(">", at) + 1 if token.info == "auto" else at + 1
     if token.type in {"softbreak", "hardbreak"}:
-        pattern = SOURCE_LINE_END
+        match = SOURCE_LINE_END.match(text, at)
     elif token.type == "code_inline":
-        pattern = re.compile(rf"{token.markup}.*?[^`]{token.markup}(?!`)", re.DOTALL)
+        code = re.compile(rf"{token.markup}.*?[^`]{token.markup}(?!`)", re.DOTALL)
+        match = code.match(text, at)
     else:
         return at + len(token.markup)
-    match = pattern.match(text, at)
     assert match, "the parser found it here"
     return match.end()
 

@@ -320,7 +320,7 @@ def test_files_are_yaml_1_2_with_merges(tmp_path, text, values):
 ANY_SIZE = {
     "seed", "steps", "epochs", "tokens", "validate_every", "log_every", "patience", "warmup_steps",
     "first_steps", "min_count", "min_words", "max_words", "max_characters", "no_repeat_ngram_size",
-    "n_best", "pairs", "ratio_floor_characters", "max_bytes", "boundaries",
+    "n_best", "ratio_floor_characters", "max_bytes", "boundaries",
 }  # fmt: skip
 """Numbers of settings that cost nothing by being large, or are bounded by another."""
 
