@@ -67,7 +67,7 @@ class FakeMlflow:
         self.champion = version
 
     def update_registered_model(self, name, description):
-        """Do nothing: contests in a real MLflow are described."""
+        self.description = description
 
     def _live(self):
         if self.lives == 0:
@@ -207,12 +207,13 @@ def test_rollback_to_a_withdrawn_version_is_refused():
 
 
 def test_last_event_of_a_version_is_its_latest_promotion_or_withdrawal():
-    registry, _ = opened(champions=2)
+    registry, mlflow = opened(champions=2)
     assert find_last_event(registry.version(3).tags) == ("–", "", "")
     assert find_last_event(registry.version(2).tags)[1:] == ("me", "better")
     registry.rollback(by="you", reason="nobody liked it")
     at, *event = find_last_event(registry.version(2).tags)
     assert event == ["you", "nobody liked it"]
+    assert mlflow.description.startswith("**Version 1 is the champion**")
     restored = "version 2 was withdrawn: nobody liked it"
     assert find_last_event(registry.version(1).tags) == (at, "you", restored)
     promote(registry, 3, 1, "third")
