@@ -26,6 +26,7 @@ SHARES = (
         "orchestration/test_serving.py",
         "orchestration/test_servers.py",
         "orchestration/test_worker.py",
+        "orchestration/test_databases.py",
         "orchestration/test_notifications.py",
     ),
 )
