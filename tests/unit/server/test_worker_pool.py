@@ -78,8 +78,8 @@ async def test_failed_task_is_explained_and_the_next_one_runs(
 
 @in_a_loop
 async def test_each_task_has_processor_time_of_its_own():
-    async with pool_of(seconds=1) as pool:
-        assert await pool.run("me", burn, 0.6) == await pool.run("me", burn, 0.6)
+    async with pool_of(seconds=2) as pool:
+        assert await pool.run("me", burn, 1.2) == await pool.run("me", burn, 1.2)
 
 
 @in_a_loop
