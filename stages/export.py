@@ -215,11 +215,11 @@ def find_provenance() -> dict[str, str]:
 
 
 def list_versions(bill: dict[str, Any]) -> str:
-    """Return the packages that influence a model most."""
+    """Return the installed packages that influence a model most."""
     of = {component["name"]: component["version"] for component in bill["components"]}
     python = bill["components"][0]["name"]
     wanted = (python, "torch", "numpy", "sentencepiece", "spacy", "sacrebleu")
-    return ", ".join(f"{name} {of[name]}" for name in wanted)
+    return ", ".join(f"{name} {of[name]}" for name in wanted if name in of)
 
 
 def main() -> None:
