@@ -31,7 +31,7 @@ class Gold(NamedTuple):
 
     sure: Links
     possible: Links
-    """Those that may be found or not, and all that are sure."""
+    """Possible links, the sure ones included."""
 
 
 def parse_links(line: str) -> Gold:
@@ -60,18 +60,18 @@ def link_diagonally(source_words: int, target_words: int) -> Links:
 
 
 class Agreement(NamedTuple):
-    """How found links compare with given ones (Och and Ney 2003, section 6.1)."""
+    """Precision, recall and error rate of word links (Och and Ney 2003, section 6.1)."""
 
     precision: float
-    """Share of found links that are possible; 1 where none is found."""
+    """Share of the found links that are possible; 1 if no link was found."""
     recall: float
-    """Share of sure links that are found; 1 where none is sure."""
+    """Share of the sure links that were found; 1 if no link is sure."""
     error_rate: float
     """The alignment error rate, 1 - (|A & S| + |A & P|) / (|A| + |S|)."""
 
 
 def compare_links(found: Collection[Links], gold: Collection[Gold]) -> Agreement:
-    """Compare the links of all sentences with those of people.
+    """Compare the aligner's links of all sentences with the gold standard.
 
     Raises:
         ValueError: if there are not as many sentences, or no links at all.
@@ -80,7 +80,7 @@ def compare_links(found: Collection[Links], gold: Collection[Gold]) -> Agreement
     links = sum(len(ours) for ours, _ in pairs)
     sure = sum(len(theirs.sure) for _, theirs in pairs)
     if not links + sure:
-        raise ValueError("there are no links to compare")
+        raise ValueError("neither the aligner nor the gold standard has a link")
     surely = sum(len(ours & theirs.sure) for ours, theirs in pairs)
     possibly = sum(len(ours & theirs.possible) for ours, theirs in pairs)
     return Agreement(

@@ -1,9 +1,9 @@
-"""Run the flows of a pool on this machine, in this clone, until told to stop.
+"""Run the flows of a pool on this machine, in this clone, until it is stopped.
 
 Usage: python -m flows.worker POOL [--limit RUNS] [--name NAME]
 
-A Prefect worker that is told to stop ends at once, while the stages it told to stop still save.
-This program stays until all has ended. Its runs are *Crashed* after three missed heartbeats, by the
+On a stop signal, a Prefect worker ends at once, while its stages still save their checkpoints.
+This program waits for these stages. Its runs are *Crashed* after three missed heartbeats, by the
 watch of ``make deploy``.
 """
 
@@ -51,7 +51,7 @@ def main(
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:
-    """Run the flows of a pool on this machine, in this clone, until told to stop."""
+    """Run the flows of a pool on this machine, in this clone, until it is stopped."""
     if leashed:
         end_with_parent()
     with report_errors():

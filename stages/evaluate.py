@@ -33,7 +33,7 @@ from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.reporting import measures
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.evaluation import ConfidenceReport, Evaluation
+from stages.reporting.evaluation import Evaluation
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.reporting.measures import TranslatedText
 from stages.reporting.pages import render_run_page
@@ -168,7 +168,7 @@ def measure(
             text.sources, text.hypotheses, text.references, text.languages.codes
         ),
         behaviour=measure_behaviour(params, translator, text, tagged=any(inputs.tags)),
-        confidence=ConfidenceReport.parse(confidence),
+        confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
         beam_sizes=score_beam_sizes(params, translator, validation, language=language),
         slices=measures.measure_slices(

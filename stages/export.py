@@ -98,9 +98,11 @@ def run(
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(wanted, inputs, translator),
         )
+        engines = []
         for added in prepared.engines:
             judged = judge_engine(evaluation, replace(translator, engine=added.engine), inputs)
-            prepared.reports[added.name]["confidence"] = judged
+            prepared.reports[added.name]["confidence"] = judged.dump()
+            engines.append(added._replace(confidence=judged.model))
         written = {"glossary_terms": count_terms(glossaries), "engines": prepared.reports}
         write_bundle(
             export,
@@ -108,14 +110,7 @@ def run(
             model_config=model_config,
             papers=write_papers(written),
             golden_sentences=[sources[number] for number in chosen],
-            engines=[
-                added._replace(
-                    confidence=ConfidenceReport.parse(
-                        prepared.reports[added.name]["confidence"]
-                    ).model
-                )
-                for added in prepared.engines
-            ],
+            engines=engines,
         )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
@@ -128,11 +123,10 @@ def run(
 
 def judge_engine(
     params: EvaluateParams, translator: Translator, inputs: TrainedInputs
-) -> dict[str, Any]:
-    """Return for metrics the confidence in what an engine writes; see :func:`judge_confidence`.
+) -> ConfidenceReport:
+    """Fit confidence on the translations of an engine; see :func:`judge_confidence`.
 
-    An engine that rounds and looks at fewer tokens gives other scores than PyTorch, so that what is
-    fitted on the latter tells less of it.
+    An engine that rounds, and considers fewer tokens, scores translations differently from PyTorch.
     """
     assert translator.languages is not None
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)

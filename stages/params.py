@@ -101,15 +101,15 @@ class TokenizeParams(Config):
     kind: Literal["sentencepiece", "spacy", "characters", "initial_model"] = "sentencepiece"
     """Subwords by SentencePiece; words by spaCy as in van der Goten 2018: letters, full stops and
     commas in lower case; characters, of which a line has some four times as many as subwords, so
-    that ``shard.max_length`` and ``evaluate.beam.max_length`` may have to be raised; or whatever
-    the model cuts lines into that training starts from."""
+    that ``shard.max_length`` and ``evaluate.beam.max_length`` may have to be raised; or the
+    tokens of the initial model."""
 
     numbers: Literal["keep", "drop"] = "keep"
-    """Whether spaCy's words include those that hold a digit, which van der Goten 2018 drops; of
-    effect with spaCy alone."""
+    """Whether spaCy's words include words with a digit, which van der Goten 2018 drops. Used with
+    spaCy only."""
 
     subwords: SubwordConfig = SubwordConfig()
-    """Settings of SentencePiece, and used by it alone."""
+    """Settings of SentencePiece."""
 
     @property
     def joint(self) -> bool:
@@ -193,7 +193,7 @@ class TrainParams(Config):
     """Whether training pairs are cut into other subwords in every epoch."""
 
     augmentation: AugmentationConfig = AugmentationConfig()
-    """Which share of the training pairs is modified, as people type, and with symbols."""
+    """Share of the training pairs that each modifier changes, such as typing errors."""
 
     optimizer: OptimizerConfig
     """The optimizer."""
@@ -234,11 +234,11 @@ class TrainParams(Config):
 
 
 class BehaviourParams(Config):
-    """What comes through when test sentences change; see ``nmt check``."""
+    """Behaviour tests: the test set with changed sentences; see ``nmt check``."""
 
     lines: int = Field(160, ge=0, le=1_000_000)
-    """About so many test sentences are translated once more, each with one of the changes; the gate
-    lets champion and challenger translate as many in other case. 0 for none."""
+    """Approximate number of test sentences that are translated again, each with one change. The
+    gate tests champion and challenger on as many sentences in another case. 0 turns this off."""
 
 
 class EvaluateParams(Config):
@@ -277,13 +277,13 @@ class EvaluateParams(Config):
     ready; what that is depends on what it is meant for."""
 
     examples: int = Field(5, ge=0, le=10_000)
-    """Translations shown beside their references, drawn by ``seed``."""
+    """Translations shown beside their references, drawn at random."""
 
     pictures: int = Field(3, ge=0, le=10_000)
     """Sentences whose attention is drawn."""
 
     behaviour: BehaviourParams = BehaviourParams()
-    """What comes through when test sentences change; see ``nmt check``."""
+    """Behaviour tests: the test set with changed sentences; see ``nmt check``."""
 
     seed: int = Field(1, ge=0)
     """Random seed of the drawn examples and changes."""

@@ -47,15 +47,15 @@ class Server:
 
     name: str
     folder: Path
-    """Its data; its log lies beside it."""
+    """The folder of its data; the log is beside it."""
     host: str
     port: int
     command: list[str]
     """The program and its arguments, which all users of this machine can read."""
     variables: dict[str, str]
-    """Its environment beside ours, secrets included."""
+    """Variables beside those of this process, secrets included."""
     health: str
-    """Path at which a GET succeeds while it works."""
+    """Path of the health check."""
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _reader: threading.Thread | None = field(default=None, init=False)
     _last_line: str = field(default="", init=False)
@@ -75,11 +75,11 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether its main process lives."""
+        """Whether the main process is running."""
         return self._process is not None and self._process.poll() is None
 
     def answers(self) -> bool:
-        """Return whether it works now."""
+        """Return whether the server answers its health check."""
         with suppress(httpx2.HTTPError):
             return make_client().get(f"{self.address}{self.health}").is_success
         return False

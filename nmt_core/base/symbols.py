@@ -7,8 +7,6 @@ and no tokenizer cuts it. Symbols of one class stand for values, those of the ot
 from collections.abc import Mapping
 from typing import Literal
 
-import regex
-
 SymbolClass = Literal["number", "name"]
 
 SYMBOLS_PER_CLASS = 10
@@ -20,6 +18,3 @@ SYMBOLS: Mapping[SymbolClass, tuple[str, ...]] = {
 }
 
 ALL_SYMBOLS = tuple(symbol for symbols in SYMBOLS.values() for symbol in symbols)
-
-PRIVATE_USE = regex.compile(r"\p{Co}")
-"""Characters that might be taken for symbols: those of a text are literals themselves."""

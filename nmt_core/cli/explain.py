@@ -56,7 +56,8 @@ def explain(
     ] = 1,
     beam_size: BeamSize = None,
     diversity: Annotated[
-        float | None, typer.Option(metavar="D", min=0, help="Of the N best: 0 none, 1 much.")
+        float | None,
+        typer.Option(metavar="D", min=0, help="Diversity of the N translations: 0 none, 1 much."),
     ] = None,
     prefix: Prefix = None,
     prefix_file: PrefixFile = None,

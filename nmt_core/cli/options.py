@@ -56,6 +56,21 @@ PrefixFile = Annotated[
     Path | None,
     typer.Option("--prefix-file", metavar="FILE", help="Prefixes, as many as lines."),
 ]
+Temperature = Annotated[
+    float,
+    typer.Option(
+        "--temperature", metavar="T", min=0, help="Of sampling; 0 takes the likeliest token."
+    ),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", metavar="K", min=1, help="Sample from the K likeliest tokens only."),
+]
+TopP = Annotated[
+    float,
+    typer.Option("--top-p", metavar="P", help="Nucleus: the likeliest tokens of probability P."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
 EngineName = Annotated[
     str,

@@ -23,7 +23,7 @@ class Command(NamedTuple):
     """A command that is imported when it runs."""
 
     target: str
-    """Where its function or Typer application is: ``module:thing``."""
+    """Place of the function or Typer application: ``module:thing``."""
     help: str
     """Its line in ``nmt --help``."""
 

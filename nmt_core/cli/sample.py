@@ -12,8 +12,12 @@ from nmt_core.cli.options import (
     Model,
     Prefix,
     PrefixFile,
+    Seed,
     TagName,
+    Temperature,
     Threads,
+    TopK,
+    TopP,
     open_portions,
     open_translator,
 )
@@ -30,17 +34,10 @@ def sample_lines(
     samples: Annotated[
         int, typer.Option(metavar="N", min=1, help="Translations per line; some may be equal.")
     ] = 1,
-    temperature: Annotated[
-        float, typer.Option(metavar="T", min=0, help="0 takes the likeliest token.")
-    ] = 1.0,
-    top_k: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
-    ] = None,
-    top_p: Annotated[
-        float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")] = 1,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = 1.0,
+    seed: Seed = 1,
     prefix: Prefix = None,
     prefix_file: PrefixFile = None,
     tag: TagName = None,

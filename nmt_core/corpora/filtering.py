@@ -127,7 +127,7 @@ class FilterResult:
     examples: dict[str, list[Pair]] = field(default_factory=dict)
     """Some dropped pairs, by reason."""
     aside: list[tuple[int, str]] = field(default_factory=list)
-    """Of each pair aside, the rank of its session and why it is unfit to train on, if it is."""
+    """Rank of the session of each held-out pair, and the reason if it is unfit for training."""
 
     def drop(self, pair: Pair, home: Home, reason: str) -> None:
         """Count a dropped pair."""

@@ -79,7 +79,7 @@ class PairRows(Job):
     names: tuple[Path, ...]
     """The original files, for messages; compressed ones are read elsewhere."""
     place: RowPlace
-    """How messages name a row."""
+    """Name of a row in messages."""
 
     def __str__(self) -> str:
         first = self.place.name(self.spans[0].first)

@@ -156,7 +156,7 @@ class Pinned(Protocol):
 
     @property
     def sha256(self) -> str:
-        """That digest; empty if there is none."""
+        """The pinned digest, or an empty string."""
 
     def digest(self) -> str:
         """Return the present digest."""

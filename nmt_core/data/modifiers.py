@@ -200,7 +200,7 @@ def list_modifiers(language: str) -> list[Modifier]:
 MASKED = 0.8
 """Share of the literals, and of the names, that give way to symbols."""
 INSERTED = 0.6
-"""Share of the pairs into which symbols are put that stand for nothing."""
+"""Share of the pairs that get extra symbols, which replace nothing."""
 MOST_INSERTED = 2
 """Symbols put into a pair."""
 AT_ENDS = 0.2

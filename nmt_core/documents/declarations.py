@@ -1,4 +1,4 @@
-"""What files declare: their encodings, and the languages of their texts."""
+"""Declarations of files: encodings, and languages of their texts."""
 
 import codecs
 import re

@@ -34,7 +34,7 @@ def make_plain_parser() -> MarkdownIt:
 
 
 Ends = dict[tuple[str, int], int]
-"""Where each link and image ends, by the text around it and its beginning."""
+"""End of each link and image, by the text around it and its beginning."""
 
 
 def make_parser() -> tuple[MarkdownIt, Ends]:

@@ -37,7 +37,7 @@ LINE_END = re.compile(r"((?:_x000D_)?(?:\r\n|\r|\n))")
 
 
 class RunStyle(NamedTuple):
-    """How a format writes runs; all names are without their prefix."""
+    """Elements by which a format writes runs; names are without their prefix."""
 
     kept: frozenset[str] = frozenset()
     """Elements beside runs that end a sentence, or stand before and after all of them."""

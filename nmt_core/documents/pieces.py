@@ -49,7 +49,7 @@ class Output(NamedTuple):
 
     raw: str
     plain: str
-    """As the parser of the format reads it, such as without quotation marks before lines."""
+    """The text that the parser of the format reads, such as without the marks of a quotation."""
 
 
 @dataclass

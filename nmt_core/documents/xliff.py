@@ -159,7 +159,7 @@ class _Segment:
     """Of the element."""
     version: _Version
     source: tuple[int, int]
-    """Where the source begins and ends: the one that is cut into segments, if it is there."""
+    """Begin and end of the source: the one cut into segments, if the unit has one."""
     target: tuple[int, int] | None
     limits: Sequence[tuple[int, bool]]
     """A translation that exceeds one needs review; see ``_list_limits``."""

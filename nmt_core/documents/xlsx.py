@@ -24,7 +24,7 @@ WORKBOOK = ArchiveKind(
     "workbook",
     ".xlsx",
     re.compile(
-        r"xl/(?:workbook|sharedStrings|worksheets/sheet\d+|tables/table\d+|pivotCache/.*)\.xml"
+        r"xl/(?:workbook|sharedStrings|worksheets/sheet\d+|tables/table\d+|pivotCache/[^/]+)\.xml"
     ),
     needed="xl/workbook.xml",
 )

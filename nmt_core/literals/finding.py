@@ -114,7 +114,9 @@ def _find_all(line: str, language: str) -> Iterator[Literal]:
     literals = [*_list_all(line, language)]
     end = 0
     for at, literal in enumerate(literals):
-        if literal.extent and literal.extent[0] < end:  # a sign between two is that of the first
+        following = literals[at + 1] if at + 1 < len(literals) else literal
+        is_sign_taken = literal.extent and following.start < literal.extent[1] < following.end
+        if literal.extent and (literal.extent[0] < end or is_sign_taken):  # by another literal
             literals[at] = literal._replace(unit="", extent=None)
         elif literal.extent:
             end = literal.extent[1]

@@ -29,7 +29,7 @@ _THREES = regex.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 _WORD_AFTER = regex.compile(rf"[{SPACES}\-]?(\p{{L}}[\p{{L}}\p{{M}}]*+)\.?")
 _UNIT_AFTER = regex.compile(
-    rf"(?:[.,][\-–—])?[{SPACES}\-]?((?<=\p{{Nd}})[%‰]|[%‰](?![{{(<\[]|\p{{L}}{{1,3}}(?!\p{{L}}))|°\p{{Lu}}?(?!\p{{L}})|\p{{Lu}}{{0,3}}\p{{Sc}}"
+    rf"(?:[.,][\-–—])?[{SPACES}\-]?([%‰]|°\p{{Lu}}?(?!\p{{L}})|\p{{Lu}}{{0,3}}\p{{Sc}}"
     r"|\p{L}[\p{L}\p{M}/²³\-]*(?:\p{Nd}(?![\p{L}\p{Nd}]))?(?!['’]|\.\p{L}))"
 )
 _SIGN_BEFORE = regex.compile(

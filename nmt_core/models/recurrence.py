@@ -19,7 +19,7 @@ from nmt_core.models.dropout import dropout
 from nmt_core.models.settings import CellKind
 
 CellState = tuple[Tensor, ...]
-"""What a layer remembers, (R, C) each: its hidden features, and the cell of an LSTM."""
+"""State of a layer, (R, C) each: its hidden features, and the cell of an LSTM."""
 
 
 def draw_state_mask(hidden: Float[Tensor, "R C"], probability: float) -> Float[Tensor, "R C"]:

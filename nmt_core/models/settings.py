@@ -43,8 +43,8 @@ class PositionedConfig(Seq2SeqConfig):
     """Settings of architectures that add positional encodings to words."""
 
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """How positions are told apart; the Transformer alone can rotate queries and keys by them
-    (``rotary``: Su et al. 2021)."""
+    """Positional encoding. ``rotary`` rotates queries and keys (Su et al. 2021); only the
+    Transformer has it."""
     max_positions: int = Field(1024, ge=1, le=1_000_000)
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
@@ -143,7 +143,7 @@ class EncoderConfig(Config):
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
     positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
-    """How positions are told apart; translators of today's presets start from ``rotary`` alone."""
+    """Positional encoding. Translators of today's presets can only start from ``rotary``."""
     context: int = Field(64, ge=4, le=1_000_000)
     """Tokens that are seen at most; training shows no fewer at once."""
 
@@ -172,8 +172,8 @@ class ConvS2SConfig(PositionedConfig):
 
     architecture: Literal["convs2s"] = "convs2s"
     block: Literal["published", "article"] = "published"
-    """What layers are made of: normalised weights, scaled sums and projected attention as in the
-    paper, or batch normalisation and plain attention (van der Goten 2018)."""
+    """Kind of layer: normalised weights, scaled sums and projected attention as in the paper, or
+    batch normalisation and plain attention (van der Goten 2018)."""
     hidden_width: int | None = Field(None, ge=1, le=65_536)
     """Features inside the layers, of published blocks; null takes ``width``."""
     encoder_layers: int = Field(4, ge=1, le=1000)
@@ -183,7 +183,7 @@ class ConvS2SConfig(PositionedConfig):
     kernel: int = Field(3, ge=1, le=1000)
     """Positions that a convolution sees at once, k."""
     positions: Literal["sinusoidal", "learned"] = "learned"
-    """How positions are told apart."""
+    """Positional encoding."""
     encoder_padding: Literal["symmetric", "left"] = "symmetric"
     """Whether the encoder sees words on both sides, or only before (van der Goten 2018)."""
     word_scale: float = Field(4.0, gt=0, le=1000)
@@ -217,8 +217,8 @@ class RnnConfig(Seq2SeqConfig):
 
     architecture: Literal["rnn"] = "rnn"
     cell: CellKind = "lstm"
-    """What layers are made of; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber
-    1997), ``tanh`` no gate at all (Elman 1990)."""
+    """Kind of cell; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber 1997), and
+    ``tanh`` has no gate at all (Elman 1990)."""
     state_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping a feature of a layer's state on its way to the next step, the same
     one at all steps of a sentence (Gal and Ghahramani 2016); above 0, training goes step by step,

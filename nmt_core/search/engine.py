@@ -55,7 +55,7 @@ class Hypothesis(NamedTuple):
     """One translation in numbers; logarithms are natural, probabilities the model's own."""
 
     tokens: tuple[int, ...]
-    """What was written, without BOS and EOS."""
+    """The hypothesis without BOS and EOS."""
 
     score: float
     """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""

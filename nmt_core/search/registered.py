@@ -24,7 +24,7 @@ SCORES = "scores.json"
 
 
 class ScoreShift(Config):
-    """How much higher scores are of a search that looks at a shortlist."""
+    """Shift of the scores of a search with a shortlist."""
 
     shift: FiniteFloat
     """In the mean of the validation sentences that PyTorch translates alike."""

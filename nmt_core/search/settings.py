@@ -28,13 +28,13 @@ class SearchConfig(Config):
     beginning may be longer."""
 
     unknown: Unknown = "forbid"
-    """What becomes of the unknown token: ``forbid`` writes the next best one, as subwords need no
-    other; ``copy`` puts the source word that attention looks at most in its place, for models of
-    words (without attention it forbids); ``write`` leaves ``<unk>`` in the text."""
+    """Treatment of the unknown token. ``forbid`` writes the next best token; models of subwords
+    need nothing else. ``copy`` writes the source word with the highest attention, for models of
+    words; without attention it forbids. ``write`` leaves ``<unk>`` in the text."""
 
     no_repeat_ngram_size: int = Field(0, ge=0)
-    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
-    circles; 0 allows everything, and below 3 harms good translations."""
+    """Size of n-grams that must not repeat in a hypothesis; 0 turns this off, and sizes below 3
+    harm good translations."""
 
     def limit_length(self, source_tokens: int) -> int:
         """Return how many tokens a hypothesis of a sentence may have, EOS included on both sides.

@@ -93,7 +93,7 @@ class SuggestRequest(PairRequest):
     q: WholeText
     """The text that was translated."""
     s: WholeText
-    """Its better translation."""
+    """The better translation."""
     before: WholeText = ""
     """The translation that it corrects."""
 
@@ -171,7 +171,7 @@ class SentenceDetails(Body):
     tokens: list[str]
     """The tokens of the translation; `▁` begins a word. Empty if the memory translated it."""
     probabilities: list[float]
-    """Those of the tokens, and last that of the end of the sentence."""
+    """Probabilities of the tokens, and last that of the end of the sentence."""
     source_words: list[str]
     """The words and signs of the source."""
     words: list[str]
@@ -205,7 +205,7 @@ class TranslateAnswer(Body):
 
     translatedText: str | list[str]
     detectedLanguage: Detected | list[Detected] | Absent = None
-    """If `source` is `auto`; an unsure text of a list has the language of the list."""
+    """Set if `source` is `auto`; an unsure text of a list has the language of the list."""
     alternatives: list[str] | list[list[str]] | Absent = None
     checks: list[Check] | list[list[Check]] | Absent = None
     """Empty if all came through."""
@@ -221,7 +221,7 @@ class FileAnswer(Body):
     """The address of a translated file."""
 
     translatedFileUrl: str
-    """Its address, for ten minutes."""
+    """Address of the file, for ten minutes."""
     memory: int | Absent = None
     """Number of sentences that the memory translated; absent without a memory."""
     left: int | Absent = None

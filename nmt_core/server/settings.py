@@ -106,14 +106,14 @@ class ServerConfig(Config):
     always takes all cores for one batch."""
 
     wait_seconds: float = Field(0.005, ge=0, le=1)
-    """How long a batch waits for company among several users; a single one never waits."""
+    """Seconds that a batch waits for requests of other users; with a single user it never waits."""
     work_seconds: float = Field(300, gt=0)
     """How long the server works on a request, its time in the queue included."""
     read_seconds: float = Field(20, gt=0)
     """How long a client may take to send a request, or to read a part of an answer; for all of it
     there are ``work_seconds``."""
     stop_seconds: float = Field(30, gt=0)
-    """How long the server finishes open requests when it is stopped."""
+    """Seconds for open requests when the server stops."""
     watch_seconds: float = Field(5, gt=0)
     """How often it looks whether another model is to be served."""
 

@@ -23,7 +23,7 @@ MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""
 
 NumberHandling = Literal["keep", "drop"]
-"""What becomes of words that hold a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
+"""Treatment of words with a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
 
 REMEMBERED_CHUNKS = 500_000
 """Chunks whose words are remembered before memory is freed and filled anew."""

@@ -1,4 +1,4 @@
-"""Tokenizers: lines to tokens and back, and those that need no learning."""
+"""Tokenizers: their interface, and the tokenizers that need no training."""
 
 import re
 from collections.abc import Sequence

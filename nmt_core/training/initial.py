@@ -211,10 +211,10 @@ def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:
 Half = Literal["encoder", "decoder"]
 
 TABLES: Mapping[Half, str] = {"encoder": "source_embedding", "decoder": "target_embedding"}
-"""What a translator calls the embedding of a language model."""
+"""Name of a language model's embedding in a translator."""
 
 OF_DECODERS = {"attention": "self_attention", "attend": "attend_self"}
-"""What a layer of a decoder calls what a layer of a language model calls otherwise."""
+"""Names in a layer of a decoder, by those in a layer of a language model."""
 
 
 def find_halves(folder: Path) -> list[Half]:

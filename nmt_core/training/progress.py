@@ -141,11 +141,11 @@ class Clock:
 
 
 Merit = tuple[float, ...]
-"""What a validation is judged by: more is better, first numbers count first."""
+"""Sort key of a validation: more is better, first numbers count first."""
 
 
 class Selection(NamedTuple):
-    """What the last of some validations decides."""
+    """Decision after a validation."""
 
     is_best: bool
     """Whether it is better than all before it."""

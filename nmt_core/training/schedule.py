@@ -95,7 +95,7 @@ SHORTEST_SECONDS = 5.0
 
 
 class Budget(Config):
-    """What training may spend, each null for no limit; it ends at whichever is reached first."""
+    """Limits of training; null sets none. Training ends at the first limit it reaches."""
 
     steps: int | None = Field(None, ge=1)
     """Optimizer updates."""
@@ -104,9 +104,9 @@ class Budget(Config):
     tokens: int | None = Field(None, ge=1)
     """Target tokens trained on, ends of sentences counted."""
     seconds: float | None = Field(None, gt=0)
-    """Time spent in updates: neither start-up nor validation nor checkpoints count. A resumed
-    training continues its clock; where it ends depends on the machine, not to be had again to
-    the bit."""
+    """Time spent in updates, without start-up, validation and checkpoints. A resumed training
+    continues the clock. The end depends on the machine, so the result is not reproducible to the
+    bit."""
 
     @model_validator(mode="after")
     def _check(self) -> "Budget":

@@ -42,15 +42,15 @@ class ComputeConfig(Config):
 
 
 class WorldConfig(ComputeConfig):
-    """Where and how precisely to compute, and by how many processes."""
+    """Device, precision and number of processes."""
 
     processes: int = Field(1, ge=1, le=4096)
-    """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
-    starts them by torchrun, as on several machines, tells it how many, and not us."""
+    """Processes on this machine that share every batch; each has a GPU of its own, if there are
+    GPUs. Under torchrun, as on several machines, torchrun's own number counts instead."""
     accumulate: int = Field(1, ge=1, le=1_000_000)
-    """Passes in which a process reads its part of a batch, one after the other, so that less of it
-    is in memory; the update is that of so many times more processes. Where memory runs out all the
-    same, a batch is read in more."""
+    """Gradient accumulation: a process reads its part of a batch in this many passes, which takes
+    less memory. The update is that of this many times more processes. If memory still runs out,
+    the batch is read in more passes."""
     timeout_seconds: float = Field(300.0, gt=0)
     """How long processes wait for one that does not answer, before training ends."""
 
@@ -126,18 +126,18 @@ class ScheduledSampling(Config):
 
 
 class TrainingConfig(Config):
-    """What is minimised, and what to do on the way."""
+    """Loss, validation and stopping."""
 
     validate_every: int = Field(1000, ge=1)
-    """Updates between two validations, each followed by a checkpoint. A budget of seconds is also
-    validated where a twelfth of it has passed without one."""
+    """Updates between two validations, each followed by a checkpoint. With a budget of seconds,
+    training also validates after each twelfth of it."""
     log_every: int = Field(50, ge=1)
     """Updates between two points of the training curve."""
     patience: int | None = Field(None, ge=1)
     """Validations without improvement after which to stop; null never stops early."""
     select_by: str = "bleu"
-    """What makes a model the best one: a metric of greedy translations, by its name, or the
-    validation loss: loss."""
+    """Criterion for the best checkpoint: the name of a metric of greedy translations, or ``loss``
+    for the validation loss."""
     validation_sentences: int = Field(500, ge=1, le=1_000_000)
     """Validation pairs that are translated and scored; the loss is measured on all."""
     max_gradient_norm: float | None = Field(1.0, gt=0)
@@ -146,8 +146,8 @@ class TrainingConfig(Config):
     """Probability mass spread evenly over the vocabulary."""
     sampled_softmax: int = Field(0, ge=0, le=1_000_000)
     """Words, beside the right ones, from which the training loss is estimated; 0 takes them all.
-    For vocabularies of many tens of thousands. The validation loss is always the full one, so the
-    two are no longer comparable."""
+    For vocabularies of many tens of thousands of words. Validation always computes the full loss,
+    so the two losses cannot be compared."""
     scheduled_sampling: ScheduledSampling = ScheduledSampling()
     """How often the decoder reads its own words while it learns."""
     normalize_loss: Normalization = "token"

@@ -36,7 +36,7 @@ class Repair:
 
     line: ProtectedLine
     raw: list[Translation]
-    """Those of the first search, as the model wrote them."""
+    """Translations of the first search, as the model wrote them."""
     first: list[Translation]
     """The best of these, with literals in the place of symbols."""
     later: list[Translation] = field(default_factory=list)

@@ -111,7 +111,6 @@ def render_reference(schema: Mapping[str, Any]) -> str:
     """Return the text of docs/settings.md: a heading for each class, a line for each setting."""
     lines = [HEADING]
     described: set[str] = set()
-    lines = [HEADING]
     for section, reference in schema["properties"].items():
         waiting = [(section, name) for name in list_references(reference)]
         for place, name in waiting:  # which grows

@@ -72,7 +72,7 @@ class Calibration(NamedTuple):
 
     start_seconds: float
     validation_seconds: float
-    """Of the barely trained model, which writes to its limits of length: an upper limit."""
+    """Upper limit: a barely trained model writes up to its limits of length."""
     tokens_per_second: tuple[float, float]
     """From the slowest to the fastest measurement."""
     tokens_per_update: float

@@ -9,7 +9,7 @@ from nmt_core.evaluation.statistics.settings import SliceBounds
 
 
 class PromotionParams(Config):
-    """What a challenger may not lose, whatever it gains elsewhere."""
+    """Limits of a challenger's losses, regardless of its gains elsewhere."""
 
     slices: SliceBounds = Field({})
     """Points of the gate's first metric that a challenger may lose in each of these slices of the

@@ -1,4 +1,4 @@
-"""Charts as pictures within a page (SVG): where their bars, curves and labels stand."""
+"""Charts within a page (SVG): places of bars, curves and labels."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from markupsafe import Markup
 WIDTH, HEIGHT = 480, 170
 LEFT, BOTTOM, TOP = 8, 22, 18
 FLOOR = HEIGHT - BOTTOM
-"""Where the horizontal axis is."""
+"""Place of the horizontal axis."""
 
 Points = Sequence[tuple[float, float]]
 

@@ -9,7 +9,7 @@ from stages import paths
 from stages.reporting.download_report import DownloadReport
 
 ABOUT_FILES = ("url", "path", "sha256", "rows", "dimensions")
-"""What is recorded of word vectors beside the counts of rows left out."""
+"""Fields of word vectors beside the counts of rows left out."""
 
 
 def list_tables(report: DownloadReport) -> Iterator[Table]:

@@ -82,7 +82,7 @@ class CorpusDescription(Result):
     kind: str = ""
     name: str = ""
     licence: dict[str, str] = Field({})
-    """As Hugging Face's metadata has it."""
+    """License fields of Hugging Face's metadata."""
     text: str = ""
     held_out: str
     """The rule by which the test set is held out."""

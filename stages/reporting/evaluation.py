@@ -43,7 +43,7 @@ class RunVerdict(Config):
     summary: str
     """One sentence."""
     remarks: tuple[Remark, ...]
-    """Those that block first."""
+    """Remarks; those that block the model come first."""
 
 
 class ScoredPart(Result):
@@ -68,6 +68,10 @@ class ConfidenceReport(Result):
     def parse(cls, values: Mapping[str, Any]) -> "ConfidenceReport":
         """Return the result in the content of a report."""
         return config.build(cls, values, at="confidence")
+
+    def dump(self) -> dict[str, Any]:
+        """Return the content of a report."""
+        return self.model_dump(mode="json", exclude_unset=True)
 
 
 class Evaluation(Result):
@@ -130,7 +134,7 @@ class Evaluation(Result):
         flat = self.model_dump(mode="json", exclude={"scores"})
         flat["novel"] = {} if self.novel is None else _flatten_part(self.novel)
         flat["untagged"] = {} if self.untagged is None else _flatten_part(self.untagged)
-        flat["confidence"] = self.confidence.model_dump(mode="json", exclude_unset=True)
+        flat["confidence"] = self.confidence.dump()
         if self.verdict is None:
             del flat["verdict"]
         return flatten(self.scores) | flat

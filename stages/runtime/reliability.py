@@ -1,7 +1,6 @@
 """Confidence fitted on translations of validation text, and measured on those of test text."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from nmt_core.translation.fitting import (
 )
 from nmt_core.translation.translation import Translation
 from stages.params import EvaluateParams
+from stages.reporting.evaluation import ConfidenceReport
 
 CONFIDENCE_SENTENCES = 2000
 """Validation sentences that confidence is fitted on, at most: they are translated for it."""
@@ -38,13 +38,12 @@ def select_searched(
 
 def judge_confidence(
     params: EvaluateParams, validation: TranslatedText, test: TranslatedText, *, language: str
-) -> tuple[dict[str, Any], list[float | None]]:
+) -> tuple[ConfidenceReport, list[float | None]]:
     """Fit confidence on validation text, and measure on both texts how far it can be trusted.
 
     Returns:
-        For metrics: ``model``, the ``ConfidenceModel`` with its reliability on test text, and
-        ``cross_validated``, the same on validation text; or ``missing``, the reason for neither.
-        Then the confidence of each test sentence, None where nobody can tell.
+        The model with its reliability on both texts, or the reason for no model; and the
+        confidence of each test sentence, None if the model cannot judge it.
 
     Args:
         params: what is good; resamples and seed.
@@ -54,7 +53,7 @@ def judge_confidence(
     """
     found, good = select_searched(params, validation, language=language)
     if missing := explain_unfit(good):
-        return {"missing": missing}, [None] * len(test[0])
+        return ConfidenceReport(missing=missing), [None] * len(test[0])
     drawn = {"resamples": params.resamples, "seed": params.seed}
     held_out = cross_validate(*found, good, seed=params.seed)
     fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
@@ -64,8 +63,9 @@ def judge_confidence(
     reliability = measure_reliability(estimated[judged], good_tested[judged], **drawn)
     own = measure_reliability(held_out, good, **drawn)
     assert own is not None  # for it was fitted on both kinds
-    each = iter(estimated[judged].tolist())
-    return {
-        "model": fitted.model_copy(update={"reliability": reliability}).model_dump(mode="json"),
-        "cross_validated": own.model_dump(mode="json"),
-    }, [next(each) if fitted.can_judge(found) else None for found in test[2]]
+    model = fitted.model_copy(update={"reliability": reliability})
+    confidences = iter(estimated[judged].tolist())
+    return (
+        ConfidenceReport(model=model, cross_validated=own),
+        [next(confidences) if fitted.can_judge(best) else None for best in test[2]],
+    )

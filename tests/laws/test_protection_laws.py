@@ -330,7 +330,8 @@ def test_source_tokens_are_those_that_attention_belongs_to(line):
         for one in (line, line.upper()):
             own.engine.asked.clear()
             [[best]] = own.search([one])
-            read = [len(own.source.tokens(text)) for [text] in own.engine.asked]
+            asked = (text.replace("<unk>", "€") for [text] in own.engine.asked)
+            read = [len(own.source.tokens(text)) for text in asked]
             assert len(best.source_tokens) in (read or [0])
             assert not {*ALL_SYMBOLS} & {*"".join(best.source_tokens)} - {*one}
         [[plain]] = replace(own, languages=None).search([line])

@@ -32,7 +32,7 @@ ENTITY = re.compile(rb"<(?:!ENTITY|[a-zA-Z])")
 COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 HEAD_BYTES = 1 << 16
-"""Bytes at the beginning of a file, where definitions of entities stand."""
+"""Bytes at the beginning of a file that may define entities."""
 
 MOST_DEPTH = 200
 """Maximum elements within each other."""

@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 STEM_LETTERS = 6
-"""Length of a stem, which stands for a word."""
+"""Length of a stem, which represents a word."""
 
 MAX_WORDS = 300_000
 """Maximum number of words in the cache of a :class:`WordNumbers`."""

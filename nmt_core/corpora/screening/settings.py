@@ -21,7 +21,7 @@ RepairName = Literal["mojibake", "entities", "tags"]
 """Problems of a line that can be repaired."""
 
 Threshold = float | Literal["off"] | None
-"""Of a signal: pairs above are dropped. null fits the threshold; "off" drops no pair."""
+"""Threshold of a signal: pairs above it are dropped. null fits it; "off" drops no pair."""
 
 
 class LookConfig(Config):

@@ -54,7 +54,7 @@ MAX_READ = 100
 
 
 class Explained(NamedTuple):
-    """How well the words of one side are explained by those of the other, for each pair."""
+    """Return for each pair how well the words of one side explain those of the other."""
 
     score: Array
     """Sum over its words of the advantage over chance, in nats."""

@@ -26,7 +26,7 @@ class VectorText(NamedTuple):
     """An open ``.vec`` file."""
 
     rows: int
-    """As the first line promises; the file may have fewer."""
+    """Number in the first line; the file may have fewer."""
     dimensions: int
     lines: Iterator[bytes | None]
     """The rows as they are, without the ends of lines; None for one that is too long."""
@@ -86,7 +86,7 @@ def _rows(path: Path, opened: VectorText) -> Iterator[Row]:
 
 
 MISSING, FOUND, COMPOSED = range(3)
-"""Where the vector of a word comes from: nowhere, the vectors themselves, its subwords."""
+"""Origin of a word's vector: none, the vectors themselves, its subwords."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,16 @@ from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.base.utf8 import decode_utf8
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
-from nmt_core.cli.options import Changes, Device, Threads, open_translator
+from nmt_core.cli.options import (
+    Changes,
+    Device,
+    Seed,
+    Temperature,
+    Threads,
+    TopK,
+    TopP,
+    open_translator,
+)
 from nmt_core.extensions.language_models import bundle
 from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
@@ -190,19 +199,11 @@ def generate(
             metavar="N", min=1, max=10**9, help="Tokens to write, ends of lines included."
         ),
     ] = 500,
-    temperature: Annotated[
-        float,
-        typer.Option(metavar="T", min=0, help="Sampling temperature; 0 takes the likeliest token."),
-    ] = 1.0,
-    top_k: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
-    ] = None,
-    top_p: Annotated[
-        float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
-    ] = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = 1.0,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Text to continue.")] = "",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of sampling.")] = 1,
+    seed: Seed = 1,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

@@ -45,7 +45,7 @@ VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """Rows and tokens of a batch in validation; a stream is cut into as many parts."""
 
 MOST_LOSS = 1e9
-"""Loss that stands for infinity, which JSON lacks."""
+"""Loss in place of infinity, which JSON lacks."""
 
 
 class NeuralTrainingConfig(EpochTrainingConfig):

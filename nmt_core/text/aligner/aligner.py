@@ -8,7 +8,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.batches import PairedText, pair_text
 from nmt_core.text.aligner.hmm import Direction, Jumps
 from nmt_core.text.aligner.lexicon import Table, measure_priors
@@ -19,23 +18,8 @@ from nmt_core.text.alignment import UNALIGNED
 Links = frozenset[tuple[int, int]]
 
 
-def read_links(line: str) -> Links:
-    """Read a line of Pharaoh format.
-
-    Raises:
-        CorpusError: if it is something else.
-    """
-    try:
-        pairs = [tuple(int(word) for word in link.split("-")) for link in line.split()]
-        return frozenset((source, target) for source, target in pairs)
-    except ValueError:
-        raise CorpusError(
-            f"word alignments are written as in '0-0 2-1', got {line.strip()[:60]!r}"
-        ) from None
-
-
 def format_links(links: Iterable[tuple[int, int]]) -> str:
-    """Return a line of Pharaoh format, by source and then by target word."""
+    """Return links as text, ``0-0 2-1``, by source and then by target word (Pharaoh format)."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 

@@ -39,13 +39,13 @@ class ExpectedCounts:
     """Sums over a text; all that they are added up from is seen in the same order each time."""
 
     pairs: Array
-    """How often the second word of a pair is explained by the first, (pairs + 1,), last padding."""
+    """Expected links of each pair of words, (pairs + 1,), last padding."""
     nulls: Array
-    """How often a word is explained by none, (words,)."""
+    """Expected occurrences of each word without a link, (words,)."""
     jumps: Array
-    """How often a jump has each width; see ``Jumps``."""
+    """Expected jumps of each width; see ``Jumps``."""
     departures: Array
-    """How often a jump begins at each position, by length, (longest + 1, longest + 1)."""
+    """Expected jumps from each position, by length, (longest + 1, longest + 1)."""
     log_likelihood: float = 0.0
 
     @classmethod

@@ -8,7 +8,7 @@ import pytest
 from nmt_core.cli import options
 from nmt_core.models.settings import RnnConfig
 from nmt_core.search.settings import SamplingConfig
-from nmt_core.text.aligner.aligner import read_links
+from nmt_core.text.aligner.aligner import format_links
 from nmt_core.text.aligner.bundle import write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.translation.translator import Translator
@@ -135,7 +135,7 @@ def test_alignments_are_a_line_for_each_translation(bundle, aligner, tmp_path, n
     expected = aligner.align([(LINES[int(row[0]) - 1], row[3]) for row in rows])
 
     links = (tmp_path / "links").read_text().splitlines()
-    assert [read_links(line) for line in links] == expected
+    assert links == [format_links(each) for each in expected]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
+from stages.reporting.evaluation import ConfidenceReport
 from stages.reporting.measures import (
     TranslatedText,
     measure_slices,
@@ -306,7 +307,7 @@ def test_validation_is_tagged_and_perturbed_text_is_not(tagged, monkeypatch, tag
 
     def judge(_, validation, test, **__):
         judged.extend((validation, test))
-        return {"missing": "too few"}, [None] * len(LINES)
+        return ConfidenceReport(missing="too few"), [None] * len(LINES)
 
     def probe(*_, **options):
         plain.append(options["plain"])

@@ -13,6 +13,7 @@ from nmt_core.text.aligner.settings import ShortlistConfig
 from nmt_core.translation.translator import Translator
 from stages import export, paths
 from stages.params import EvaluateParams, ExportParams
+from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.trained import TrainedInputs
 from tests.support.tiny import LINES, MODEL, judge_by_score, tiny_translator
 
@@ -56,7 +57,7 @@ def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
     tmp_path, monkeypatch, fitted
 ):
     ours, theirs = judge_by_score(-1.0), judge_by_score(-2.0)
-    judged = {"model": theirs.model_dump(mode="json")} if fitted else {"missing": "too few"}
+    judged = ConfidenceReport(model=theirs) if fitted else ConfidenceReport(missing="too few")
     asked, told = [], []
 
     def judge(*texts, **named):
@@ -74,7 +75,7 @@ def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
     assert engines["auto"].engine.name == name == "ctranslate2_int8"
     assert engines["torch"].confidence_model == ours
     assert engines["auto"].confidence_model == (theirs if fitted else ours)
-    assert metrics["engines"][name]["confidence"] == judged
+    assert metrics["engines"][name]["confidence"] == judged.dump()
     assert told == [{"glossary_terms": 0, "engines": metrics["engines"]}]
     assert named == {"language": "en"}
     expected = [[f"{line} test {side}" for line in LINES if line] for side in paths.SIDES]

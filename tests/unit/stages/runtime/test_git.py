@@ -70,7 +70,8 @@ def commit(text):
 
 def test_revisions_resolve_to_commits(repository):
     first, second = head_commit(), commit("second\n")
-    git("tag", "--annotate", "--message", "words", "v1", first)
+    author = ("-c", "user.name=nmt", "-c", "user.email=nmt@example.org")
+    git(*author, "tag", "--annotate", "--message", "words", "v1", first)
 
     for name in (first, first[:8], "v1", "HEAD~1", f"{current_branch()}~1"):
         assert resolve_revision(name) == first

@@ -6,7 +6,6 @@ from nmt_core.evaluation.sentence_scores import score_chrf
 from nmt_core.translation.fitting import compute_area, cross_validate
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
-from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.reliability import judge_confidence, select_searched
 
 
@@ -50,12 +49,12 @@ def test_searched_sentences_keep_their_references():
 
 def test_validation_fits_and_test_measures():
     found, confidences = judge("quite another thing")
-    model = ConfidenceReport.parse(found).model
+    model = found.model
 
     assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
-    assert (model.reliability.sentences, found["cross_validated"]["sentences"]) == (99, 300)
+    assert (model.reliability.sentences, found.cross_validated.sentences) == (99, 300)
     assert model.reliability.area > 0.99
-    assert found["cross_validated"]["area_low"] > 0.95
+    assert found.cross_validated.area_low > 0.95
     assert model.reliability.good == pytest.approx(1 / 3)
     empty, *others = confidences
     assert (empty, len(others)) == (None, 99)
@@ -71,18 +70,18 @@ def test_validation_is_cross_validated():
     texts, good = select_searched(params, text, language="en")
     held_out = cross_validate(*texts, good, seed=3)
 
-    assert found["cross_validated"]["area"] == pytest.approx(compute_area(held_out, good))
-    assert found["cross_validated"]["area"] < found["model"]["reliability"]["area"]
-    assert found["model"]["good_chrf"] == 60.0
+    assert found.cross_validated.area == pytest.approx(compute_area(held_out, good))
+    assert found.cross_validated.area < found.model.reliability.area
+    assert found.model.good_chrf == 60.0
 
 
 def test_unfamiliar_sentences_have_no_confidence():
     found, confidences = judge("quite another thing", unknown=("Eule",))
     plain, all_of_them = judge("quite another thing")
 
-    assert found["model"]["sentences_unknown"] == 0
-    assert found["model"]["reliability"]["sentences"] == 88
-    assert plain["model"]["reliability"]["sentences"] == 99
+    assert found.model.sentences_unknown == 0
+    assert found.model.reliability.sentences == 88
+    assert plain.model.reliability.sentences == 99
     expected = [None if n % 9 == 1 else one for n, one in enumerate(all_of_them)]
     assert confidences == expected
 
@@ -100,5 +99,4 @@ def test_uniform_quality_is_reported_as_unfit():
     found, confidences = judge("Wo ist 7?", good_chrf=10.0)
 
     assert confidences == [None] * 100
-    assert found.keys() == {"missing"}
-    assert ConfidenceReport.parse(found).model is None
+    assert [*found.dump()] == ["missing"]

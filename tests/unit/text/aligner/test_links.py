@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.aligner import (
     choose_likely,
     fill_gaps,
     format_links,
     link_words,
-    read_links,
 )
 
 link_sets = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
@@ -21,15 +19,8 @@ def swap(links):
     return frozenset((target, source) for source, target in links)
 
 
-@given(link_sets)
-def test_what_is_written_is_read(links):
-    assert links == read_links(format_links(links))
-
-
 def test_links_are_written_by_source_and_target():
     assert "0-1 2-0 2-10" == format_links({(2, 10), (2, 0), (0, 1)})
-    with pytest.raises(CorpusError, match="written as in '0-0 2-1'"):
-        read_links("0:0")
 
 
 @given(st.integers(0, 999), st.floats(0.05, 0.95))
