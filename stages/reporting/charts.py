@@ -55,11 +55,12 @@ def draw_curves(series: Mapping[str, Points], *, label: str) -> Markup:
     lowest = min((y for _, y in points), default=0.0)
     highest = max((y for _, y in points), default=0.0)
     across = (WIDTH - 2 * LEFT) / furthest
-    up = (FLOOR - TOP) / ((highest - lowest) or 1.0)
+    span = (highest - lowest) or 1.0
     lines = []
     for name, curve in series.items():
         path = " ".join(
-            f"{LEFT + x * across:.1f},{FLOOR - (y - lowest) * up:.1f}" for x, y in curve
+            f"{LEFT + x * across:.1f},{FLOOR - (y - lowest) / span * (FLOOR - TOP):.1f}"
+            for x, y in curve
         )
         lines.append(
             Markup('<polyline points="{}" class="curve {}"></polyline>').format(path, name)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from unicodedata import normalize
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -346,7 +347,8 @@ def test_selected_text_is_a_line(source, target):
     one = Correction("i", suggestion(source, target), "approved", 1, "")
 
     for pair in select_corrections([one], DE_EN):
-        assert [pair.source, pair.target] == [" ".join(text.split()) for text in (source, target)]
+        composed = (normalize("NFC", text) for text in (source, target))
+        assert [pair.source, pair.target] == [" ".join(text.split()) for text in composed]
         assert 1 == len(pair.source.splitlines()) == len(pair.target.splitlines())
     assert [] == [*select_corrections([one], EN_DE)]
 
