@@ -5,11 +5,10 @@ serial number nor time, so that the same packages give the same bytes.
 """
 
 import platform
+import re
 from importlib.metadata import Distribution, distributions
 from typing import Any
 from urllib.parse import quote
-
-from packaging.utils import canonicalize_name
 
 from nmt_core.base.packages import DISTRIBUTION
 
@@ -21,8 +20,8 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
         model: the name of the model.
         version: its version.
     """
-    installed = {canonicalize_name(one.name): one for one in reversed([*distributions()])}
-    installed.pop(canonicalize_name(DISTRIBUTION), None)
+    installed = {normalize_name(each.name): each for each in reversed([*distributions()])}
+    installed.pop(DISTRIBUTION, None)
     python = {
         "type": "platform",
         "name": platform.python_implementation(),
@@ -37,6 +36,11 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
         },
         "components": [python, *(_component(name, installed[name]) for name in sorted(installed))],
     }
+
+
+def normalize_name(name: str) -> str:
+    """Return the name of a package as PyPI compares names (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _component(name: str, package: Distribution) -> dict[str, Any]:

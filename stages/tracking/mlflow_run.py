@@ -24,7 +24,6 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_PARENT_RUN_ID,
     MLFLOW_USER,
 )
-from packaging.requirements import Requirement
 
 import nmt_core
 from nmt_core.base import seal
@@ -297,5 +296,8 @@ def list_requirements(folder: Path) -> list[str]:
     tokenizers = (read_kind(folder / "tokenizer" / side) for side in ("source", "target"))
     used = {"translate", "glossary", *programs, *tokenizers}
     extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
-    names = {Requirement(line).name for line in chain(project["dependencies"], *extras)}
+    names = {
+        re.split(r"[^\w.-]", line, maxsplit=1)[0]
+        for line in chain(project["dependencies"], *extras)
+    }
     return [f"{name}=={metadata.version(name).partition('+')[0]}" for name in sorted(names)]

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import jsonschema
-import kubernetes_validate
 import pytest
 import yaml
 from prefect.server.schemas.actions import WorkPoolCreate
@@ -126,13 +125,6 @@ IMAGES = ("worker", "server", "translate")
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_hadolint_accepts_images(name):
-    answer = program("hadolint", f"infra/docker/Dockerfile.{name}")
-
-    assert (0, "") == (answer.returncode, answer.stdout)
-
-
-@pytest.mark.parametrize("name", IMAGES)
 def test_images_install_pinned_packages(name):
     lines = text(f"docker/Dockerfile.{name}").replace("\\\n", " ").splitlines()
     installs = [line for line in lines if "pip install" in line and not line.startswith("#")]
@@ -189,13 +181,6 @@ MANIFESTS = [
 ]
 RESOURCES = [one for one in MANIFESTS if "kustomize" not in one["apiVersion"]]
 WORKERS = [one for one in RESOURCES if one["metadata"]["name"].startswith("worker-")]
-
-
-@pytest.mark.parametrize("version", ["1.30", "1.37"])
-def test_kubernetes_knows_every_field(version):
-    assert len(RESOURCES) > 6
-    for resource in RESOURCES:
-        kubernetes_validate.validate(resource, version, strict=True)
 
 
 @pytest.mark.parametrize("deployment", WORKERS, ids=lambda one: one["metadata"]["name"])
