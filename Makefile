@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -142,10 +142,6 @@ plan: $(READY) ## Say what a run will take, from a short calibration on this mac
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro download
 	@python -m stages.planning
-
-clean-report: $(READY) ## Look at 20,000 pairs of each corpus: what is wrong, and what each filter would take [DATA= SET=]
-	python -m stages.configure $(CHOICES)
-	@python -m stages.reporting.clean_report
 
 corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)

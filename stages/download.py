@@ -53,7 +53,6 @@ from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.reporting.data_page import render_data_page
-from stages.reporting.data_tables import list_tables
 from stages.reporting.download_report import (
     CorpusDescription,
     CorpusReport,
@@ -177,8 +176,8 @@ def main() -> None:
     page = render_data_page(report, measure_corpora(paths.CORPUS, pairs), params.languages)
     files.write_text(paths.REPORTS / "data.html", page)
     console = Console()
-    for table in list_tables(report):
-        console.print(table)
+    kept = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
+    console.print(f"pairs: {kept}; {paths.REPORTS / 'data.html'} shows what was left out")
     for notice in list_notices(report):
         console.print(Text(notice, style="yellow"), soft_wrap=True)
 

@@ -38,7 +38,7 @@ from stages import paths
 from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
-CORPORA.add(dates="stages.dates.corpus:DatesCorpus", demo="stages.demo.corpus:DemoCorpus")
+CORPORA.add(demo="stages.demo.corpus:DemoCorpus")
 
 
 class DownloadParams(CorporaConfig):

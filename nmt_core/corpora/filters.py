@@ -47,8 +47,7 @@ class FilterConfig(Config):
 
     screen: ScreenConfig | None = None
     """The same check, and filters with thresholds learnt from the corpus, which also apply to
-    validation and test sets that are split off; null turns them off. ``make clean-report`` shows
-    what they would drop."""
+    validation and test sets that are split off; null turns them off."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""

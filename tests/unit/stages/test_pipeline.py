@@ -19,7 +19,6 @@ from tests.support.projects import PROJECT
 PACKAGES = {
     "comparison",
     "configure",
-    "dates",
     "demo",
     "learning",
     "planning",

@@ -5,7 +5,6 @@ import re
 from functools import cache
 
 import pytest
-from rich.console import Console
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
@@ -13,7 +12,6 @@ from nmt_core.corpora.screening import inspection, screen, shifts
 from nmt_core.corpora.screening.settings import LookConfig
 from stages.demo.generate import GrammarConfig
 from stages.params import DownloadParams, load
-from stages.reporting import clean_report
 from tests.support.bringing import bring
 from tests.support.demo import draw_corpus
 from tests.support.formats import read_as_windows
@@ -157,24 +155,6 @@ def test_small_text_has_no_screen(params, tmp_path):
     measured, lines = run(params(text()[0][:300], {}), tmp_path)
     assert len(lines) > 250
     assert not {"alignment", "truncated", "language"} & {*measured["removed"]["train"]}
-
-
-def test_the_report_shows_filters_and_findings(params, tmp_path):
-    train = [
-        (one, SPOILT if row % 10 == 3 else other.lower())
-        for row, (one, other) in enumerate(text()[0])
-    ]
-    config = params(train, None)
-    corpus = config.corpora["own"]
-    look = clean_report.look_at("own", corpus, config, tmp_path / "downloads")
-    console = Console(record=True, width=200)
-    console.print(clean_report.show("own", look, corpus.filter))
-    shown = console.export_text()
-    assert "language" in shown
-    assert "64 pairs (10.0%) have a target that is not en, most often fr" in " ".join(shown.split())
-    assert SPOILT in shown
-    assert "literals" not in shown  # takes none of them
-    assert not [*(tmp_path / "downloads").glob("look-*")]
 
 
 def spoil(every, train=None):

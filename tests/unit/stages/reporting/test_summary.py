@@ -8,19 +8,11 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
-from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.findings import Finding
-from nmt_core.corpora.screening.inspection import Inspection
 from stages import paths
 from stages.reporting import summary
-from stages.reporting.clean_report import SHOWN, SHOWN_CHARACTERS, show
-from stages.reporting.data_tables import list_tables
-from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.reporting.markdown import WIDTH, quote_text, render_pipe_table, replace_part
-from tests.support.data_pages import describe
-from tests.support.run_pages import DOWNLOAD, MEASURED, TRAINING, judge
+from tests.support.run_pages import MEASURED, TRAINING, judge
 
 
 def write(what, width=250):
@@ -28,57 +20,6 @@ def write(what, width=250):
     shown = io.StringIO()
     Console(file=shown, width=width).print(what)
     return shown.getvalue()
-
-
-def cells(what):
-    """Return the cells of a table with lines between its columns, row by row, its title first."""
-    title, *lines = write(what).splitlines()
-    rows = [[cell.strip() for cell in line[1:-1].replace("┃", "│").split("│")] for line in lines]
-    return [title.strip(), *(row for row in rows if len(row) > 1 and "─" not in row[0] + row[1])]
-
-
-def test_tables_of_the_download_hold_its_counts():
-    text = {"language": "de", "licence": "[i]x", "lines": 7000, "removed": {"a": 900, "b": 100}}
-    vectors = {"url": "u", "path": "p", "sha256": "0a", "rows": 9000, "dimensions": 300}
-    report = DownloadReport.parse(
-        {
-            "pairs": {"train": 12345, "validation": 2, "test": 3},
-            "removed": {"train": {"b": 4000}, "validation": {"a": 1}, "test": {"a": 2}},
-            "corpora": {
-                "one": describe("k", train=12345, weight=2.5, licence="[b]own") | {"tag": "news"},
-                "two": describe("k"),
-            },
-            "monolingual": {"news": text},
-            "vectors": {"source": vectors | {"twice": 1200, "empty": 3}, "target": vectors},
-        }
-    )
-    assert [*map(cells, list_tables(report))] == [
-        [
-            "Pairs",
-            ["", "train", "validation", "test"],
-            ["kept", "12,345", "2", "3"],
-            ["removed: b", "4,000", "0", "0"],
-            ["removed: a", "0", "1", "2"],
-        ],
-        [
-            "Corpora",
-            ["", "train", "validation", "test", "removed", "weight", "licence", "tag"],
-            ["one", "12,345", "2", "1", "8", "2.5", "[b]own", "news"],
-            ["two", "3", "2", "1", "8", "1", "own", ""],
-        ],
-        [
-            "Monolingual text",
-            ["", "language", "lines", "removed", "licence"],
-            ["news", "de", "7,000", "1,000", "[i]x"],
-        ],
-        [
-            "Word vectors",
-            ["", "rows", "dimensions", "removed"],
-            ["source", "9,000", "300", "twice 1,200, empty 3"],
-            ["target", "9,000", "300", "none"],
-        ],
-    ]
-    assert len([*list_tables(DOWNLOAD)]) == 1
 
 
 NOVEL = {
@@ -188,42 +129,6 @@ def test_missing_result_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(NmtError, match=rf"^{folder / name} .* make repro$"):
         summary.main()
-
-
-# filters of a corpus, before they are used
-
-
-class Learnt:
-    def __init__(self, **thresholds):
-        self.fitted, self.thresholds = True, thresholds
-
-
-def test_filters_are_shown_with_shares_thresholds_and_examples_from_the_middle():
-    taken = ["noise"] * 5 + ["copy"] + [""] * 14
-    pairs = [Pair(f"Satz {n}", f"line {n}") for n in range(19)] + [Pair("x" * 99, "x" * 99)]
-    look = Inspection(
-        pairs=pairs,
-        dropped=[*taken[:-1], "long"],
-        screen=Learnt(noise=0.5, other=2.0),
-        findings=[],
-    )
-    rows = cells(show("own", look, FilterConfig()))
-
-    assert rows[:2] == ["own", ["filter", "above", "pairs", "%", "for example"]]
-    assert rows[2] == ["noise", "0.50", "5", "25.00", "Satz 2"]
-    assert [row[-1] for row in rows[2 : 2 + 2 * SHOWN]] == ["Satz 2", "line 2", "Satz 3", "line 3"]
-    assert ["copy", "", "1", "5.00", "Satz 5"] in rows
-    assert rows[-1] == ["untranslated", "", "1", "5.00", "x" * SHOWN_CHARACTERS]
-    assert "other" not in [row[0] for row in rows]
-
-
-@pytest.mark.parametrize("screen", [None, Learnt()])
-def test_findings_name_the_setting(screen):
-    finding = Finding("tags", "2 pairs hold tags", (Pair("<b>", "x"),), "repair=[tags]")
-    look = Inspection(pairs=[], dropped=[], screen=screen, findings=[finding])
-    shown = write(show("own", look, FilterConfig()), 300)
-    assert "own: 2 pairs hold tags (for example '<b>' beside 'x'); set download.corpora." in shown
-    assert ("no thresholds" in shown) is (screen is None)
 
 
 # Markdown

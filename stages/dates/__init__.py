@@ -1,1 +1,0 @@
-"""A corpus of dates, in English and in ISO 8601."""
