@@ -22,7 +22,6 @@ from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.registered import check_references, find_label, load_metric
 from nmt_core.translation.attention import trace_attention
-from nmt_core.translation.behaviour import PROBES, Behaviour, probe_translator, search_best
 from nmt_core.translation.length_penalty import (
     LengthPenaltyTrial,
     set_length_penalty,
@@ -75,7 +74,7 @@ def run(
     """Score the model, and write translations, examples, pictures and the report of the run.
 
     A line of a corpus with a tag is translated with that tag, as by a person who knows where it is
-    from; ``untagged`` has the scores without. Behaviour is measured without.
+    from; ``untagged`` has the scores without.
 
     Args:
         params: settings.
@@ -153,7 +152,7 @@ def measure(
     held_out = tag_lines(translator.source, validation[0], validation[2])
     confidence, confidences = judge_confidence(
         params,
-        (*validation[:2], search_best(translator, held_out)),
+        (*validation[:2], translator.search_best(held_out)),
         (text.sources, text.references, text.translations),
         language=language,
     )
@@ -167,7 +166,6 @@ def measure(
         literals=count_kept_literals(
             text.sources, text.hypotheses, text.references, text.languages.codes
         ),
-        behaviour=measure_behaviour(params, translator, text, tagged=any(inputs.tags)),
         confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
         beam_sizes=score_beam_sizes(params, translator, validation, language=language),
@@ -259,24 +257,6 @@ def score_beam_sizes(
     return {
         str(size): metric.score(lines, references, sources).value for size, lines in texts.items()
     }
-
-
-def measure_behaviour(
-    params: EvaluateParams, translator: Translator, text: TranslatedText, *, tagged: bool
-) -> dict[str, Behaviour]:
-    """Return what comes through when test sentences change, by kind of change.
-
-    Without tags the translations of the test set are those of the unchanged sentences.
-    """
-    if not params.behaviour.lines:
-        return {}
-    return probe_translator(
-        translator,
-        text.sources,
-        seed=params.seed,
-        plain=None if tagged else text.translations,
-        most=max(1, params.behaviour.lines // len(PROBES)),
-    )
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:

@@ -25,7 +25,6 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
 from nmt_core.text.aligner.settings import ShortlistConfig
 from nmt_core.text.aligner.shortlist import Shortlist, learn_shortlist
-from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import count_cores
@@ -132,7 +131,7 @@ def judge_engine(
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
     test = [[*files.read_lines(inputs.corpus / f"test.{side}")] for side in paths.SIDES]
     texts = [
-        (sources, references, search_best(translator, sources))
+        (sources, references, translator.search_best(sources))
         for sources, references, *_ in (validation, test)
     ]
     judged, _ = judge_confidence(params, *texts, language=translator.languages.target)

@@ -233,14 +233,6 @@ class TrainParams(Config):
         return self
 
 
-class BehaviourParams(Config):
-    """Behaviour tests: the test set with changed sentences; see ``nmt check``."""
-
-    lines: int = Field(160, ge=0, le=1_000_000)
-    """Approximate number of test sentences that are translated again, each with one change. The
-    gate tests champion and challenger on as many sentences in another case. 0 turns this off."""
-
-
 class EvaluateParams(Config):
     """Translation and scores of the test set."""
 
@@ -282,11 +274,8 @@ class EvaluateParams(Config):
     pictures: int = Field(3, ge=0, le=10_000)
     """Sentences whose attention is drawn."""
 
-    behaviour: BehaviourParams = BehaviourParams()
-    """Behaviour tests: the test set with changed sentences; see ``nmt check``."""
-
     seed: int = Field(1, ge=0)
-    """Random seed of the drawn examples and changes."""
+    """Random seed of the drawn examples."""
 
 
 class ExportParams(Config):

@@ -61,10 +61,6 @@ BUILT_IN = {
         "nmt_core.cli.memory:memory",
         "Keep approved translations, and find those like a text.",
     ),
-    "check": Command(
-        "nmt_core.cli.check:check",
-        "Check what of a sentence comes through, and what changes when the sentence does.",
-    ),
     "verify": Command(
         "nmt_core.cli.verify:verify",
         "Check a model: every file by its digest and, of a translator, its golden sentences.",

@@ -12,7 +12,6 @@ from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.search.engine import Engine
 from nmt_core.search.registered import Precision
-from nmt_core.translation.behaviour import search_best
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -66,8 +65,8 @@ def measure_parity(translator: Translator, engine: Engine, text: ParityText) -> 
     )
     greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    written = [search_best(replace(each, config=greedy), text.sources) for each in both]
-    beams = [search_best(each, text.sources) for each in both]
+    written = [replace(each, config=greedy).search_best(text.sources) for each in both]
+    beams = [each.search_best(text.sources) for each in both]
     metric = load_metric("bleu", text.language)
     assert isinstance(metric, Bleu)
     counts = [

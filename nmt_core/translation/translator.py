@@ -124,8 +124,12 @@ class Translator:
 
         ``options`` are those of :meth:`search`.
         """
-        translations = self.search(lines, n_best=1, probabilities=False, **options)
-        return [best.text for best, *_ in translations]
+        return [best.text for best in self.search_best(lines, **options)]
+
+    def search_best(self, lines: Sequence[str | Tokenized], **options: Any) -> list[Translation]:
+        """Return the best translation of every line, without probabilities; see :meth:`search`."""
+        searched = self.search(lines, n_best=1, probabilities=False, **options)
+        return [best for best, *_ in searched]
 
     def search(  # noqa: PLR0913 - each may be wanted alone
         self,

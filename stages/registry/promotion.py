@@ -50,6 +50,9 @@ from stages.tracking.tracker import open_tracker
 Judged = Literal["same", "current"]
 """The test set: that of the champion's promotion, or the current one."""
 
+RECASED_SENTENCES = 160
+"""Test sentences that both models also translate in capitals or lower case."""
+
 
 class Contest(Config):
     """The verdict on a challenger, with its evidence."""
@@ -89,7 +92,7 @@ def run_contest(
     Args:
         registry: of the champion.
         challenger: the export of this checkout.
-        params: the device, and how many sentences are translated in other case.
+        params: the device, and the seed of the sentences that are translated in other case.
         gate: settings of the tests.
         test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
             today's, if the champion cannot have been trained on it.
@@ -122,7 +125,7 @@ def run_contest(
     text = SlicedText(*challenger.held_out, codes, terms=terms)
     for name in gate.slices:
         find_judged_slice(name, text)  # before minutes are spent on translations
-    recased = dict(recase(challenger.held_out.sources, params))
+    recased = dict(recase(challenger.held_out.sources, params.seed))
     old, new = translate_by_both(
         registry, champion, challenger, challenger.held_out, params, recased=recased
     )
@@ -198,11 +201,11 @@ def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Ju
         )
 
 
-def recase(sources: Sequence[str], params: EvaluateParams) -> Iterator[tuple[int, str]]:
+def recase(
+    sources: Sequence[str], seed: int, limit: int = RECASED_SENTENCES
+) -> Iterator[tuple[int, str]]:
     """Yield some sentences in capitals or lower case, in turn, with their numbers."""
-    for place, number in enumerate(
-        draw_line_numbers(len(sources), params.behaviour.lines, params.seed)
-    ):
+    for place, number in enumerate(draw_line_numbers(len(sources), limit, seed)):
         line = sources[number].lower() if place % 2 else sources[number].upper()
         if line != sources[number]:
             yield number, line

@@ -16,7 +16,6 @@ from nmt_core.evaluation.kept_literals import KeptLiterals
 from nmt_core.evaluation.metric import Score, ScoreInterval
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
-from nmt_core.translation.behaviour import Behaviour
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
 from nmt_core.translation.length_penalty import LengthPenaltyTrial
 from stages.reporting.download_report import Result
@@ -91,7 +90,6 @@ class Evaluation(Result):
     reference_unknown_rate: float = 0.0
     failures: dict[str, int] = Field({})
     literals: KeptLiterals = KeptLiterals(lines=0, kept=0)
-    behaviour: dict[str, Behaviour] = Field({})
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
     length_penalty_trials: tuple[LengthPenaltyTrial, ...] = ()

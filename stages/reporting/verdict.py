@@ -7,7 +7,6 @@ from typing import Any
 from nmt_core.base.binomial import FEWEST_SENTENCES, find_share_interval
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.registered import METRICS, find_label
-from nmt_core.translation.behaviour import AS_THEY_COME
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 
 WIDEST = 6.0
@@ -18,9 +17,6 @@ MOST_UNUSABLE = 0.01
 
 LEAST_KEPT = 0.95
 """Share of the sentences with literals whose literals must come through."""
-
-LEAST_STEADY = 0.9
-"""Share of changed sentences whose literals must come through."""
 
 SHORTEST, LONGEST = 0.96, 1.06
 """Words of translations to those of references between which nothing need be done."""
@@ -176,17 +172,6 @@ def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
             advice="Train with symbols in the place of numbers (train.augmentation), and look at "
             "what the training text does with them (reports/data.html).",
             blocks=find_share_interval(kept, lines)[1] < LEAST_KEPT,
-        )
-    weak = [
-        name
-        for name, change in evaluation.behaviour.items()
-        if change.kept.high < LEAST_STEADY and name != AS_THEY_COME
-    ]
-    if weak:
-        yield Remark(
-            what=f"Inserted or changed words get lost: {', '.join(weak)}.",
-            advice="Train with such changes (train.augmentation).",
-            blocks=False,
         )
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 SETTINGS = (
     "train.budget.steps=20 train.training.validate_every=10 export.engines=[] "
-    "evaluate.behaviour.lines=0 evaluate.pictures=0 "
+    "evaluate.pictures=0 "
     "download.corpora.memory={name:my/memory.tmx,licence:own,weight:1.0} "
     "download.corpora.agency={name:my/agency.xlsx,licence:own} "
     "download.corpora.opus={name:my/Books.zip,licence:cc-by-4.0}"

@@ -15,7 +15,7 @@ from tests.support.reader import list_examples
 DOCUMENTS = ("README.md", "docs/integrate.md", "docs/operations.md", "docs/troubleshooting.md")
 
 UNMEASURED = (
-    "train.training.validate_every=10000 evaluate.behaviour.lines=0 evaluate.pictures=0 "
+    "train.training.validate_every=10000 evaluate.pictures=0 "
     "evaluate.resamples=50 export.engine_sentences=100"
 )
 """Settings that change no weight: the last model of the demo is its best one."""

@@ -35,7 +35,7 @@ from stages import embeddings, evaluate, export, paths, shard, tokenize, train, 
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.download import describe_corpora
-from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
+from stages.params import TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import StageResults, render_card
 from stages.reporting.download_report import DownloadReport, NearDuplicates
@@ -467,7 +467,7 @@ def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
             (tmp_path / f"{split}.{side}").write_bytes(text)
     best = project.metrics["train"]
     found = evaluate.run(
-        project.settings["evaluate"].model_copy(update={"behaviour": BehaviourParams(lines=0)}),
+        project.settings["evaluate"],
         inputs(project, tmp_path),
         languages=LANGUAGES,
         reports=tmp_path / "reports",

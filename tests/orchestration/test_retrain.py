@@ -68,7 +68,6 @@ TINY = [
     "evaluate.resamples=10",
     "evaluate.pictures=0",
     "evaluate.choose_length_penalty=false",
-    "evaluate.behaviour.lines=8",
     "export.shortlist=null",
     "export.golden_sentences=3",
     "export.engines=[]",

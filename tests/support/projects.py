@@ -43,7 +43,6 @@ SMALL = {
     "evaluate.resamples": 10,
     "evaluate.pictures": 1,
     "evaluate.choose_length_penalty": "false",
-    "evaluate.behaviour.lines": 8,
     "export.shortlist": "null",
     "export.golden_sentences": 3,
 }

@@ -29,7 +29,6 @@ DOWNLOAD = DownloadReport(
     removed={"train": {"duplicate": 3}, "validation": {}, "test": {"also_in_train": 1}},
     corpora={},
 )
-SHARE = {"passed": 19, "total": 20, "low": 0.76, "high": 0.99}
 RELIABILITY = {
     "sentences": 300,
     "good": 0.5,
@@ -59,10 +58,6 @@ MEASURED = {
     "source_unknown_rate": 0.01,
     "failures": {"empty": 0, "copied": 0, "looping": 1, "too_long": 0, "detached_full_stop": 0},
     "literals": {"lines": 50, "kept": 49},
-    "behaviour": {
-        "literals as they come": {"kept": SHARE, "same": None},
-        "capitals": {"kept": SHARE, "same": SHARE},
-    },
     "confidence": {"missing": "20 validation sentences are too few to fit on; it takes 200"},
     "slices": {
         "numbers": {"label": "with a number, date or time", "sentences": 60, "scores": NUMBERS},

@@ -1,17 +1,14 @@
-"""``nmt verify``, ``check`` and ``align``: models and aligners looked at by themselves."""
+"""``nmt verify`` and ``align``: models and aligners looked at by themselves."""
 
 import shutil
 
 import pytest
 
 from nmt_core.base.seal import digest_bundle
-from nmt_core.cli import check
 from nmt_core.text.aligner.aligner import format_links
 from nmt_core.text.aligner.bundle import load_aligner
-from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
-from tests.support.scripted import scripted_translator
 from tests.support.tiny import tiny_translator
 
 SOURCES = ["das haus", "das rote haus", "", "er sieht das haus", "er sieht das rote haus"]
@@ -38,26 +35,6 @@ def test_error_is_one_line(tmp_path):
 
     assert message.startswith(f"nmt: {tmp_path}/[red]none is not an exported model")
     assert message.count("\n") == 1
-
-
-def test_check_has_a_row_for_each_change(bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr(check, "open_translator", lambda *_, **__: scripted_translator())
-    monkeypatch.setenv("COLUMNS", "100")
-    (tmp_path / "lines").write_text("\nDas Haus steht seit 1987 am See.\n\nÄpfel\n")
-    result = run("check", "--model", bundle, "--source", tmp_path / "lines", "--lines", 1)
-
-    rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]
-    named = {name.strip(): cells for name, *cells in rows}
-    assert [AS_THEY_COME, *(probe.name for probe in PROBES[:7])] == [*named][:8]
-    assert named[AS_THEY_COME][-1].strip() == ""  # nothing to compare with
-    assert [cell.strip() for cell in named["an emoji"]] == ["1", *["100.0 % (20.7 to 100.0)"] * 2]
-
-
-def test_check_needs_lines_and_languages(bundle, tmp_path):
-    (lines := tmp_path / "lines").write_text("\n")
-    assert "holds no line" in refuse("check", "--model", bundle, "--source", lines)
-    lines.write_text("Das Haus\n")
-    assert "which languages" in refuse("check", "--model", bundle, "--source", lines)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import pytest
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.search.settings import BeamConfig
-from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import evaluate
-from stages.params import BehaviourParams, EvaluateParams
+from stages.params import EvaluateParams
 from stages.reporting.evaluation import ConfidenceReport
 from stages.reporting.measures import (
     TranslatedText,
@@ -31,7 +30,6 @@ from stages.runtime.trained import (
     tag_lines,
 )
 from tests.support.run_pages import TRAINING
-from tests.support.scripted import scripted_translator
 from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
@@ -76,7 +74,7 @@ def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
         lambda *_, greedy, **how: told.append(greedy) or judge_run(*_, greedy=greedy, **how),
     )
     measured = evaluate.run(
-        EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
+        EvaluateParams(resamples=10, pictures=1),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
         languages=DE_EN,
         reports=tmp_path / "reports",
@@ -96,30 +94,6 @@ def test_sentences_have_one_reference_or_several(tmp_path):
     for name, lines in (("", "a\nb\n"), (".2", "c\n\n"), (".3", "d\n\n")):
         (tmp_path / f"test.target{name}").write_text(lines)
     assert read_references(tmp_path) == [("a", "c", "d"), "b"]
-
-
-@pytest.mark.parametrize(("lines", "most"), [(1, 1), (2 * len(PROBES), 2), (1000, 20)])
-def test_all_changes_share_the_lines(lines, most):
-    params = EvaluateParams(behaviour=BehaviourParams(lines=lines))
-    translator = scripted_translator()
-    sources = [f"Das Haus steht seit {year} am See." for year in range(1980, 2000)]
-    plain = [best for [best] in translator.search(sources, n_best=1)]
-    translator.engine.asked.clear()
-    text = TranslatedText(DE_EN, sources, sources, [], plain)
-    behaviour = evaluate.measure_behaviour(params, translator, text, tagged=False)
-
-    asked = {line for batch in translator.engine.asked for line in batch}
-    assert not asked & {*sources}  # known translations are not made again
-    changed = [one for name, one in behaviour.items() if name != AS_THEY_COME]
-    assert len(behaviour) - 1 == len(changed) == len(PROBES) - 1  # no accents, no change
-    assert {one.kept.total for one in changed} == {most}
-    evaluate.measure_behaviour(params, translator, text, tagged=True)
-    assert {*sources} <= {line for batch in translator.engine.asked for line in batch}
-
-
-def test_without_lines_behaviour_is_not_measured():
-    params = EvaluateParams(behaviour=BehaviourParams(lines=0))
-    assert evaluate.measure_behaviour(params, None, make_text([], []), tagged=False) == {}
 
 
 def test_tabs_in_translations_become_spaces(tmp_path):
@@ -296,25 +270,19 @@ def test_tagged_test_sets_are_also_scored_untagged(tagged):
 
 
 @pytest.mark.parametrize("tag", ["", "own"])
-def test_validation_is_tagged_and_perturbed_text_is_not(tagged, monkeypatch, tag):
-    """Confidence is fitted on translations with tags; behaviour is measured without."""
+def test_confidence_is_fitted_on_tagged_translations(tagged, monkeypatch, tag):
     translator, inputs = tagged
     inputs = replace(inputs, tags=(tag, ""))
     files.write_json(inputs.trained / "training.json", TRAINING)
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
     monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
-    judged, plain = [], []
+    judged = []
 
     def judge(_, validation, test, **__):
         judged.extend((validation, test))
         return ConfidenceReport(missing="too few"), [None] * len(LINES)
 
-    def probe(*_, **options):
-        plain.append(options["plain"])
-        return {}
-
     monkeypatch.setattr(evaluate, "judge_confidence", judge)
-    monkeypatch.setattr(evaluate, "probe_translator", probe)
     evaluate.run(
         EvaluateParams(resamples=0, choose_length_penalty=False),
         inputs,
@@ -328,4 +296,3 @@ def test_validation_is_tagged_and_perturbed_text_is_not(tagged, monkeypatch, tag
     assert (sources, references) == (LINES, LINES)
     assert [one.ids for one in translations] == expected
     assert (expected == [one.ids for one in test[2]]) is not bool(tag)
-    assert plain == ([None] if tag else [test[2]])

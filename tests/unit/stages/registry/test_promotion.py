@@ -18,7 +18,7 @@ from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.conditions import Condition
 from nmt_core.evaluation.statistics.gate import Candidate, Effect, GateConfig, GateError, Verdict
 from stages import paths
-from stages.params import BehaviourParams, EvaluateParams
+from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
@@ -178,11 +178,9 @@ def test_slices_of_params_and_of_the_flow_are_both_kept(contest, tmp_path):
 
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
     lines = [f"Der {word} Hund schläft." for word in "abcdefgh"]
-    params = EvaluateParams(behaviour=BehaviourParams(lines=6))
-    recased = dict(recase([*lines, "1 2 3"] * 3, params))
+    recased = dict(recase([*lines, "1 2 3"] * 3, 1, 6))
     assert {line.isupper() for line in recased.values()} == {True, False}
     assert all(lines[number % 9].lower() == line.lower() for number, line in recased.items())
-    assert dict(recase(lines, EvaluateParams(behaviour=BehaviourParams(lines=0)))) == {}
 
     echo = SimpleNamespace(translate_sentences=lambda given: [f"> {line}" for line in given])
     monkeypatch.setattr(promotion.Translator, "load", lambda *_, **__: echo)

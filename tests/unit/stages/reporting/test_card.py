@@ -16,7 +16,7 @@ from stages.reporting.evaluation import Evaluation
 from tests.support.data_pages import describe
 from tests.support.run_pages import MEASURED, make_confidence
 
-SCORES = MEASURED | {"behaviour": {}, "bleu_signature": "BLEU|nrefs:1|tok:13a"}
+SCORES = MEASURED | {"bleu_signature": "BLEU|nrefs:1|tok:13a"}
 NEAR = {
     "pairs": 1234,
     "test_sentences": 30,
@@ -182,19 +182,6 @@ def test_card_says_whose_the_data_is(corpus, licence, text):
     metadata, _, page = parts(card(corpus))
     assert metadata["license"] == licence
     assert text in " ".join(page.split())
-
-
-def test_behaviour_is_a_table():
-    behaviour = {"{name} | x": MEASURED["behaviour"]["capitals"], **MEASURED["behaviour"]}
-    _, rows, page = parts(card(behaviour=behaviour))
-    share = "95.0 % (76.0 to 99.0)"
-
-    assert "<h2>Behaviour</h2>" in page
-    assert rows[-3:] == [
-        ["{name} | x", "20", share, share],
-        ["literals as they come", "20", share, ""],
-        ["capitals", "20", share, share],
-    ]
 
 
 def test_quotes_and_codes_are_escaped():

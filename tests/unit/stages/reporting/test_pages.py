@@ -125,7 +125,7 @@ def test_report_begins_with_the_verdict_and_the_worst_sentences():
     assert len(worst) == 10
     assert SHOWN in worst[0]
     assert "line 1, chrF 41" in worst[1]
-    names = ["verdict", "scores", "slices", "behaviour", "confidence", "translations", "training"]
+    names = ["verdict", "scores", "slices", "confidence", "translations", "training"]
     assert [node.attributes["id"] for node in tree.css("section")] == [*names, "text"]
 
 
@@ -183,11 +183,6 @@ def test_tables_of_a_run_hold_its_metrics():
         ["all", "400", "31.0 (29.5 to 32.5)", "55.0 (54.0 to 56.0)"],
     ]
     assert numbers(slices) == ["number"]
-    share = "95.0 % (76.0 to 99.0)"
-    assert rows(found["What comes through when a sentence changes, with 95 % intervals"])[1:] == [
-        ["literals as they come", "20", share, ""],
-        ["capitals", "20", share, share],
-    ]
     assert rows(found["Pairs that were left out"]) == [
         ["Why", "train", "validation", "test"],
         ["also in train", "0", "0", "1"],
@@ -232,7 +227,6 @@ def test_confidence_is_shown_as_far_as_it_is_known(confidence, table):
 @pytest.mark.parametrize(
     ("measured", "download", "absent"),
     [
-        ({"behaviour": {}}, None, "otherwise the same"),
         ({"slices": {}}, None, "Pairs that were left out"),
     ],
 )

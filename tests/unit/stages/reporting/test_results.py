@@ -31,7 +31,6 @@ STORED = {
     "reference_unknown_rate": 0.02,
     "failures": {"empty": 1, "copied": 2, "looping": 0, "too_long": 0, "detached_full_stop": 4},
     "literals": MEASURED["literals"],
-    "behaviour": MEASURED["behaviour"],
     "confidence": make_confidence(),
     "length_penalty": 1.5,
     "length_penalty_trials": [{"length_penalty": 1.5, "score": 20.0, "length_ratio": 0.9}],

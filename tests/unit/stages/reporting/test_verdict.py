@@ -6,7 +6,6 @@ from tests.support.run_pages import MEASURED, TRAINING, judge, make_confidence
 
 FINE = MEASURED | {"confidence": make_confidence()}
 FAILURES = MEASURED["failures"]
-SHARE = MEASURED["behaviour"]["capitals"]["kept"]
 
 
 def slice_of(name, sentences, low, high):
@@ -21,10 +20,6 @@ def losses(*values):
 def novel(sentences, low, high):
     part = {"bleu": (low + high) / 2, "bleu_low": low, "bleu_high": high}
     return {"novel": {"sentences": sentences, **part, **{f"chrf{e}": 1.0 for e in ENDS}}}
-
-
-def behaviour(name, high):
-    return {"behaviour": {name: {"kept": SHARE | {"high": high}, "same": None}}}
 
 
 def failures(**counts):
@@ -45,7 +40,6 @@ FAULTS = [  # changes of the evaluation and of the run, what the remark says, wh
     ({}, losses(4.0, 3.5), "from 4.000 to 3.500", False),
     (slice_of("numbers", 30, 20.0, 29.4), {}, "slice numbers (so)", False),
     (novel(30, 20.0, 29.0), {}, "score 24.5 BLEU, all 31.0", False),
-    (behaviour("capitals", 0.89), {}, "get lost: capitals", False),
     ({"confidence": {"missing": "too few"}}, {}, "too few", False),
     ({"confidence": make_confidence(error=0.11)}, {}, "errs by 0.11", False),
     ({"confidence": make_confidence(area=0.64)}, {}, "curve is 0.64", False),
@@ -82,8 +76,6 @@ def test_each_fault_is_named(measured, changes, told, blocks):
         (slice_of("numbers", 30, 20.0, 29.5), {}),
         (novel(29, 20.0, 29.0), {}),
         (novel(30, 20.0, 29.5), {}),
-        (behaviour("capitals", 0.9), {}),
-        (behaviour("literals as they come", 0.1), {}),
         ({"confidence": make_confidence(error=0.1, area=0.65)}, {}),
         ({"confidence": make_confidence(none=True)}, {}),
         ({}, {"errors": {"own": (60, 0.4), "web": (29, 0.6)}}),
