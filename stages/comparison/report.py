@@ -1,6 +1,6 @@
 """Report of a comparison: a table, a picture, and matrices of significance.
 
-Writes: reports/comparison/comparison.{json,md,png,csv,tex}; docs/results.md, if asked
+Writes: reports/comparison/comparison.{json,md,png,csv,tex}; `--record` also docs/experiments
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from stages.comparison.results import Comparison, Outcome, Run, tabulate
 from stages.reporting.markdown import render_pipe_table, replace_part
 
 FOLDER = paths.REPORTS / "comparison"
-RESULTS = Path("docs/results.md")
+RESULTS = Path("docs/experiments/architectures.md")
 PART = "comparison"
 """The format of the report's results."""
 
