@@ -51,8 +51,8 @@ ifneq ($(UNKNOWN),)
 $(error make $(GOALS) has no variable $(UNKNOWN)=; did you mean $(shell $(PYTHON) -c '$(CLOSEST)' $(UNKNOWN) $(TAKEN))?)
 endif
 
-LEARNING_on := --learning
-LEARNING_off := --no-learning
+# Parameters of a run, as Prefect takes them.
+AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.argv[1:] else {}))
 
 QUICKLY = OMP_NUM_THREADS=1 pytest -n auto $(if $(SHARE),--share $(SHARE)) -m
 # files of tests in one process each, the longest first: tests/support/order.py
@@ -180,14 +180,14 @@ server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [H
 	python -m infra.servers --leashed $(if $(HOST),--host $(HOST)) $(if $(PORT_PREFECT),--prefect-port $(PORT_PREFECT)) \
 	  $(if $(PORT_MLFLOW),--mlflow-port $(PORT_MLFLOW))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
-	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server
+	python -m flows.deploy
 
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
 run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
-	python -m flows.run $(FLOW) $(SET)
+	@prefect deployment run $(firstword $(subst -, ,$(FLOW)))/$(FLOW) --params "$$(python -c "$(AS_JSON)" $(SET))"
 
 retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]
 	python -m stages.configure $(SET)

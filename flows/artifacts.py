@@ -40,14 +40,18 @@ def publish() -> None:
     """Publish the outputs of stages so far as artifacts of the flow run."""
     if SCORES.exists():
         evaluation = Evaluation.read(SCORES)
+        signatures = (
+            f"- {find_label(name)}: `{score.signature}`"
+            for name, score in evaluation.scores.items()
+        )
         create_table_artifact(
-            render_scores(evaluation), key="scores", description=describe_measures(evaluation)
+            render_scores(evaluation),
+            key="scores",
+            description="\n".join([f"{evaluation.sentences:,} test sentences", "", *signatures]),
         )
         if evaluation.verdict:
             create_markdown_artifact(
-                render_report(evaluation.verdict, evaluation),
-                key="report",
-                description="Ready or not, and why",
+                render_report(evaluation.verdict), key="report", description="Ready or not, and why"
             )
     if EXAMPLES.exists():
         create_markdown_artifact(
@@ -76,53 +80,21 @@ def render_scores(evaluation: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def render_report(verdict: RunVerdict, evaluation: Evaluation) -> str:
-    """Return the verdict and the slices in Markdown; the page itself is with the run in MLflow."""
+def render_report(verdict: RunVerdict) -> str:
+    """Return the verdict in Markdown; the report itself is with the run in MLflow."""
     remarks = (
-        f"- {'**' + escape_cell(one.what) + '**' if one.blocks else escape_cell(one.what)} "
-        f"{escape_cell(one.advice)}"
-        for one in verdict.remarks
+        f"- **{escape_cell(remark.what)}** {escape_cell(remark.advice)}"
+        for remark in verdict.remarks
     )
-    names = [*evaluation.scores]
-    rows = (
-        [
-            part.label,
-            f"{part.sentences:,}",
-            *(
-                "{:.1f} ({:.1f} to {:.1f})".format(*part.scores[name])
-                if name in part.scores
-                else ""
-                for name in names
-            ),
-        ]
-        for part in evaluation.slices.values()
-    )
-    slices = render_table(("sentences", "number", *map(find_label, names)), rows)
     page = f"All of it: `{paths.REPORTS / 'index.html'}`, and index.html of the run in MLflow."
-    return "\n".join([f"**{escape_cell(verdict.summary)}**", "", *remarks, "", slices, "", page])
-
-
-def describe_measures(evaluation: Evaluation) -> str:
-    """Describe the test set and the signatures of scores in Markdown, outside the table."""
-    how = [
-        f"- {find_label(name)}: `{score.signature}`" for name, score in evaluation.scores.items()
-    ]
-    sentences = f"{evaluation.sentences:,} sentences"
-    return "\n".join([f"Scores on the {sentences} of the test set", "", *how])
+    return "\n".join([f"**{escape_cell(verdict.summary)}**", "", *remarks, "", page])
 
 
 def render_translations(examples: Iterable[Mapping[str, str]]) -> str:
-    """Return translations beside their references."""
+    """Return translations beside their references as a table in Markdown."""
     names = ("source", "hypothesis", "reference")
-    return render_table(
-        ("source", "translation", "reference"), ([e[n] for n in names] for e in examples)
-    )
-
-
-def render_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table in Markdown, with its cells escaped."""
-    escaped = ([escape_cell(text) for text in row] for row in rows)
-    return "\n".join(render_pipe_table(list(names), escaped, numbers="---"))
+    rows = ([escape_cell(example[name]) for name in names] for example in examples)
+    return "\n".join(render_pipe_table([*names], rows, numbers="---"))
 
 
 def escape_cell(text: str) -> str:

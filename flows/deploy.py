@@ -1,19 +1,17 @@
 """Put pools, limits, deployments and the watch over dead runs on the Prefect server.
 
-Usage: python -m flows.deploy [--pool NAME=TYPE ...] [--schedule on]
+Usage: python -m flows.deploy [--pool NAME=TYPE ...]
 
-Repeating it does no harm: existing objects are updated from the files. An existing schedule stays
-on or off, unless ``--schedule`` is given; ``active`` in prefect.yaml counts for new ones alone.
+Repeating it does no harm: existing objects are updated from the files. ``active`` in prefect.yaml
+switches the schedules.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -31,13 +29,11 @@ from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from rich.console import Console
-from rich.table import Table
 
 from flows.entry import report_errors, require_server
-from flows.notifications import ensure_automation, set_address
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.packages import name_program
+from nmt_core.corpora.fetch.address import redact_url
 
 POOLS = {"cpu": "process", "gpu": "process"}
 LIMITS = {"gpu": 1}
@@ -51,29 +47,7 @@ PROMOTION = "nmt-promotion"
 HEARTBEAT_SECONDS = 30
 """Seconds between heartbeats of a run; infra/pools sets it."""
 
-ZOMBIES = "Crash runs that are dead"
 ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
-
-
-class Schedule(StrEnum):
-    """The weekly retraining: only one, so that no two meet at the same hour."""
-
-    on = "on"
-    pools = "pools"
-    off = "off"
-
-
-RETRAININGS = {Schedule.on: "retrain", Schedule.pools: "retrain-on-pools"}
-"""The deployments of each."""
-
-WEEKLY = "weekly"
-"""Names of their schedules in prefect.yaml."""
-
-NIGHTLY = ("learn", "nightly")
-"""The deployment that learns from users, and its schedule."""
-
-Switches = Mapping[tuple[str, str | None], bool]
-"""Of each schedule, by its deployment and its slug, whether it is on."""
 
 
 def watch_runs() -> AutomationCore:
@@ -84,7 +58,7 @@ def watch_runs() -> AutomationCore:
     """
     alive = "prefect.flow-run.heartbeat"
     return AutomationCore(
-        name=ZOMBIES,
+        name="Crash runs that are dead",
         description="Three heartbeats were missed: the machine is gone, or the worker was stopped.",
         trigger=EventTrigger(
             after={alive},
@@ -105,6 +79,17 @@ def watch_runs() -> AutomationCore:
     )
 
 
+def ensure_automation(client: SyncPrefectClient, wanted: AutomationCore) -> None:
+    """Install an automation, or update the one of its name."""
+    first, *others = client.read_automations_by_name(wanted.name) or [None]
+    if first is None:
+        client.create_automation(wanted)
+    else:
+        client.update_automation(first.id, wanted)
+    for double in others:
+        client.delete_automation(double.id)
+
+
 def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
     """Make a pool from its template, or update it.
 
@@ -123,29 +108,18 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
         )
     except ObjectAlreadyExists:
         pool = client.read_work_pool(name)
-    else:
-        return
-    if pool.type != kind:
-        raise ConfigError(
-            f"pool {name} is of kind {pool.type}, not {kind}; delete it first: "
-            f"{name_program('prefect')} work-pool delete {name}"
-        )
-    client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
+        if pool.type != kind:
+            raise ConfigError(
+                f"pool {name} is of kind {pool.type}, not {kind}; delete it first: "
+                f"{name_program('prefect')} work-pool delete {name}"
+            ) from None
+        client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
 
 
 def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
     """Make a limit that holds over all pools, unless it is there."""
     with suppress(ObjectAlreadyExists):
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
-
-
-def prepare_server(pools: dict[str, str]) -> None:
-    """Make the pools and limits of deployments."""
-    with get_client(sync_client=True) as client:
-        for name, kind in pools.items():
-            ensure_pool(client, name, kind)
-        ensure_limit(client, PROMOTION, 1)
-        ensure_automation(client, watch_runs())
 
 
 def deploy(address: str) -> None:
@@ -167,87 +141,26 @@ def deploy(address: str) -> None:
         raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
 
 
-def read_switches(client: SyncPrefectClient) -> Switches:
-    """Return the active schedules."""
-    return {
-        (deployment.name, plan.slug): plan.active
-        for deployment in client.read_deployments()
-        for plan in deployment.schedules
-    }
-
-
-def choose_switches(schedule: Schedule | None, *, learning: bool | None = None) -> Switches:
-    """Return the wanted states of schedules, where given."""
-    nightly: Switches = {} if learning is None else {NIGHTLY: learning}
-    if schedule is None:
-        return nightly
-    chosen = RETRAININGS.get(schedule)
-    return {**{(name, WEEKLY): name == chosen for name in RETRAININGS.values()}, **nightly}
-
-
-def set_switches(client: SyncPrefectClient, switches: Switches) -> None:
-    """Switch schedules on or off, which Prefect takes from prefect.yaml."""
-    for deployment in client.read_deployments():
-        for plan in deployment.schedules:
-            wanted = switches.get((deployment.name, plan.slug), plan.active)
-            if wanted != plan.active:
-                client.update_deployment_schedule(deployment.id, plan.id, active=wanted)
-
-
-def list_deployments() -> Table:
-    """List the deployments."""
-    table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
-    with get_client(sync_client=True) as client:
-        for deployment in sorted(client.read_deployments(), key=lambda known: known.name):
-            plans = (
-                f"{getattr(plan.schedule, 'cron', plan.schedule)}{'' if plan.active else ' (off)'}"
-                for plan in deployment.schedules
-            )
-            cells = (deployment.name, deployment.work_pool_name, ", ".join(plans))
-            table.add_row(*(cell or "" for cell in cells), deployment.description or "")
-    return table
-
-
 def main(
     pool: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=KIND", help=f"Kind of a pool: a template of {TEMPLATES}."),
     ] = None,
-    schedule: Annotated[
-        Schedule | None,
-        typer.Option(
-            help="Weekly retraining: on in one clone, on pools, or off; unchanged by default."
-        ),
-    ] = None,
-    learning: Annotated[
-        bool | None,
-        typer.Option(help="Nightly learning from users: on or off; unchanged by default."),
-    ] = None,
-    notify: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS|off",
-            envvar="NOTIFY",
-            help="Address for failures of scheduled runs: a webhook, or mailtos://; unchanged by "
-            "default.",
-        ),
-    ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with report_errors():
         address = require_server()
-        chosen = POOLS | dict(given.split("=", 1) for given in pool or [])
-        with temporary_settings({PREFECT_API_URL: address}):
-            prepare_server(chosen)
-            with get_client(sync_client=True) as client:
-                if notify:
-                    set_address(client, notify)
-                switches = {**read_switches(client), **choose_switches(schedule, learning=learning)}
-                try:
-                    deploy(address)
-                finally:
-                    set_switches(client, switches)
-            Console().print(list_deployments())
+        with (
+            temporary_settings({PREFECT_API_URL: address}),
+            get_client(sync_client=True) as client,
+        ):
+            for name, kind in (POOLS | dict(given.split("=", 1) for given in pool or [])).items():
+                ensure_pool(client, name, kind)
+            ensure_limit(client, PROMOTION, 1)
+            ensure_automation(client, watch_runs())
+            deploy(address)
+            names = sorted(deployment.name for deployment in client.read_deployments())
+        typer.echo(f"deployed at {redact_url(address)}: {', '.join(names)}")
 
 
 if __name__ == "__main__":

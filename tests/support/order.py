@@ -27,7 +27,6 @@ SHARES = (
         "orchestration/test_servers.py",
         "orchestration/test_worker.py",
         "orchestration/test_databases.py",
-        "orchestration/test_notifications.py",
     ),
 )
 """Files whose slow tests start whole systems, in shares that take about as long, the longest first;

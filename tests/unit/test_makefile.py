@@ -57,22 +57,21 @@ def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
 
 
 @pytest.mark.parametrize(
-    ("given", "passed"),
+    ("words", "flow", "params"),
     [
-        ((), ""),
-        (("SCHEDULE=on",), " --schedule on"),
-        (("SCHEDULE=",), ""),
-        (("LEARNING=on",), " --learning"),
-        (("LEARNING=off",), " --no-learning"),
+        ((), "train/train", "{}"),
+        (("FLOW=retrain-on-pools",), "retrain/retrain-on-pools", "{}"),
+        (('SET=a=1 "b={c: 2}"',), "train/train", '{"settings": ["a=1", "b={c: 2}"]}'),
     ],
 )
-def test_a_word_switches_the_weekly_retraining(given, passed):
-    """Without it, switches stay as somebody has set them."""
-    last = make(PROJECT, "--dry-run", "--no-print-directory", "deploy", *given).stdout.splitlines()[
-        -1
-    ]
+def test_settings_of_a_run_are_parameters_of_its_deployment(clone, words, flow, params):
+    program = clone / ".venv/bin/prefect"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
 
-    assert " ".join(last.split()) == f"python -m flows.deploy{passed}"
+    typed = make(clone, "--assume-old=.venv/ready", "run", *words).stdout.splitlines()
+    assert typed == ["deployment", "run", flow, "--params", params]
 
 
 @pytest.mark.parametrize(("given", "passed"), [((), ""), (("NODES=2",), " --nodes 2")])

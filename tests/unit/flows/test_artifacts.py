@@ -32,47 +32,33 @@ def test_scores_have_intervals_and_failures_are_counted():
     ]
 
 
-def test_signatures_are_whole():
-    assert artifacts.describe_measures(Evaluation.parse(FOUND)) == (
-        "Scores on the 2,000 sentences of the test set\n\n"
-        "- BLEU: `BLEU|nrefs:1|tok:13a`\n"
-        "- chrF: `chrF2|nrefs:1`"
-    )
-
-
-def test_a_cell_is_text_and_nothing_else():
-    told = artifacts.render_table(["source"], [["a | b <b> \\\\ & c\nd"]])
-
-    assert told == "| source |\n| --- |\n| a \\| b &lt;b> \\\\\\\\ &amp; c d |"
-
-
-def test_what_the_stages_have_left_so_far_is_shown(project, monkeypatch):
+def test_outputs_of_stages_become_artifacts(project, monkeypatch):
     shown = {}
-    for name in ("create_table_artifact", "create_markdown_artifact"):
-        monkeypatch.setattr(artifacts, name, lambda told, *, key, **_: shown.update({key: told}))
+    for kind in ("create_table_artifact", "create_markdown_artifact"):
+        monkeypatch.setattr(
+            artifacts,
+            kind,
+            lambda content, *, key, description: shown.update({key: (content, description)}),
+        )
     artifacts.publish()
-    assert {} == shown
+    assert shown == {}
     files.write_json(artifacts.SCORES, FOUND)
     artifacts.publish()
-    assert ["scores"] == [*shown]
-    files.write_json(
-        artifacts.SCORES,
-        run_pages.MEASURED | {"verdict": run_pages.judge(good=10).model_dump(mode="json")},
-    )
-    artifacts.publish()
-    told = shown["report"].splitlines()
-    assert told[0].startswith("**Not ready: 2% of the test sentences are translated well")
-    assert told[2].startswith("- **2% of the test sentences")
-    assert (
-        "| with a number, date or time | 60 | 30.0 (27.0 to 33.0) | 54.0 (52.0 to 56.0) |" in told
-    )
-    assert "| questions | 0 |  |  |" in told
-    files.write_json(
-        artifacts.EXAMPLES, [{"source": "Eule", "hypothesis": "Owl", "reference": "An owl"}]
-    )
-    artifacts.publish()
+    signatures = "2,000 test sentences\n\n- BLEU: `BLEU|nrefs:1|tok:13a`\n- chrF: `chrF2|nrefs:1`"
+    assert shown == {"scores": (artifacts.render_scores(Evaluation.parse(FOUND)), signatures)}
 
-    assert shown["translations"].splitlines()[-1] == "| Eule | Owl | An owl |"
+    verdict = run_pages.judge(good=10).model_dump(mode="json")
+    files.write_json(artifacts.SCORES, run_pages.MEASURED | {"verdict": verdict})
+    files.write_json(
+        artifacts.EXAMPLES,
+        [{"source": "a | b <b> \\ & c\nd", "hypothesis": "Owl", "reference": "An owl"}],
+    )
+    artifacts.publish()
+    summary, _, remark, *_ = shown["report"][0].splitlines()
+    assert summary.startswith("**Not ready: 2% of the test sentences are translated well")
+    assert remark.startswith("- **2% of the test sentences")
+    cells = shown["translations"][0].splitlines()[-1]
+    assert cells == "| a \\| b &lt;b> \\\\ &amp; c d | Owl | An owl |"
 
 
 @pytest.mark.parametrize(

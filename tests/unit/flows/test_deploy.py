@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
 from unittest.mock import Mock
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -16,7 +15,6 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL
 
 from flows import deploy
-from flows.notifications import make_block, report_failures
 from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
@@ -129,92 +127,34 @@ def test_deployment_names_server_but_not_the_folder_of_this_clone(monkeypatch):
         deploy.deploy(address)
 
 
-def test_failed_and_late_scheduled_runs_are_reported():
-    block = SimpleNamespace(save=lambda _, *, overwrite: uuid4() if overwrite else None)
-    trigger = report_failures(block).trigger
+def test_schedules_are_off_until_somebody_switches_one_on():
+    deployments = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))
+    plans = [plan for one in deployments["deployments"] for plan in one.get("schedules", [])]
 
-    assert {"Failed", "Crashed", "Late"} == {name.rpartition(".")[2] for name in trigger.expect}
-    assert "prefect.tag.auto-scheduled" in str(trigger.match_related)
-    assert trigger.posture is Posture.Reactive
+    assert [plan["active"] for plan in plans] == [False] * 3
 
 
-@pytest.mark.parametrize("address", ["", "me@example.org", "ftp://example.org", "https://"])
-def test_unusable_address_is_refused(address):
-    with pytest.raises(ConfigError, match="NOTIFY must be a webhook"):
-        make_block(address)
-
-
-@pytest.mark.filterwarnings("ignore:'imghdr':DeprecationWarning")
-def test_mail_is_sent_by_its_server():
-    block = make_block("mailtos://me:password@example.org?to=you@example.org")
-
-    assert len(block._apprise_client) == 1
-    assert "password" not in str(block)
-
-
-@pytest.mark.parametrize(
-    ("schedule", "on"),
-    [
-        ("on", {"retrain", "by hand"}),
-        ("pools", {"retrain-on-pools", "by hand"}),
-        ("off", {"by hand"}),
-        (None, {"retrain-on-pools", "by hand"}),
-    ],
-)
-def test_one_weekly_retraining_is_switched_on_and_others_stay(patch, schedule, on):
-    """One of them, and a schedule of somebody's own, had been switched on in Prefect's page."""
-    switches = {"retrain": False, "retrain-on-pools": True, "by hand": True}
-    address, prepared = "http://127.0.0.1:1/api", []
-    plans = {
-        name: SimpleNamespace(id=name, slug="weekly", active=active)
-        for name, active in switches.items()
-    }
-
-    def deploy_anew(server_address):
-        prepared.append(server_address)
-        for plan in plans.values():
-            plan.active = False
+def test_pools_limit_watch_and_deployments_come_in_order(patch):
+    """On the server that answered; a kind named for a pool replaces the default one."""
+    address, made = "http://127.0.0.1:1/api", []
 
     @contextmanager
     def get_client(*, sync_client):
-        assert PREFECT_API_URL.value() == address  # the server that answered
-        yield SimpleNamespace(
-            read_deployments=lambda: [
-                SimpleNamespace(id=f"of {name}", name=name, schedules=[plan])
-                for name, plan in plans.items()
-            ],
-            update_deployment_schedule=lambda deployment, schedule, *, active: setattr(
-                plans[deployment.removeprefix("of ")], "active", active
-            ),
-        )
+        assert PREFECT_API_URL.value() == address
+        yield SimpleNamespace(read_deployments=lambda: [SimpleNamespace(name="train")])
 
     patch(
         deploy,
         require_server=lambda: address,
-        prepare_server=prepared.append,
         get_client=get_client,
-        deploy=deploy_anew,
-        list_deployments=lambda: "",
+        ensure_pool=lambda _, name, kind: made.append((name, kind)),
+        ensure_limit=lambda _, name, limit: made.append((name, limit)),
+        ensure_automation=lambda _, wanted: made.append(wanted.name),
+        deploy=made.append,
     )
-    ran = invoke(deploy.main, *(["--schedule", schedule] if schedule else []))
+    ran = invoke(deploy.main, "--pool", "gpu=docker")
 
-    assert ran.exit_code == 0
-    assert prepared == [deploy.POOLS, address]
-    assert {name for name, plan in plans.items() if plan.active} == on
-
-
-@pytest.mark.parametrize("learning", [True, False])
-def test_learning_is_switched_apart_from_retraining(learning):
-    assert deploy.choose_switches(None, learning=learning) == {("learn", "nightly"): learning}
-    both = deploy.choose_switches(deploy.Schedule.on, learning=learning)
-    assert both == deploy.choose_switches(deploy.Schedule.on) | {("learn", "nightly"): learning}
-    assert deploy.choose_switches(None) == {}
-
-
-def test_the_schedules_that_can_be_switched_are_those_of_the_file():
-    """All off until somebody switches one on."""
-    told = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
-    plans = {(one["name"], plan["slug"]): plan for one in told for plan in one.get("schedules", [])}
-
-    assert plans.keys() == deploy.choose_switches(deploy.Schedule.off, learning=False).keys()
-    assert not [plan for plan in plans.values() if plan["active"]]
+    watch = deploy.watch_runs().name
+    pools = [("cpu", "process"), ("gpu", "docker")]
+    assert made == [*pools, (deploy.PROMOTION, 1), watch, address]
+    assert ran.stdout == f"deployed at {address}: train\n"
