@@ -1,4 +1,9 @@
-"""Locks and temporary files of a killed dvc, by DVC's own locks; its import takes a second."""
+"""Leftovers of a killed dvc: truncated and temporary files, and locks in its name.
+
+DVC writes ``dvc.lock`` and its list of locks in place. If it is killed meanwhile, no dvc can read
+the truncated file any more. It also regards a lock as held while any process has the number of the
+one that took it. So after a kill the same command would fail for ever.
+"""
 
 import json
 import os

@@ -15,7 +15,6 @@ import yaml
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from flows import processes
-from flows.leftovers import clear_leftovers, clear_temporary_files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import name_program
 from stages import paths
@@ -42,16 +41,22 @@ LOCKED = (
 REPRODUCING = "failed to reproduce"
 """Messages of dvc when a stage fails."""
 
+TEMPORARY = re.compile(r"\.[\w-]{22}\.tmp", re.ASCII)
+"""Names of DVC's temporary files (``dvc_objects.fs.utils.tmp_fname``)."""
+
+OUTPUTS = (Path("data"), Path("models"), paths.METRICS, paths.REPORTS)
+"""Folders of the outputs of stages."""
+
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
 
 class StageError(NmtError):
     """A stage ended badly; its own output says why."""
 
-    def __init__(self, message: str, *, code: int) -> None:
+    def __init__(self, message: str, *, code: int, output: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        """The exit code of the stage, or of dvc if the stage has none."""
+        self.code, self.output = code, output
+        """The exit code of the stage, or of dvc if the stage has none, and what dvc printed."""
 
 
 class _StageLockedError(StageError):
@@ -97,19 +102,17 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
 
 
 def _reproduce(stage: str, *, shared: bool, log: Callable[[str], None]) -> None:
-    what = f"stage {stage!r}"
-    again = f"repeat it: {name_program('dvc')} repro --single-item {stage}"
     arguments = ["repro", "--single-item", stage]
-    if not shared:
-        _dvc(arguments, log, what=what, again=again)
-        return
-    lines: list[str] = []
+    again = f"repeat it: {name_program('dvc')} {' '.join(arguments)}"
+    pull = ["--pull"] if shared else []
     try:
-        _dvc([*arguments, "--pull"], _both(lines.append, log), what=what, again=again)
+        _dvc([*arguments, *pull], log, what=f"stage {stage!r}", again=again)
+    except _StageLockedError:
+        raise
     except StageError as error:
-        if REPRODUCING in "\n".join(lines) or isinstance(error, _StageLockedError):
+        if not shared or REPRODUCING in error.output:
             raise
-        raise _remote_is_away("repro --pull", lines) from None
+        raise _remote_is_away("repro --pull", error.output) from None
 
 
 def commit(stage: str, *, log: Callable[[str], None]) -> None:
@@ -161,10 +164,7 @@ def check_up_to_date() -> None:
 
 
 def count_done(stages: Sequence[str]) -> int:
-    """Count the stages before the first one that DVC would run; 0 if it cannot tell.
-
-    Another dvc may be at work, which :func:`reproduce` waits for.
-    """
+    """Count the stages before the first one that DVC would run; 0 while another dvc is at work."""
     try:
         behind = list_outdated(*stages)
     except subprocess.CalledProcessError:
@@ -182,28 +182,19 @@ def list_outdated(*stages: str) -> list[str]:
 
 
 def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
-    lines: list[str] = []
     try:
-        _dvc(arguments, _both(lines.append, log), what=f"dvc {arguments[0]}", again="")
-    except StageError:
-        raise _remote_is_away(arguments[0], lines) from None
+        _dvc(arguments, log, what=f"dvc {arguments[0]}", again="")
+    except StageError as error:
+        raise _remote_is_away(arguments[0], error.output) from None
 
 
-def _remote_is_away(command: str, lines: Sequence[str]) -> StageError:
-    reason = next((line for line in lines if line.startswith("ERROR")), "it said nothing")
+def _remote_is_away(command: str, output: str) -> StageError:
+    reason = next((line for line in output.splitlines() if line.startswith("ERROR")), "no reason")
     return StageError(
         f"dvc {command} failed ({reason}); what was made is kept: see that the remote answers, and "
         f"run the same again",
         code=os.EX_TEMPFAIL,
     )
-
-
-def _both(*takers: Callable[[str], None]) -> Callable[[str], None]:
-    def take(line: str) -> None:
-        for taker in takers:
-            taker(line)
-
-    return take
 
 
 def run_experiment(
@@ -279,6 +270,31 @@ def _remove_leftovers(name: str) -> None:
                 shutil.rmtree(run["root_dir"], ignore_errors=True)
 
 
+def clear_leftovers(say: Callable[[str], None]) -> bool:
+    """Remove truncated files and locks of a killed dvc; return whether there were any.
+
+    Args:
+        say: takes a sentence on each removed file.
+    """
+    from flows.dvc_leftovers import remove_unreadable  # imports DVC, which takes a second
+
+    return remove_unreadable(say)
+
+
+def clear_temporary_files() -> None:
+    """Remove temporary files of a killed dvc, which nobody else removes from outputs of stages."""
+    left = [
+        path
+        for folder in OUTPUTS
+        for path in folder.rglob(".*.tmp")
+        if TEMPORARY.fullmatch(path.name)
+    ]
+    if left:
+        from flows.dvc_leftovers import remove_unheld  # imports DVC, which takes a second
+
+        remove_unheld(left)
+
+
 def _dvc(
     arguments: Sequence[str],
     log: Callable[[str], None],
@@ -287,33 +303,34 @@ def _dvc(
     again: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run dvc, and report its failure in one sentence."""
-    lines: list[str] = []
+    """Run dvc, again if leftovers of a killed one were cleared, and report its failure."""
     clear_temporary_files()
-    command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, log)
-    code = _run(command, take, environment or {})
+    command = [sys.executable, "-m", "dvc", *arguments]
+    code, output = _run(command, log, environment or {})
     if code and clear_leftovers(log):
-        lines.clear()
-        code = _run(command, take, environment or {})
+        code, output = _run(command, log, environment or {})
     if not code:
         return
-    output = "\n".join(lines)
     if any(message in output for message in LOCKED):
         raise _StageLockedError(f"{what} is in use by another dvc; {again}", code=code)
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
     last = int([code, *by_the_stage][-1])
-    raise StageError(f"{what} exited with {last}; {again}", code=last)
+    raise StageError(f"{what} exited with {last}; {again}", code=last, output=output)
 
 
-def _run(command: list[str], log: Callable[[str], None], environment: Mapping[str, str]) -> int:
-    """Run a command in a session of its own, line by line, and leave nothing of it behind."""
+def _run(
+    command: list[str], log: Callable[[str], None], environment: Mapping[str, str]
+) -> tuple[int, str]:
+    """Run a command in a session of its own; return its exit code and output."""
     environment = {"PATH": prepend_python(), **QUIET, **environment}
+    lines = []
     with processes.start_session(command, environment) as process:
         assert process.stdout is not None
         try:
             for line in filter(None, map(str.rstrip, process.stdout)):
+                lines.append(line)
                 log(line)
-            return process.wait()
+            return process.wait(), "\n".join(lines)
         except BaseException:
             _stop(process)
             raise

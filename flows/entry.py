@@ -11,6 +11,7 @@ import httpx2
 import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
+from flows.processes import STOPPED
 from nmt_core.base.errors import NmtError
 from nmt_core.base.files import locked
 from nmt_core.base.parallel.parent import end_with_parent
@@ -123,8 +124,5 @@ def leave_nothing_behind() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        typer.echo(
-            "stopped; what has ended or was saved is kept, and the same command goes on from there",
-            err=True,
-        )
+        typer.echo(STOPPED, err=True)
         raise

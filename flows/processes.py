@@ -15,6 +15,9 @@ import psutil
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a service manager, and a terminal that is closed."""
 
+STOPPED = "stopped; what has ended or was saved is kept, and the same command goes on from there"
+"""Message of a program that was stopped."""
+
 LEAVE_SECONDS = 110.0
 """How long what a command leaves behind may take to end; service managers allow 90 to 120."""
 

@@ -16,8 +16,7 @@ import psutil
 from rich.console import Console
 
 from flows import dvc_program, processes
-from flows.leftovers import clear_leftovers, clear_temporary_files
-from stages import paths
+from flows.dvc_program import clear_leftovers, clear_temporary_files
 from stages.runtime.checkout import hold_checkout
 from stages.runtime.entry import run_stage
 
@@ -29,27 +28,15 @@ def say(sentence: str) -> None:
 
 def reproduce(stages: list[str]) -> int:
     """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
-    before = list_saved_steps()
     clear_temporary_files()
     command = [sys.executable, "-m", "dvc", "repro", *stages]
     code, stopped_by = run_in_terminal(command)
     if code and not stopped_by and clear_leftovers(say):
         code, stopped_by = run_in_terminal(command)
-    if not code:
-        return 0
-    if saved := list_saved_steps() - before:
-        say(f"training is saved at step {max(saved)[1]:,}; the same command goes on from there")
-    elif stopped_by:
-        say("stopped; stages that had ended are kept, and the same command goes on after them")
-    return 128 + stopped_by if stopped_by else code
-
-
-def list_saved_steps() -> set[tuple[int, int]]:
-    """Return when each checkpoint was written, in nanoseconds, and the number of its step."""
-    return {
-        (path.stat().st_mtime_ns, int(path.stem.removeprefix("step-")))
-        for path in paths.CHECKPOINTS.glob("*/step-*.json")
-    }
+    if not code or not stopped_by:
+        return code
+    say(processes.STOPPED)
+    return 128 + stopped_by
 
 
 def run_in_terminal(command: list[str]) -> tuple[int, int]:

@@ -165,7 +165,7 @@ def test_a_shared_stage_is_taken_from_the_remote_and_given_to_it(
         (False, [FAILED], 3, f"stage 'train' exited with 3; repeat it: .*dvc {REPRO}"),
         (True, [FAILED], 3, "stage 'train' exited with 3"),
         (True, [AWAY], os.EX_TEMPFAIL, r"dvc repro --pull failed \(ERROR: unable to reach it\)"),
-        (True, [("", 1)], os.EX_TEMPFAIL, r"dvc repro --pull failed \(it said nothing\)"),
+        (True, [("", 1)], os.EX_TEMPFAIL, r"dvc repro --pull failed \(no reason\)"),
         (True, [("", 0), AWAY], os.EX_TEMPFAIL, r"dvc push failed \(ERROR: unable to reach it\)"),
         (False, [ELSEWHERE], 255, f"'train' is in use by another dvc; repeat it: .*dvc {REPRO}"),
         *((True, [lock], 255, "'train' is in use by another dvc") for lock in LOCKS),

@@ -15,7 +15,7 @@ from dvc.rwlock import rwlock
 from dvc_objects.fs.utils import tmp_fname
 
 from flows.dvc_leftovers import CONFLICT
-from flows.leftovers import clear_leftovers, clear_temporary_files
+from flows.dvc_program import clear_leftovers, clear_temporary_files
 from nmt_core.base.random import make_generator
 
 HELD = {"write": {"/p/data": {"pid": 1, "cmd": "dvc repro"}}, "read": {}}

@@ -1,12 +1,14 @@
-"""The program of `make repro`: what it says and returns when dvc ends, or is stopped."""
+"""The program of `make repro`: its exit code and message when dvc ends, or is stopped."""
 
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from flows import repro
 from tests.support.projects import PROJECT, a_users_environment
 
 DVC = """
@@ -18,15 +20,12 @@ sys.exit(f"ERROR: failed to reproduce 'train': exited with {stage.returncode}")
 """
 
 STAGE = """
-import os, signal, sys, time
+import signal, sys, time
 from pathlib import Path
 
 def save(number, _):
-    Path("checkpoints/new").mkdir()
-    for name in ("step-00000104", "best-00000100"):
-        Path("checkpoints/new", name).with_suffix(".json").touch()
     time.sleep(0.5)
-    Path("left").touch()
+    Path("saved").touch()
     sys.exit(128 + number)
 
 signal.signal(signal.SIGTERM, save)
@@ -35,47 +34,107 @@ print("ready", flush=True)
 time.sleep(60)
 """
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("heard")]
+PYTHON = str(Path(sys.executable).with_name("python"))
 
 
-@pytest.fixture
-def start(fake_dvc, tmp_path):
-    """Start the program where a training has been before, with a fake dvc that runs a stage."""
-    (tmp_path / "checkpoints/old").mkdir(parents=True)
-    (tmp_path / "checkpoints/old/step-00000200.json").touch()
-
-    def begin():
-        fake_dvc(DVC)
-        (tmp_path / "stage.py").write_text(STAGE)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "flows.repro"],  # the real dvc's parts for itself
-            cwd=tmp_path,
-            env=a_users_environment() | {"PYTHONPATH": str(PROJECT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        assert [process.stdout.readline() for _ in range(2)] == ["repro\n", "ready\n"]
-        return process
-
-    return begin
-
-
-def end(process):
-    lines = process.communicate()[0].splitlines()
-    return process.returncode, lines
-
-
+@pytest.mark.slow
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_training_says_what_it_saved(start, number):
-    """A terminal tells all programs in it, a service manager or make the first alone."""
-    process = start()
-    tell = os.killpg if number == signal.SIGINT else os.kill
-    tell(process.pid, number)
-    code, lines = end(process)
+def test_stopped_stage_saves_before_the_program_ends(fake_dvc, tmp_path, number):
+    """A terminal signals all programs in it, a service manager or make the first alone."""
+    fake_dvc(DVC)
+    (tmp_path / "stage.py").write_text(STAGE)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "flows.repro"],  # the real dvc's parts for itself
+        cwd=tmp_path,
+        env=a_users_environment() | {"PYTHONPATH": str(PROJECT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert [process.stdout.readline() for _ in range(2)] == ["repro\n", "ready\n"]
+    send = os.killpg if number == signal.SIGINT else os.kill
+    send(process.pid, number)
+    lines = process.communicate()[0].splitlines()
 
-    assert 128 + number == code
+    assert process.returncode == 128 + number
+    assert (tmp_path / "saved").exists()
     assert lines[0].endswith(f"exited with {128 + number}")
-    assert "training is saved at step 104; the same command goes on from there" == lines[-1]
-    assert len(lines) == 2
+    assert lines[1:] == [repro.processes.STOPPED]
+
+
+STOPPED = (1, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("endings", "cleared", "code", "messages"),
+    [
+        ([(0, 0)], False, 0, 0),
+        ([(3, 0)], False, 3, 0),
+        ([(0, signal.SIGTERM)], False, 0, 0),  # it had nothing left to do
+        ([(1, signal.SIGINT)], True, 130, 1),  # leftovers are no reason to begin again
+        ([STOPPED], True, 143, 1),
+        ([(1, 0), (0, 0)], True, 0, 0),
+        ([(1, 0), (4, 0)], True, 4, 0),
+        ([(1, 0), STOPPED], True, 143, 1),
+    ],
+)
+def test_dvc_runs_again_once_if_leftovers_were_cleared(patch, endings, cleared, code, messages):
+    steps, left, said = [], list(endings), []
+
+    def run(command):
+        steps.append(command[-3:])
+        return left.pop(0)
+
+    patch(
+        repro,
+        run_in_terminal=run,
+        clear_leftovers=lambda _: cleared,
+        clear_temporary_files=lambda: steps.append("clear"),
+        say=said.append,
+    )
+    assert repro.reproduce(["train"]) == code
+    assert steps == ["clear", *[["dvc", "repro", "train"]] * len(endings)]
+    assert (left, len(said)) == ([], messages)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(0, 3), (signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM)]
+)
+def test_command_in_a_terminal_gets_sigterm_alone_from_us(monkeypatch, number, code):
+    """A terminal sends its signals to the command, too; the handlers are as before afterwards."""
+    noted = []
+    monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: noted.append("adopt"))
+    monkeypatch.setattr(repro.processes, "outlast_children", noted.append)
+    before = [signal.getsignal(one) for one in repro.processes.STOPPING]
+    program = f"""
+import os, shutil, sys, time
+assert (shutil.which("python"), os.environ["DVC_NO_ANALYTICS"]) == ({PYTHON!r}, "1")
+{number} and os.kill(os.getppid(), {number})
+{code} < 0 and time.sleep(60)
+sys.exit({code})
+"""
+
+    assert repro.run_in_terminal([sys.executable, "-c", program]) == (code, number)
+    assert noted == ["adopt", repro.say]
+    assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_stage_gets_sigterm_and_dvc_only_without_one(children):
+    stage = "import time; print(1, flush=True); time.sleep(60)"
+    program = f"""
+import subprocess, sys, time
+stages = [subprocess.Popen([sys.executable, "-c", {stage!r}]) for _ in range({children})]
+print(1, flush=True)
+stages or time.sleep(60)
+sys.exit(sum(stage.wait() for stage in stages))
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        for _ in range(1 + children):
+            process.stdout.readline()
+        repro.terminate_work(process.pid)
+        code = process.wait(60)
+    assert code == (256 - children * signal.SIGTERM if children else -signal.SIGTERM)
+    repro.terminate_work(process.pid)  # gone
