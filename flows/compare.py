@@ -10,13 +10,14 @@ experiments that ended are taken as they are, and trainings continue from their 
 import os
 import shlex
 import sys
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
@@ -24,36 +25,156 @@ from rich.console import Console
 
 from flows import dvc_program
 from flows.artifacts import name_run
-from flows.entry import (
-    check_server,
-    hold_lock,
-    leave_nothing_behind,
-    report_errors,
-)
-from flows.experiments import (
-    Experiment,
-    add_budget,
-    parse_seeds,
-    plan_experiments,
-)
+from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, server_was_away
-from nmt_core.base.progress import format_duration
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
+from stages.configure import compose
+from stages.configure.sections import build_all
+from stages.params import DownloadParams
+from stages.runtime.code_digests import digest_code
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import describe_checkout
 from stages.runtime.params_file import read
-from stages.tracking.journal import Journal
 from stages.tracking.run_metadata import COMPARISON_VARIABLE
-from stages.tracking.tracker import TrackingError, open_tracker, send
+from stages.tracking.tracker import open_tracker
 
 LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
 """The presets that are compared if none is named."""
 
-
 LOCK = Path(".dvc/tmp/compare.lock")
+
+SECONDS = 300.0
+"""The budget of every model where none is given."""
+
+FIXED = {
+    "model": "name the models alone",
+    "train.budget": "give the budget by --seconds, --steps or --tokens (SECONDS=, STEPS=, TOKENS=)",
+    "train.seed": "give the seeds by --seeds (SEEDS=)",
+}
+"""Settings that a comparison sets itself, and how to choose them."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One training and its evaluation."""
+
+    model: str
+    seed: int
+    settings: tuple[str, ...]
+    """Hydra's overrides of conf/."""
+    digest: str
+    """Of all settings, of the text and of the code."""
+
+    @property
+    def name(self) -> str:
+        """The name of DVC's experiment; another setting, text or code makes another name."""
+        return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
+
+
+def plan_experiments(
+    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
+) -> list[Experiment]:
+    """Return the experiments, seed by seed, each with all cores; a typo costs a second.
+
+    Raises:
+        ConfigError: if a model or a setting is wrong, or a model or a seed is named twice.
+        CorpusError: if a file of the user's own cannot be read.
+        NmtError: if git lacks what experiments need.
+    """
+    dvc_program.check_git()
+    for what, named in (("model", models), ("seed", seeds)):
+        if twice := [name for name, times in Counter(named).items() if times > 1]:
+            raise ConfigError(
+                f"the {what} {twice[0]} is named twice; one training would count as two, and make "
+                f"differences look surer than they are, so name it once"
+            )
+    threads = len(os.sched_getaffinity(0))
+    settings = [f"train.compute.threads={threads}", f"evaluate.threads={threads}", *settings]
+    code = hash_code()
+    return [
+        make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
+        for seed in seeds
+        for model in models
+    ]
+
+
+def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
+    """Return an experiment with its settings checked, and its files pinned at absolute paths."""
+    sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    sections["download"] = download.absolute().pinned()
+    before, pinned = (part.model_dump(mode="json") for part in (download, sections["download"]))
+    settings = [*settings, *list_overrides(before, pinned, path="download")]
+    values = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    return Experiment(model, seed, tuple(settings), hash_json([values, code]))
+
+
+def list_overrides(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, path: str
+) -> Iterator[str]:
+    """Yield Hydra's overrides that replace strings in settings."""
+    for name, value in after.items():
+        if isinstance(value, dict):
+            yield from list_overrides(before[name], value, path=f"{path}.{name}")
+        elif value != before[name]:
+            yield f"{path}.{name}={quote(value)}"
+
+
+def quote(words: object) -> str:
+    """Quote words for Hydra."""
+    escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def hash_code() -> str:
+    """Return a digest of all code that stages run, and of their dependencies."""
+    document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
+    return hash_json([digest_code(document), document])
+
+
+def add_budget(
+    settings: Sequence[str], seconds: float | None, steps: int | None, tokens: int | None
+) -> list[str]:
+    """Return settings with the same budget for every model, and no other.
+
+    Raises:
+        ConfigError: if they set what a comparison sets itself, so that it would not hold.
+    """
+    for setting in settings:
+        name = setting.lstrip("+~").partition("=")[0]
+        for fixed, how in FIXED.items():
+            if f"{name}.".startswith(f"{fixed}."):
+                raise ConfigError(f"{setting} would not hold in a comparison; {how}")
+    if steps is None and tokens is None and seconds is None:
+        seconds = SECONDS
+    budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
+    limits = {name: "null" if limit is None else limit for name, limit in budget.items()}
+    return [*settings, *(f"train.budget.{name}={limit}" for name, limit in limits.items())]
+
+
+def parse_seeds(words: str) -> list[int]:
+    """Return the seeds of a list such as 1,2,3; one number is how many: 3 are the seeds 1, 2 and 3.
+
+    Raises:
+        ConfigError: if it is neither, or a seed stands in the list twice.
+    """
+    try:
+        numbers = [int(word) for word in words.removesuffix(",").split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1 and not words.endswith(","):
+        numbers = list(range(1, numbers[0] + 1))
+    if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
+        raise ConfigError(
+            f"--seeds must be how many, such as 3, or different seeds, such as 1,2,3 (with a comma "
+            f"after a single one: 7,), got {words!r}"
+        )
+    return numbers
 
 
 @task(
@@ -80,32 +201,13 @@ def run(chosen: Experiment, *, parent: str) -> None:
 @flow
 def run_experiments(experiments: list[Experiment], *, parent: str) -> None:
     """Run all experiments, one after another; one that fails does not stop the others."""
-    log = get_run_logger().info
-    finished, began, trained = dvc_program.list_experiments(), time.monotonic(), 0
     states = []
     for done, chosen in enumerate(experiments, start=1):
         named = run.with_options(task_run_name=chosen.name)
         states.append(named(chosen, parent=parent, return_state=True))
-        trained += chosen.name not in finished
-        log(describe_progress(done, len(experiments), trained, time.monotonic() - began))
+        get_run_logger().info("%d of %d runs are done", done, len(experiments))
     for state in states:
         state.result()
-
-
-def describe_progress(done: int, total: int, trained: int, seconds: float) -> str:
-    """Describe the number of finished runs and, estimated from those trained here, the time left.
-
-    Args:
-        done: runs that have ended.
-        total: all runs.
-        trained: those that ended and had not been run before.
-        seconds: since the first began.
-    """
-    said = f"{done} of {total} runs are done"
-    if done == total or not trained:
-        return said
-    left = seconds / trained * (total - done)
-    return f"{said}, about {format_duration(left)} left"
 
 
 @flow(flow_run_name=name_run)
@@ -128,11 +230,21 @@ def compare(
         seeds: Seeds to train each model with; null takes 1.
     """
     budgeted = add_budget(settings or [], seconds, steps, tokens)
-    models = models or read(PRESETS)["models"]
-    chosen = schedule_experiments(models, budgeted, seeds=seeds or [1])
-    busy = "another comparison is at work in this project; wait for it, or end it"
-    with hold_lock(LOCK, busy):
-        result = run_and_report(chosen)
+    experiments = plan_experiments(models or read(PRESETS)["models"], budgeted, seeds=seeds or [1])
+    command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
+    names = [chosen.name for chosen in experiments]
+    parent = hash_json(names)[:16]
+    title = "compare " + " ".join(dict.fromkeys(chosen.model for chosen in experiments))
+    with (
+        hold_lock(LOCK, "another comparison works in this project; wait for it, or end it"),
+        open_tracker(
+            parent, experiment=paths.EXPERIMENT, tags={"mlflow.runName": title}
+        ) as tracker,
+    ):
+        tracker.params({"command": command, "experiments": " ".join(names)})
+        run_experiments(experiments, parent=parent)
+        result = conclude(experiments, command=command)
+        track(result, tracker)
     create_markdown_artifact(
         report.render_markdown(result),
         key="comparison",
@@ -141,25 +253,11 @@ def compare(
     return result
 
 
-def schedule_experiments(
-    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
-) -> list[Experiment]:
-    """Return the experiments, each with all cores.
-
-    Raises:
-        NmtError: if a model or a setting is wrong, or git lacks what experiments need.
-    """
-    dvc_program.check_git()
-    threads = len(os.sched_getaffinity(0))
-    limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
-    return plan_experiments(models, [*limits, *settings], seeds=seeds)
-
-
 def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
     """Read the results of the experiments, test them, and write the report."""
-    experiments_kept = dvc_program.list_experiments()
+    commits = dvc_program.list_experiments()
     outcomes = [
-        results.read_outcome(chosen.model, chosen.seed, chosen.name, experiments_kept[chosen.name])
+        results.read_outcome(chosen.model, chosen.seed, chosen.name, commits[chosen.name])
         for chosen in experiments
     ]
     result = results.compare_outcomes(outcomes, command=command, commit=describe_checkout())
@@ -168,7 +266,7 @@ def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comp
 
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
-    """Track the results, and metrics that trainings could not send.
+    """Track the results.
 
     The scores of the best system are the comparison's own, under the names by which MLflow's list
     shows those of runs.
@@ -179,10 +277,6 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
         means = {name: scores[metric].value for name, scores in result.scores.items()}
         tracker.metrics({f"test_{metric}/{name}": mean for name, mean in means.items()}, step=0)
     tracker.artifact(report.FOLDER)
-    for run in result.runs:
-        for path in paths.RUNS.glob(f"{run.fingerprint}*/journal.jsonl"):  # and its evaluations
-            with suppress(TrackingError):
-                send(Journal(path.parent.name))
 
 
 def main(
@@ -212,7 +306,7 @@ def main(
         models = named or read(PRESETS)["models"]
         chosen = parse_seeds(seeds)
         budgeted = add_budget(settings, seconds, steps, tokens)
-        schedule_experiments(models, budgeted, seeds=chosen)  # before a server
+        plan_experiments(models, budgeted, seeds=chosen)  # before a server is started
         check_server()
         with leave_nothing_behind():
             result = compare(models, settings, seconds, steps, tokens, chosen)
@@ -227,21 +321,6 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     models = [argument for argument in arguments if "=" not in argument and argument[0] != "~"]
     settings = [argument for argument in arguments if argument not in models]
     return [name for names in models for name in names.split(",") if name], settings
-
-
-def run_and_report(experiments: Sequence[Experiment]) -> results.Comparison:
-    """Run, report and track, all nested below one run in MLflow."""
-    command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
-    names = [chosen.name for chosen in experiments]
-    parent = hash_json(names)[:16]
-    title = "compare " + " ".join(dict.fromkeys(chosen.model for chosen in experiments))
-    tags = {"mlflow.runName": title}
-    with open_tracker(parent, experiment=paths.EXPERIMENT, tags=tags) as tracker:
-        tracker.params({"command": command, "experiments": " ".join(names)})
-        run_experiments(list(experiments), parent=parent)
-        result = conclude(experiments, command=command)
-        track(result, tracker)
-    return result
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is planned before anything is trained."""
+"""What a comparison plans before anything is trained, and what it reports."""
 
 import shutil
 import subprocess
@@ -11,57 +11,62 @@ from unittest.mock import Mock, call
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from flows import compare, dvc_program, experiments
+from flows import compare, dvc_program
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from stages.comparison import report, results
-from stages.tracking.journal import Journal
-from stages.tracking.tracker import TrackingError
 from tests.support.commands import invoke
 from tests.support.outcomes import REFERENCES, outcome
 
-SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
-
 
 def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
-    return experiments.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
+    budgeted = compare.add_budget(["data=demo"], 60.0, None, None)
+    return compare.plan_experiments(models, [*budgeted, *settings], seeds=seeds)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _digested():
-    """Read all code once: it is the same for all plans."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiments, "hash_code", cache(experiments.hash_code))
-        yield
+@pytest.fixture(autouse=True)
+def _in_a_commit(monkeypatch):
+    """Read all code once, and take it for committed."""
+    monkeypatch.setattr(compare, "hash_code", HASH)
+    monkeypatch.setattr(dvc_program, "check_git", lambda: None)
 
 
-@pytest.fixture(scope="module")
-def planned():
-    return plan()
+HASH, CHECK_GIT = cache(compare.hash_code), dvc_program.check_git
 
 
-def test_every_model_is_trained_with_every_seed_on_the_same_budget(planned):
-    found = planned
+def test_every_model_is_trained_with_every_seed_on_the_same_budget(monkeypatch):
+    monkeypatch.setattr(compare.os, "sched_getaffinity", lambda _: range(3))
+    experiments = plan()
 
-    assert [(one.model, one.seed) for one in found] == [
+    assert [(one.model, one.seed) for one in experiments] == [
         ("transformer", 1),
         ("convs2s", 1),
         ("transformer", 2),
         ("convs2s", 2),
     ]
-    assert len({one.name for one in found}) == 4
-    for one in found:
-        assert {"train.budget.seconds=60.0", "train.budget.epochs=null"} <= {*one.settings}
+    assert len({one.name for one in experiments}) == 4
+    fixed = {"train.budget.seconds=60.0", "train.budget.epochs=null", "train.compute.threads=3"}
+    for one in experiments:
+        assert {f"model={one.model}", f"train.seed={one.seed}", *fixed} <= {*one.settings}
+        assert one.name.startswith(f"{one.model}-seed{one.seed}-")
+
+
+def test_another_setting_makes_another_name():
+    [first], [again] = (plan(models=["transformer"], seeds=[1]) for _ in range(2))
+    [other] = plan("train.model.dropout=0.25", models=["transformer"], seeds=[1])
+
+    assert first == again
+    assert first.name != other.name
 
 
 @pytest.mark.parametrize(
-    ("models", "seeds", "told"),
+    ("models", "seeds", "message"),
     [
         (["convs2s", "transformer", "convs2s"], [1], "the model convs2s is named twice"),
         (["convs2s"], [4, 4], "the seed 4 is named twice"),
     ],
 )
-def test_one_training_does_not_count_as_two(models, seeds, told):
-    with pytest.raises(ConfigError, match=told):
+def test_one_training_does_not_count_as_two(models, seeds, message):
+    with pytest.raises(ConfigError, match=message):
         plan(models=models, seeds=seeds)
 
 
@@ -86,7 +91,7 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
     noted = []
     for name, value in {
         "read": lambda path: {"models": ["rnn"]} if path == compare.PRESETS else None,
-        "schedule_experiments": lambda *words, **numbers: noted.append((*words, numbers)),
+        "plan_experiments": lambda *words, **numbers: noted.append((*words, numbers)),
         "check_server": lambda: noted.append("check"),
         "leave_nothing_behind": lambda: nullcontext(noted.append("leave")),
         "compare": lambda *given: noted.append(given) or "result",
@@ -106,56 +111,32 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
     assert ran.stdout.splitlines() == ["the result", f"written to {report.FOLDER}"]
 
 
-def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, monkeypatch):
-    """Under the names by which MLflow lists runs; a tracker that is away stops nobody."""
-    monkeypatch.chdir(tmp_path)
+def test_scores_of_the_best_system_are_those_of_the_comparison():
+    """Under the names by which MLflow lists runs."""
     scores = [("a", 1, 21.0), ("a", 2, 22.0), ("b", 1, 31.0), ("b", 2, 32.0)]
-    found = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
-    tracker, send = Mock(), Mock(side_effect=TrackingError("away"))
-    monkeypatch.setattr(compare, "send", send)
-    journal = Journal(found[0].run.fingerprint).path
-    journal.parent.mkdir(parents=True)
-    journal.touch()
-    compare.track(results.compare_outcomes(found, command="", commit=""), tracker)
+    outcomes = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
+    tracker = Mock()
+    compare.track(results.compare_outcomes(outcomes, command="", commit=""), tracker)
 
-    told = {}
+    tracked = {}
     for one in tracker.metrics.call_args_list:
-        told |= one.args[0]
+        tracked |= one.args[0]
     bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
     chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
-    assert told == bleu | chrf
+    assert tracked == bleu | chrf
     tracker.artifact.assert_called_once_with(report.FOLDER)
-    assert {one.args[0].path for one in send.call_args_list} == {journal}
-
-
-def test_the_same_plan_has_the_same_names_and_another_setting_others(planned):
-    first, again = planned[:1], plan(models=["transformer"], seeds=[1])
-    [other] = plan("train.model.dropout=0.25", models=["transformer"], seeds=[1])
-
-    assert first == again
-    assert first[0].name.startswith("transformer-seed1-")
-    assert first[0].name != other.name
 
 
 @pytest.mark.parametrize(
-    ("numbers", "left"),
+    ("budget", "limits"),
     [
-        ((1, 4, 0, 0.1), ""),  # it had been run before
-        ((2, 4, 1, 90.0), ", about 0:03:00 left"),
-        ((3, 4, 2, 90.4), ", about 0:00:45 left"),
-        ((4, 4, 3, 120.0), ""),
+        ((None, None, None), ["steps=null", "epochs=null", "tokens=null", "seconds=300.0"]),
+        ((None, 10, None), ["steps=10", "epochs=null", "tokens=null", "seconds=null"]),
+        ((7.0, None, 9), ["steps=null", "epochs=null", "tokens=9", "seconds=7.0"]),
     ],
 )
-def test_the_time_left_is_told_once_a_run_has_been_timed(numbers, left):
-    assert compare.describe_progress(*numbers) == f"{numbers[0]} of 4 runs are done{left}"
-
-
-@pytest.mark.parametrize(
-    ("budget", "setting"),
-    [((None, None, None), "seconds=300.0"), ((None, 10, None), "seconds=null")],
-)
-def test_a_budget_is_given_even_if_nobody_asks(budget, setting):
-    assert f"train.budget.{setting}" in [*experiments.list_budget_settings(*budget)]
+def test_every_model_has_one_budget(budget, limits):
+    assert compare.add_budget(["a=b"], *budget) == ["a=b", *(f"train.budget.{x}" for x in limits)]
 
 
 @pytest.mark.parametrize(
@@ -169,13 +150,13 @@ def test_a_budget_is_given_even_if_nobody_asks(budget, setting):
 )
 def test_a_setting_that_would_not_hold_is_refused(setting, how):
     with pytest.raises(ConfigError, match=f"would not hold.*{how}"):
-        experiments.add_budget(["data=demo", setting], None, None, None)
+        compare.add_budget(["data=demo", setting], None, None, None)
     ran = invoke(compare.main, "convs2s", setting)
     assert ran.exit_code == 1
     assert "would not hold" in ran.stderr
     with pytest.raises(ConfigError, match="would not hold"):
         compare.compare.fn(["convs2s"], [setting])
-    assert experiments.add_budget(["train.model.dropout=0"], 1.0, None, None)
+    assert compare.add_budget(["train.model.dropout=0"], 1.0, None, None)
 
 
 @pytest.mark.slow
@@ -186,8 +167,8 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
         (folder / name).write_text("Eine Eule.\n")
     given = [
         "data=files",
-        f"download.corpora.files.train.source={experiments.quote(folder / 'train.de')}",
-        f"download.corpora.files.train.target={experiments.quote(folder / 'train.en')}",
+        f"download.corpora.files.train.source={compare.quote(folder / 'train.de')}",
+        f"download.corpora.files.train.target={compare.quote(folder / 'train.en')}",
         "download.corpora.files.validation=null",
         "download.corpora.files.test=null",
     ]
@@ -210,20 +191,20 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
     [("1", [1]), ("3", [1, 2, 3]), ("1,22", [1, 22]), ("7,", [7]), ("0,5,", [0, 5])],
 )
 def test_one_number_is_how_many_seeds_and_a_list_which(words, seeds):
-    assert experiments.parse_seeds(words) == seeds
+    assert compare.parse_seeds(words) == seeds
 
 
 @pytest.mark.parametrize("words", ["1,x", "", "0", "-2", "-1,2", "1,1", "2,1,2", "1,,2", ","])
 def test_what_are_no_seeds_is_refused(words):
     """Above all one that stands there twice: runs that are copies would seem to agree."""
     with pytest.raises(ConfigError, match=f"got {words!r}"):
-        experiments.parse_seeds(words)
+        compare.parse_seeds(words)
 
 
 @pytest.mark.parametrize("there", [False, True])
 def test_experiment_runs_once_up_to_its_evaluation(monkeypatch, there):
     calls = []
-    chosen = experiments.Experiment("rnn", 1, ("model=rnn",), "digest")
+    chosen = compare.Experiment("rnn", 1, ("model=rnn",), "digest")
     logger = SimpleNamespace(info=lambda *_: None)
     monkeypatch.setattr(compare, "get_run_logger", lambda: logger)
     monkeypatch.setattr(dvc_program, "list_experiments", lambda: {chosen.name} if there else {})
@@ -241,13 +222,12 @@ def test_experiment_runs_once_up_to_its_evaluation(monkeypatch, there):
 
 
 def test_failed_experiment_does_not_stop_others(patch):
-    lines, run = [], Mock()
-    several = [experiments.Experiment("rnn", seed, (), "") for seed in range(3)]
+    logged, run = Mock(), Mock()
+    several = [compare.Experiment("rnn", seed, (), "") for seed in range(3)]
     states = [Mock(), Mock(), Mock()]
     states[0].result.side_effect = NmtError("out of memory")
     run.with_options.return_value.side_effect = states
-    patch(compare, run=run, get_run_logger=lambda: SimpleNamespace(info=lines.append))
-    patch(dvc_program, list_experiments=lambda: [several[0].name])
+    patch(compare, run=run, get_run_logger=lambda: SimpleNamespace(info=logged))
     with pytest.raises(NmtError, match="out of memory"):
         compare.run_experiments.fn(several, parent="parent")
 
@@ -256,8 +236,9 @@ def test_failed_experiment_does_not_stop_others(patch):
     ]
     names = [one.kwargs["task_run_name"] for one in run.with_options.call_args_list]
     assert names == [one.name for one in several]
-    assert lines[0] == "1 of 3 runs are done"
-    assert lines[2] == "3 of 3 runs are done"
+    assert logged.call_args_list == [
+        call("%d of %d runs are done", number, 3) for number in (1, 2, 3)
+    ]
 
 
 def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
@@ -265,20 +246,20 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
     subprocess.run([*git, "init", "-q"], check=True)
     with pytest.raises(NmtError, match="here is no commit"):
-        dvc_program.check_git()
+        CHECK_GIT()
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
-    dvc_program.check_git()
+    CHECK_GIT()
     Path("stages").mkdir()
     Path("stages/new.py").touch()
 
     with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
-        dvc_program.check_git()
+        CHECK_GIT()
     shutil.rmtree("stages")
     for part in ("conf", "nmt_core"):
         Path(part).mkdir()
         Path(f"{part}/new").touch()
         with pytest.raises(NmtError, match=f"git does not know {part}/new"):
-            dvc_program.check_git()
+            CHECK_GIT()
         shutil.rmtree(part)
     assert dvc_program.list_experiments() == {}
     subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
