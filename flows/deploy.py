@@ -81,12 +81,12 @@ def watch_runs() -> AutomationCore:
 
 def ensure_automation(client: SyncPrefectClient, wanted: AutomationCore) -> None:
     """Install an automation, or update the one of its name."""
-    first, *others = client.read_automations_by_name(wanted.name) or [None]
-    if first is None:
-        client.create_automation(wanted)
+    automations = client.read_automations_by_name(wanted.name)
+    if automations:
+        client.update_automation(automations[0].id, wanted)
     else:
-        client.update_automation(first.id, wanted)
-    for double in others:
+        client.create_automation(wanted)
+    for double in automations[1:]:
         client.delete_automation(double.id)
 
 

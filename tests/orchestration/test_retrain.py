@@ -119,7 +119,7 @@ class Retraining:
     def end(self, run, state="Completed"):
         self.fleet.wait(run, state, seconds=SECONDS)
         until(lambda: self.all_is_said(run))
-        registry = self.registry()
+        registry = Registry(NAME)
         return Left(
             run=run,
             name=self.fleet.api("GET", f"/flow_runs/{run}")["name"],
@@ -137,11 +137,6 @@ class Retraining:
         own = {"flow_run_id": {"any_": [run]}, "task_run_id": {"is_null_": True}}
         said = self.fleet.api("POST", "/logs/filter", logs=own)
         return any(entry["message"].startswith("Finished in state") for entry in said)
-
-    def registry(self):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("MLFLOW_TRACKING_URI", self.clone.environment["MLFLOW_TRACKING_URI"])
-            return Registry(NAME)
 
     def contests(self):
         """Return what came of all challengers of this clone, by their digests."""
@@ -179,6 +174,16 @@ def text():
 
 
 TEXT = text()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _login(servers):
+    """Let this process into MLflow, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in servers.environment.items():
+            if name.startswith("MLFLOW_"):
+                patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +241,7 @@ def losers(here, there):
 @pytest.fixture(scope="module")
 def rolled_back(here, losers):
     here.clone.run("python -m stages.registry rollback --reason 'nobody liked it'")
-    return here.registry().champion().number
+    return Registry(NAME).champion().number
 
 
 @pytest.fixture(scope="module")
