@@ -12,9 +12,7 @@ from nmt_core.documents.pieces import Part, find_segments, write_parts
 class Reason(Enum):
     """A reason why a text stays untranslated; the value follows the number of such texts."""
 
-    CHOICE = (
-        "with a plural or select amid their text or beside quoted syntax; translate them by hand"
-    )
+    CHOICE = "with a plural or select; translate them by hand"
     PLACEHOLDER = "whose translation lost a placeholder; translate them by hand"
     LANGUAGE = "marked as another language than the source"
     COMPARED = "that a formula, a list of choices or a condition compares with"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.declarations import recode
 from nmt_core.documents.document import Untranslated
+from nmt_core.documents.encodings import recode
 from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import TranslatedSegment

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.documents.declarations import read_text_file
+from nmt_core.documents.encodings import read_text_file
 
 if TYPE_CHECKING:
     from nmt_core.documents.document import Document
@@ -79,14 +79,14 @@ FORMATS = Registry(
             ".md .markdown", "text/markdown", "markdown:read_markdown", is_text=True
         ),
         "subtitles": _describe(".srt .vtt", "text/plain", "subtitles:read_subtitles", is_text=True),
-        "po": _describe(".po", "text/x-gettext-translation", "po:read_po_file"),
+        "po": _describe(".po", "text/x-gettext-translation", "catalogues:read_po_file"),
         "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file"),
-        "json": _describe(".json", "application/json", "json_strings:read_json_strings"),
-        "arb": _describe(".arb", "application/json", "json_strings:read_arb"),
-        "xlsx": _describe(".xlsx", SHEETS, "xlsx:read_workbook"),
+        "json": _describe(".json", "application/json", "catalogues:read_json_strings"),
+        "arb": _describe(".arb", "application/json", "catalogues:read_arb"),
+        "xlsx": _describe(".xlsx", SHEETS, "ooxml:read_workbook"),
         "pptx": _describe(".pptx", SLIDES, "ooxml:read_presentation"),
-        "odt": _describe(".odt", OPEN_TEXTS, "odt:read_open_document"),
-        "epub": _describe(".epub", "application/epub+zip", "epub:read_book"),
+        "odt": _describe(".odt", OPEN_TEXTS, "open_formats:read_open_document"),
+        "epub": _describe(".epub", "application/epub+zip", "open_formats:read_book"),
         "docx": _describe(".docx", TEXTS, "docx:read_word_document"),
     },
 )

@@ -8,25 +8,63 @@ HTML stays as broken as it was.
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.declarations import LanguageMarks, decode_declared
-from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.html_elements import (
-    CHANGED,
-    COMMENT,
-    ELEMENTS,
-    KEPT,
-    LANGUAGE,
-    VOID,
-    Tag,
-    is_symbol,
+from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
+from nmt_core.documents.encodings import decode_declared
+from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.text.language_codes import LanguageCodes, pick_code
+
+COMMENT = "!--"
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+INLINE = _names(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label map mark math "
+    "nobr object output picture q s samp small span strike strong sub sup svg time tt u var wbr !--"
 )
-from nmt_core.documents.pieces import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
-from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
+"""Elements that may occur within a sentence, and comments; all others end one."""
+
+VOID = _names("area base br col embed hr img input link meta param source track wbr")
+"""Elements that hold nothing and have no end tag."""
+
+KEPT = _names(
+    "audio canvas code docauthor iframe kbd math noembed noframes object plaintext pre samp script "
+    "style svg template textarea var video xmp"
+)
+"""Elements that are not translated: programs with their input and output, formulas, pictures, and
+of a book's table of contents the author."""
+
+READ = _names(
+    "alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext "
+    "placeholder title"
+)
+"""Attributes that people read."""
+
+LABELLED = _names("optgroup option track")
+BUTTONS = _names("button reset submit")
+DESCRIPTIONS = _names("description og:description og:title twitter:description twitter:title")
+"""Elements with a label, types of input whose value is on a button, and names of what a page says
+of itself, which search engines show."""
+
+LANGUAGE = frozenset({"lang", "xml:lang"})
+"""Attributes that say in which language an element is."""
+
+CHANGED = READ | LANGUAGE | {"content", "label", "value"}
+"""Attributes that may not stay as they are."""
+
+PAGE = ("html", "body")
+"""Elements with the language of the page; the language of the request overrides it."""
+
+NO_LANGUAGE = ("x", "und", "zxx", "mul")
+"""Codes, up to their first dash, that name no language."""
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
@@ -44,15 +82,45 @@ MOST_TAGS = 1_000_000
 """Of a document, with the texts between them; each takes 550 bytes of memory."""
 
 LONGEST_NOTE = 8
-"""Tags and texts in an element that may be a reference to a note, or an icon."""
-
-NUMBERED = re.compile(r"</?(?P<name>\d+)(?=\s*/?>)")
-"""A tag that stands for a component of a program, in a message alone: ``<0>here</0>``."""
+"""Tags and texts in an element that may be a reference to a note."""
 
 TAG_NAME = re.compile(r"<[a-zA-Z][^\s/>]*")
 ATTRIBUTE = re.compile(
     r"""[\s/]*(?P<name>[^\s/>][^\s/>=]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>][^\s>]*)|(?!\s*=))"""
 )
+
+
+@dataclass
+class Tag(Piece):
+    """A piece of HTML."""
+
+    attributes: Sequence[tuple[str, str | None]] = ()
+
+    @property
+    def is_inline(self) -> bool:
+        """Tell whether it may stand within a sentence."""
+        return self.is_text or self.name in INLINE
+
+
+@dataclass
+class LanguageMarks:
+    """The languages that a document names for parts of its text."""
+
+    codes: LanguageCodes | None
+    """The codes of source and target, if they are known."""
+    untranslated: Untranslated = field(default_factory=Untranslated)
+    """Number of texts that stay because of their language."""
+
+    def is_source(self, code: str | None) -> bool:
+        """Tell whether a code names the source language."""
+        return self.codes is not None and pick_code([code or ""], self.codes[0]) is not None
+
+    def is_other(self, tag: Tag) -> bool:
+        """Tell whether a tag names another language than the source's."""
+        names = [value for name, value in tag.attributes if name in LANGUAGE and value]
+        spoken = [name for name in names if re.split("[-_]", name.lower())[0] not in NO_LANGUAGE]
+        is_ours = self.codes is None or tag.name in PAGE
+        return not is_ours and any(not self.is_source(name) for name in spoken)
 
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> FileDocument:
@@ -86,20 +154,6 @@ def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     return make_parts(_merge_empty(pieces), _escape)
 
 
-def parse_components(text: str) -> Sequence[Piece]:
-    """Return the pieces of a message of a program, whose tags may be numbers, and end as in XML.
-
-    Raises:
-        DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
-    """
-    named = NUMBERED.sub(lambda tag: tag[0].replace(tag["name"], "x" * len(tag["name"])), text)
-    tags = _Scanner(named, is_xml=True).tags
-    for _, tag in tags:
-        is_tag = tag.role in {Role.OPEN, Role.CLOSE, Role.EMPTY}
-        tag.is_component = is_tag and tag.name not in ELEMENTS
-    return _merge_empty(_merge_kept(_cut(tags, text), LanguageMarks(None)))
-
-
 def _escape(_: str, written: Sequence[Written]) -> list[str]:
     return [part.text if part.tag else html.escape(part.text, quote=False) for part in written]
 
@@ -107,9 +161,9 @@ def _escape(_: str, written: Sequence[Written]) -> list[str]:
 class _Scanner(HTMLParser):
     """Notes where each piece of HTML begins."""
 
-    def __init__(self, text: str, *, is_xml: bool = False) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
-        self._is_xml = is_xml or XHTML.match(text) is not None
+        self._is_xml = XHTML.match(text) is not None
         self._lines = [0, *[match.end() for match in re.finditer("\n", text)]]
         self.tags: list[tuple[int, Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
@@ -173,8 +227,6 @@ def _cut(tags: Sequence[tuple[int, Tag]], text: str) -> list[Tag]:
     ends = [*[start for start, _ in tags[1:]], len(text)]
     for (start, tag), end in zip(tags, ends, strict=True):
         tag.raw = text[start:end]
-        if number := NUMBERED.match(tag.raw):
-            tag.name = number["name"]
         if tag.role is not Role.TEXT:
             pieces.append(tag)
             continue
@@ -195,85 +247,57 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
     while number < len(tags):
         tag, end = tags[number], number + 1
         is_open = tag.role is Role.OPEN
-        is_named = is_open and tag.name in KEPT
-        is_other = is_open and not is_named and tag.is_in_other_language(marks)
-        if is_named or is_other or (is_open and (tag.is_marked or _is_kept_whole(tags, number))):
+        is_other = is_open and tag.name not in KEPT and marks.is_other(tag)
+        if is_open and (is_other or tag.name in KEPT or _is_kept(tags, number)):
             end = _find_end(tags, number)
             inside = tags[number:end]
             if is_other and any(any(map(str.isalpha, each.text)) for each in inside):
-                marks.count()
+                marks.untranslated[Reason.LANGUAGE] += 1
             parts: list[Part] = []
-            if is_named and tag.attributes:  # its language is that of what stays
-                parts = [*_split_tag(tag, None), join_raw(inside[1:])]
+            if tag.name in KEPT and tag.attributes:  # its language is that of what stays
+                parts = [*_split_tag(tag, LanguageMarks(None)), join_raw(inside[1:])]
             role = Role.EMPTY if tag.is_inline else Role.BLOCK
             yield Tag(role, join_raw(inside), parts=parts)
         else:
             if not tag.is_inline:
                 tag.role = Role.BLOCK
             if tag.attributes:
-                tag.parts = list(_split_tag(tag, marks.codes))
+                tag.parts = list(_split_tag(tag, marks))
             yield tag
         number = end
 
 
-def _merge_empty(tags: Iterable[Tag]) -> list[Tag]:
-    """Return the pieces, with an element around no text, such as a picture's link, as one.
+def _is_kept(tags: Sequence[Tag], number: int) -> bool:
+    """Tell whether an element is marked as not to be translated, or refers to a note."""
+    tag = tags[number]
+    given = dict(tag.attributes)
+    is_marked = (given.get("translate") or "").lower() == "no"
+    if is_marked or "notranslate" in (given.get("class") or "").split():
+        return True
+    for each in tags[number + 1 : number + LONGEST_NOTE] if tag.name == "sup" else ():
+        if each.role is Role.CLOSE and each.name == tag.name:
+            return True
+        if any(map(str.isalpha, each.text)):
+            return False
+    return False
 
-    So are two with nothing but a sign between them, as in ``<kbd>Ctrl</kbd>+<kbd>C</kbd>``.
-    """
+
+def _merge_empty(tags: Iterable[Tag]) -> list[Tag]:
+    """Return the pieces, with an element around no text, such as a picture's link, as one."""
     merged: list[Tag] = []
     for tag in tags:
         start = len(merged)
-        if tag.role is Role.CLOSE:
-            first = start - 1
-            while first > 0 and merged[first].role is Role.EMPTY:
-                first -= 1
-            if first >= 0 and merged[first].role is Role.OPEN and merged[first].name == tag.name:
-                start = first
-        elif (
-            tag.role is Role.EMPTY
-            and [each.role for each in merged[-2:]] == [Role.EMPTY, Role.TEXT]
-            and is_symbol(merged[-1].text)
-            and len(merged[-2].parts) < DEEPEST
-        ):
-            start -= 2
-        if start < len(merged):
-            inside = [*merged[start:], tag]
-            del merged[start:]
+        while tag.role is Role.CLOSE and start > 0 and merged[start - 1].role is Role.EMPTY:
+            start -= 1
+        opening = merged[start - 1] if tag.role is Role.CLOSE and start > 0 else None
+        if opening and opening.role is Role.OPEN and opening.name == tag.name:
+            inside = [*merged[start - 1 :], tag]
+            del merged[start - 1 :]
             parts = [part for each in inside for part in each.parts or [each]]
             merged.append(Tag(Role.EMPTY, join_raw(inside), parts=parts))
         else:
             merged.append(tag)
     return merged
-
-
-def _is_kept_whole(tags: Sequence[Tag], number: int) -> bool:
-    """Tell whether an element is a note, a symbol, or the name of a language in a link to it."""
-    tag, text = tags[number], ""
-    if not tag.is_inline:
-        return False
-    for each in tags[number + 1 : number + LONGEST_NOTE]:
-        if each.role is Role.CLOSE and each.name == tag.name:
-            break
-        text += each.text
-    else:
-        return False
-    given = dict(tag.attributes)
-    if any(map(str.isalpha, text)):
-        codes = [given.get(name) for name in (*LANGUAGE, "hreflang")]
-        return any(text.strip().casefold() in list_language_names(code) for code in codes if code)
-    leads = "#" in (given.get("href") or "") and _begins_block(tags, number)
-    return tag.name == "sup" or is_symbol(text) or (leads and bool(text.strip()))
-
-
-def _begins_block(tags: Sequence[Tag], number: int) -> bool:
-    """Tell whether an element is the first of a block, as a link back from a note."""
-    for tag in tags[max(number - LONGEST_NOTE, 0) : number][::-1]:
-        if not tag.is_inline:
-            return True
-        if tag.text.strip(" \t\r\n[("):
-            return False
-    return number < LONGEST_NOTE
 
 
 def _find_end(tags: Sequence[Tag], number: int) -> int:
@@ -291,19 +315,23 @@ def _find_end(tags: Sequence[Tag], number: int) -> int:
     return len(tags)
 
 
-def _split_tag(tag: Tag, codes: LanguageCodes | None) -> Iterator[Part]:
+def _split_tag(tag: Tag, marks: LanguageMarks) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
-    start, read = 0, tag.find_read_names()
+    start = 0
+    given = {name: (value or "").lower() for name, value in tag.attributes}
+    subjects = [given.get("name"), given.get("property")]
+    read = {
+        "label": tag.name in LABELLED,
+        "value": tag.name == "input" and given.get("type") in BUTTONS,
+        "content": tag.name == "meta" and not DESCRIPTIONS.isdisjoint(subjects),
+    }
     for each, (name, value) in _find_attributes(tag):
-        is_source = (
-            name in LANGUAGE and codes and value and pick_code([value], codes[0]) is not None
-        )
-        if name in read and value:
+        if value and (name in READ or read.get(name)):
             yield tag.raw[start : each.start("value")]
             yield from make_parts([read_value(each["value"])], escape_value)
             start = each.end("value")
-        elif is_source and codes:
-            yield tag.raw[start : each.start("value")] + f'"{codes[1]}"'
+        elif marks.codes and name in LANGUAGE and marks.is_source(value):
+            yield tag.raw[start : each.start("value")] + f'"{marks.codes[1]}"'
             start = each.end("value")
     yield tag.raw[start:]
 

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 from markdown_it.token import Token
 
-from nmt_core.documents.declarations import LanguageMarks
 from nmt_core.documents.document import TextDocument
-from nmt_core.documents.html import split_html
-from nmt_core.documents.html_elements import COMMENT, INLINE, VOID
+from nmt_core.documents.html import COMMENT, INLINE, VOID, LanguageMarks, split_html
 from nmt_core.documents.markdown_lines import (
     FRONT_MATTER,
     HIDDEN,

@@ -1,45 +1,45 @@
-"""Messages of programs: plain text, text with tags, or the branches of ICU's plural and select."""
+"""Messages of programs and segments of translators: units that are translated separately.
+
+A message is plain text or text with tags. One with a choice of ICU, as ``{n, plural, ...}``, stays.
+"""
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import regex
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Reason, TextDocument, Untranslated
-from nmt_core.documents.html import parse_components
-from nmt_core.documents.passage import Item
-from nmt_core.documents.pieces import Escape, Piece, Role, Written, make_parts, write_plainly
+from nmt_core.documents.passage import Item, Passage
+from nmt_core.documents.pieces import Piece, Role, Written, make_parts
 from nmt_core.documents.plain_text import parse_plain_text
 from nmt_core.literals.finding import find_literals, resolve_references
 from nmt_core.literals.literal import LiteralKind
+from nmt_core.text.language_codes import pick_code
 
-TAG = re.compile(r"(?<!%)</?(?:[a-zA-Z][\w:-]*(?:\s[^<>]*)?|\d+\s*)/?>")
-QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
-"""What messages have in common with HTML: tags, and characters by their names or numbers."""
-
-BRANCHING = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
-HEAD = re.compile(rf"\s*{BRANCHING.pattern}(?:\s*offset:\d+)?")
-BRANCH = re.compile(r"\s*(?:=\d+|\w+)\s*\{")
-BRANCH_TEXT = re.compile(
-    r"(?:[^{}']|'(?![{}#|])|\{[^{},']{0,100}(?:,\s*(?:number|date|time)\b[^{}']{0,100})?\})*"
+MARKUP = re.compile(
+    r"<!--.{0,2000}?-->"
+    r"|<(?P<kept>code|kbd|pre|samp|script|style|var)\b[^<>]*>.{0,2000}?</(?P=kept)>"
+    r"|(?<!%)<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*(?=[\s/>])|\d+(?=\s*/?>))[^<>]*?(?P<empty>/?)>",
+    re.DOTALL | re.IGNORECASE,
 )
-END = re.compile(r"\s*\}\s*")
-"""A choice of ICU: its beginning, and that of a branch; the text of a branch; the choice's end."""
+"""A comment, an element that is not translated, or a tag: of HTML, or of a component of a program,
+which may have a number."""
 
-QUOTING = re.compile("'(?=[{}#|]|$)")
-"""An apostrophe that would quote the syntax after it."""
+VOID = frozenset(["img", "input", "wbr"])
+BLOCKS = re.compile(r"p|br|div|li|ul|ol|table|tr|t[dh]|h[1-6]|hr|blockquote")
+"""Tags that end a sentence."""
+
+QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
+CHOICE = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 
 LONGEST_MESSAGE = 100_000
 """Maximum characters of a message."""
 
-DEEPEST_CHOICE = 10
-"""Maximum choices within each other that are translated."""
-
 BRACES = "{}"
-
-ParsedMessage = tuple[Sequence[Piece], Escape]
 
 _SYNTAX = regex.compile(r"(?!\S*\{[^}]*$)(?![^{]*\}).*(?:[{%$@#`:_\\]|<.|\[\[).*")
 """A literal that a program may fill in; an open brace is none."""
@@ -52,40 +52,46 @@ a name."""
 
 
 def read_message(text: str) -> TextDocument:
-    """Read a message; of a choice of ICU, the branches are translated.
-
-    A message that has a choice amid its text, or quotes syntax in it, stays as it is.
+    """Read a message.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
     """
     check_length(text)
-    parsed = parse_message(text, parse_plain_text)
-    return TextDocument(make_parts(*parsed)) if parsed else leave_message(text)
+    if CHOICE.search(text):
+        return leave_message(text)
+    if MARKUP.search(text):
+        return TextDocument(make_parts([*split_tags(text)], escape_as_source))
+    pieces = [*parse_plain_text(text)]
+    for piece in pieces:
+        piece.text = resolve_references(piece.text)
+    return TextDocument(make_parts(pieces, escape_as_source))
 
 
 def leave_message(text: str) -> TextDocument:
-    """Return a message that stays as it is because the choice in it cannot be read."""
+    """Return a message that stays as it is because it has a choice."""
     return TextDocument([text], Untranslated({Reason.CHOICE: 1}))
 
 
-def parse_message(text: str, parse_text: Callable[[str], Iterable[Piece]]) -> ParsedMessage | None:
-    """Return the pieces of a message, and what writes them; None if it stays as it is.
+def split_tags(text: str) -> Iterator[Piece]:
+    """Yield the pieces of a message with tags."""
+    at = 0
+    for tag in MARKUP.finditer(text):
+        yield _make_text(text[at : tag.start()])
+        name = (tag["name"] or "").lower()
+        if BLOCKS.fullmatch(name):
+            role = Role.BLOCK
+        elif not name or tag["empty"] or name in VOID:
+            role = Role.EMPTY
+        else:
+            role = Role.CLOSE if tag["end"] else Role.OPEN
+        yield Piece(role, tag[0], name=name)
+        at = tag.end()
+    yield _make_text(text[at:])
 
-    ``parse_text`` cuts a message without markup.
-    """
-    if BRANCHING.search(text):
-        choice = _read_choice(text, 0, 1)
-        is_whole = choice is not None and choice[1] == len(text)
-        return (choice[0], _escape_branch) if choice and is_whole else None
-    if TAG.search(text):
-        return parse_components(text), _escape_as_source
-    pieces = [*parse_text(text)]
-    if resolve_references(text) == text:
-        return pieces, write_plainly
-    for piece in pieces:
-        piece.text = resolve_references(piece.text)
-    return pieces, _escape_as_source
+
+def _make_text(raw: str) -> Piece:
+    return Piece(Role.TEXT, raw, resolve_references(raw))
 
 
 def check_length(text: str) -> None:
@@ -101,48 +107,33 @@ def check_length(text: str) -> None:
         )
 
 
-def _escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
+def escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
     """Write a translation as its source is: with characters by their names, or without."""
     has_names, quotes = resolve_references(raw) != raw, bool(QUOTE.search(raw))
     return [
         html.escape(part.text, quote=quotes)
-        if not part.tag and (has_names or TAG.search(part.text))
+        if not part.tag and (has_names or MARKUP.search(part.text))
         else part.text
         for part in written
     ]
 
 
-def _escape_branch(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation so that none of its apostrophes quotes syntax."""
-    return [QUOTING.sub("\N{RIGHT SINGLE QUOTATION MARK}", part.text) for part in written]
+def check_language(code: str, expected: str, side: str) -> None:
+    """Make sure that a file is in a language.
 
+    Args:
+        code: that the file names; empty if it names none.
+        expected: code of the language.
+        side: what the file says of it, such as ``translates into``.
 
-def _read_choice(text: str, at: int, depth: int) -> tuple[list[Piece], int] | None:
-    """Return the pieces of a choice, and where it ends; None if it cannot be read."""
-    head = HEAD.match(text, at)
-    if head is None or depth > DEEPEST_CHOICE:
-        return None
-    pieces, at = [Piece(Role.BLOCK, head[0])], head.end()
-    while branch := BRANCH.match(text, at):
-        pieces.append(Piece(Role.BLOCK, branch[0]))
-        at = branch.end()
-        if HEAD.match(text, at):
-            inner = _read_choice(text, at, depth + 1)
-            if inner is None:
-                return None
-            pieces += inner[0]
-            at = inner[1]
-        else:
-            content = BRANCH_TEXT.match(text, at)
-            assert content
-            pieces.append(Piece(Role.TEXT, content[0], content[0]))
-            at = content.end()
-        if not text.startswith("}", at):
-            return None
-        pieces.append(Piece(Role.BLOCK, "}"))
-        at += 1
-    end = END.match(text, at)
-    return ([*pieces, Piece(Role.BLOCK, end[0])], end.end()) if end else None
+    Raises:
+        DocumentError: if it is not.
+    """
+    if code and pick_code([code], expected) is None:
+        raise DocumentError(
+            f"this document {side} {code[:20]!r}, and not {expected!r} as this model does; "
+            f"use a model for its languages"
+        )
 
 
 def find_placeholders(text: str) -> list[str]:
@@ -175,3 +166,89 @@ def _list_placeholders(items: Sequence[Item], signs: str) -> Iterator[str]:
             inside = "".join(names)
             for sign in signs:
                 yield from [sign] * (item.count(sign) - inside.count(sign))
+
+
+class UnitTranslation(NamedTuple):
+    """The translation of a unit."""
+
+    texts: Sequence[str]
+    is_doubtful: bool
+    """Whether a person must review it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Texts of a file that are translated, and the part of the file that holds them."""
+
+    raw: str
+    """The part of the file, which is kept if nothing is translated."""
+    texts: Sequence[TextDocument]
+    """The texts to translate, such as the singular and the plural of a message."""
+    write: Callable[[UnitTranslation], str]
+    """Returns what to write in the place of the part."""
+    is_bilingual: bool = False
+    """Whether the translation stands beside the source, and is written even if it is the same."""
+    signs: str = BRACES
+    """Characters that may be syntax; see :func:`has_same_placeholders`."""
+
+
+class UnitFile:
+    """A file of units."""
+
+    def __init__(
+        self,
+        parts: Sequence[str | Unit],
+        encode: Callable[[str], bytes],
+        untranslated: Untranslated | None = None,
+    ) -> None:
+        """Take the parts of a file, what encodes them, and the number of texts that stay."""
+        self._parts = parts
+        self._encode = encode
+        self._units = [part for part in parts if isinstance(part, Unit)]
+        self._passages = [
+            [passage for text in unit.texts for passage in text.passages] for unit in self._units
+        ]
+        self.untranslated = Untranslated(untranslated)
+        for unit in self._units:
+            for text in unit.texts:
+                self.untranslated += text.untranslated
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages to translate."""
+        return [
+            replace(passage, is_message=True) for passages in self._passages for passage in passages
+        ]
+
+    def write(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
+    ) -> bytes:
+        """Return the file with translations of its passages, and marks at the doubtful ones."""
+        written = self._write_units(translations, doubtful)
+        return self._encode(
+            "".join([part if isinstance(part, str) else next(written) for part in self._parts])
+        )
+
+    def _write_units(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int]
+    ) -> Iterator[str]:
+        first = 0
+        for unit, passages in zip(self._units, self._passages, strict=True):
+            numbers = range(first, first + len(passages))
+            first = numbers.stop
+            own = translations[numbers.start : numbers.stop]
+            pairs = [*zip([passage.items for passage in passages], own, strict=True)]
+            is_same = all(source == items for source, items in pairs)
+            is_whole = all(has_same_placeholders(*pair, unit.signs) for pair in pairs)
+            if not passages or (is_same and not unit.is_bilingual):
+                yield unit.raw
+            elif not is_whole and not unit.is_bilingual:
+                self.untranslated[Reason.PLACEHOLDER] += 1
+                yield unit.raw
+            else:
+                following = iter(own)
+                texts = [
+                    text.write([next(following) for _ in text.passages]) for text in unit.texts
+                ]
+                is_doubtful = not is_whole or any(number in doubtful for number in numbers)
+                yield unit.write(UnitTranslation(texts, is_doubtful))

@@ -1,19 +1,22 @@
-"""Office Open XML: paragraphs of runs, as Word, PowerPoint and Excel write them; presentations.
+"""Office Open XML: paragraphs of runs, presentations (.pptx) and workbooks (.xlsx).
 
 A run is text with properties, such as bold. Most of a paragraph looks alike; runs that look
 otherwise are pairs around text, and a translation is written as new runs.
 """
 
+import html
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.passage import BREAK, HARD_BREAK, TagKind
+from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
+from nmt_core.documents.encodings import decode_declared
+from nmt_core.documents.passage import HARD_BREAK, TagKind
 from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
@@ -32,7 +35,7 @@ INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId", 
 FORMAT = "\x01"
 """Begins the properties of a pair, in the place of markup; XML forbids it."""
 
-LINE_END = re.compile(r"((?:_x000D_)?(?:\r\n|\r|\n))")
+LINE_END = re.compile(r"(?:_x000D_)?(?:\r\n|\r|\n)")
 """A line end in a cell; Excel writes those of Windows so."""
 
 
@@ -141,25 +144,15 @@ def make_run_parts(
 
 def _mark_runs(runs: Sequence[Piece], usual: str, *, has_lines: bool) -> Iterator[Piece]:
     """Yield the pieces of a paragraph, with a pair around texts that look unlike most."""
-    number = 0
-    while number < len(runs):
-        run = runs[number]
-        number += 1
-        if not isinstance(run, Run):
-            yield run
-            continue
-        alike = [run]
-        while number < len(runs):
-            following = runs[number]
-            if not isinstance(following, Run) or following.properties != run.properties:
-                break
-            alike.append(following)
-            number += 1
-        if run.properties == usual:
+    for properties, group in groupby(runs, lambda run: getattr(run, "properties", None)):
+        pieces = [*group]
+        alike = [piece for piece in pieces if isinstance(piece, Run)]
+        if properties is None:
+            yield from pieces
+        elif properties == usual:
             yield from _read_texts(alike, is_outer=True, has_lines=has_lines)
         else:
-            name = f"run {run.properties}"
-            shown = FORMAT + run.properties
+            name, shown = f"run {properties}", FORMAT + properties
             yield Piece(Role.OPEN, alike[0].before, name=name, rewritten=shown)
             yield from _read_texts(alike, is_outer=False, has_lines=has_lines)
             yield Piece(Role.CLOSE, alike[-1].after, name=name, rewritten=FORMAT)
@@ -168,31 +161,13 @@ def _mark_runs(runs: Sequence[Piece], usual: str, *, has_lines: bool) -> Iterato
 def _read_texts(runs: Sequence[Run], *, is_outer: bool, has_lines: bool) -> Iterator[Piece]:
     """Yield the texts of runs that look alike, with their tags, or without the outer ones.
 
-    In a cell, somebody has typed each line end; a sentence goes on in the next line if that begins
-    with a small letter.
+    In a cell, somebody has typed each line end, and it ends a sentence.
     """
     for number, run in enumerate(runs):
-        raw = run.raw[len(run.before) : len(run.raw) - len(run.after)]
-        before = run.before if is_outer or number else ""
-        after = run.after if is_outer or number + 1 < len(runs) else ""
-        lines, values = LINE_END.split(raw), LINE_END.split(run.text)
-        full = [at for at, value in enumerate(values) if at % 2 == 0 and value.strip()]
-        if not has_lines or len(values) != len(lines) or not full:
-            text = run.text.replace(BREAK, HARD_BREAK) if has_lines else run.text
-            yield Piece(Role.TEXT, before + raw + after, text)
-            continue
-        first, last = full[0], full[-1]
-        for at in range(first, last + 1):
-            if at % 2 == 0:  # blank lines before and after all text are part of it, with the tags
-                start, end = (0 if at == first else at), (len(lines) if at == last else at + 1)
-                written = "".join(lines[start:end])
-                written = before * (at == first) + written + after * (at == last)
-                text = "".join([HARD_BREAK if n % 2 else values[n] for n in range(start, end)])
-                yield Piece(Role.TEXT, written, text)
-            elif values[at + 1].lstrip()[:1].islower():
-                yield Piece(Role.LINE_END, lines[at], BREAK)
-            else:
-                yield Piece(Role.TEXT, lines[at], HARD_BREAK)
+        start = 0 if is_outer or number else len(run.before)
+        end = len(run.raw) - (0 if is_outer or number + 1 < len(runs) else len(run.after))
+        text = LINE_END.sub(HARD_BREAK, run.text) if has_lines else run.text
+        yield Piece(Role.TEXT, run.raw[start:end], text)
 
 
 def _write_runs(
@@ -240,3 +215,96 @@ def _read_slide(_: str, text: str) -> TextDocument:
     read = partial(read_runs, style=SLIDE)
     pieces = scan_xml(text)
     return TextDocument(read_elements(pieces, lambda tag: tag.name == "p", read, described="cNvPr"))
+
+
+WORKBOOK = ArchiveKind(
+    "workbook",
+    ".xlsx",
+    re.compile(
+        r"xl/(?:workbook|sharedStrings|worksheets/sheet\d+|tables/table\d+|pivotCache/[^/]+)\.xml"
+    ),
+    needed="xl/workbook.xml",
+)
+BOOK = "xl/workbook.xml"
+STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/sheet\d+)\.xml")
+COLUMN = re.compile(r'<(?:\w+:)?(?:tableColumn|cacheField)\s[^<>]*?\bname="([^"]*)"')
+"""Columns of tables, whose names must be those of cells."""
+
+FORMULA = re.compile(
+    r"<(?:\w+:)?(?:f|formula[12]?|definedName|calculatedColumnFormula|totalsRowFormula)\b[^<>]*>"
+    r"([^<>]+)<"
+)
+FILTER = re.compile(r'<(?:\w+:)?(?:filter|customFilter)\s[^<>]*?\bval="([^"<>]*)"')
+"""The elements that hold formulas, and those that name the values that a filter shows."""
+
+LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
+"""A text in a formula, with its quotes doubled."""
+
+CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
+"""How formulas are calculated, in :data:`BOOK`."""
+
+CELL = RunStyle(frozenset({"rPh", "phoneticPr"}), is_spaced=True, is_cell=True)
+
+
+def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
+    """Read a workbook: texts of cells are translated; numbers and formulas stay.
+
+    Texts that name columns of tables stay, and so do those that formulas, lists of choices,
+    conditions or filters name. Formulas are calculated anew when it is opened.
+
+    Raises:
+        DocumentError: see :func:`read_archive`.
+    """
+    files = read_archive(data, WORKBOOK)
+    texts = {name: decode_declared(content).text for name, content in files.items()}
+    formulas = [html.unescape(each) for text in texts.values() for each in FORMULA.findall(text)]
+    compared = {*_list_literals(formulas)}
+    columns: set[str] = set()
+    for name, text in texts.items():
+        compared |= {_fold(html.unescape(value)) for value in FILTER.findall(text)}
+        if not STRINGS.fullmatch(name):
+            columns |= {html.unescape(column) for column in COLUMN.findall(text)}
+    read = {name: content for name, content in files.items() if STRINGS.fullmatch(name)}
+    if formulas:
+        read[BOOK] = files[BOOK]
+    return read_archived(data, read, partial(_read_sheet, compared=compared, columns=columns))
+
+
+def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
+    """Yield the texts in formulas, and each item of a list of choices."""
+    for formula in formulas:
+        for quoted in LITERAL.findall(formula):
+            literal = quoted.replace('""', '"')
+            yield _fold(literal)
+            yield from map(_fold, literal.split(","))
+
+
+def _fold(text: str) -> str:
+    """Return a text as Excel compares it, without the operator of a criterion as ``<>Yes``."""
+    return text.lstrip("<>=").strip().casefold()
+
+
+def _read_sheet(
+    name: str, text: str, *, compared: Container[str], columns: Container[str]
+) -> TextDocument:
+    if name == BOOK:
+        return TextDocument([CALCULATION.sub(_request_calculation, text)])
+    untranslated = Untranslated()
+
+    def read(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+        """Yield the parts of the text of a cell."""
+        content = "".join([piece.text for piece in pieces])
+        is_compared = _fold(content) in compared and any(map(str.isalpha, content))
+        if content in columns or is_compared:
+            untranslated[Reason.COMPARED] += content not in columns
+            yield join_raw(pieces)
+        else:
+            yield from read_runs(pieces, CELL)
+
+    parts = read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read)
+    return TextDocument(parts, untranslated)
+
+
+def _request_calculation(settings: re.Match[str]) -> str:
+    """Return the settings of formulas so that all are calculated when the workbook is opened."""
+    return set_attribute(settings[0], "fullCalcOnLoad", "1")

@@ -6,25 +6,33 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.declarations import LanguageMarks, check_language, decode_declared
 from nmt_core.documents.document import TextDocument
-from nmt_core.documents.embedded import read_embedded
-from nmt_core.documents.messages import check_length, leave_message
-from nmt_core.documents.pieces import Piece, Role, join_raw
-from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
+from nmt_core.documents.encodings import decode_declared
+from nmt_core.documents.html import COMMENT
+from nmt_core.documents.messages import (
+    CHOICE,
+    Unit,
+    UnitFile,
+    UnitTranslation,
+    check_language,
+    check_length,
+    escape_as_source,
+    leave_message,
+    split_tags,
+)
+from nmt_core.documents.pieces import Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
-    COMMENT,
     XmlPiece,
     find_children,
     find_end,
     scan_xml,
     set_attribute,
+    write_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
 
@@ -70,14 +78,6 @@ APPROVED = ("final", "signed-off", "reviewed")
 DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of a segment that a person must review."""
 
-SIZE_LIMITS = {"maxwidth": False, "maxlengthchars": False, "sizeRestriction": False}
-SIZE_LIMITS |= {"maxbytes": True, "storageRestriction": True}
-"""Attributes that limit the size of a translation, and whether they count bytes. A width in pixels
-is exceeded at the latest by as many characters. ``sizeRestriction`` is a maximum, or two numbers.
-"""
-
-MAXIMUM = re.compile(r"[1-9]\d{0,8}\s*$")
-
 ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 """The id that Angular gives to an ``x`` in the place of a tag."""
 
@@ -94,14 +94,10 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     version = VERSIONS.get(root.attributes.get("version", "")[:1])
     if root.name != "xliff" or version is None:
         raise DocumentError("this document is not XLIFF 1 or 2; export it anew as .xlf")
-    marks = LanguageMarks(codes)
     for piece in pieces:
         if piece.name == version.languages and piece.role is not Role.CLOSE and codes:
             _check_languages(piece, version, codes)
-        if piece.name in version.pairs and marks.is_other(piece.attributes.get("xml:lang", "")):
-            piece.attributes = {**piece.attributes, "translate": "no"}
-            marks.count()
-    return UnitFile([*_read_units(pieces, version)], file.encode, marks.untranslated)
+    return UnitFile([*_read_units(pieces, version)], file.encode)
 
 
 def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> None:
@@ -113,21 +109,9 @@ def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> 
         tag.raw = set_attribute(tag.raw, version.target, codes[1])
 
 
-def _list_limits(tag: XmlPiece) -> list[tuple[int, bool]]:
-    """Return the sizes that the translations in an element may have, and which are in bytes."""
-    in_bytes = tag.attributes.get("size-unit") == "byte"
-    given = {name.rpartition(":")[2]: value for name, value in tag.attributes.items()}
-    return [
-        (int(size[0]), in_bytes or is_bytes)
-        for name, is_bytes in SIZE_LIMITS.items()
-        if (size := MAXIMUM.search(given.get(name, "")))
-    ]
-
-
 def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str | Unit]:
     """Yield units to translate, and all that stands between them."""
     at, translated = 0, [True]  # whether each element around is to be translated
-    limits: list[list[tuple[int, bool]]] = []
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.role is Role.OPEN:
@@ -135,18 +119,15 @@ def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str |
             is_translated = translated[-1] if wish is None else wish != "no"
             if piece.name == version.unit:
                 end = find_end(pieces, at)
-                own = [*chain(*limits), *_list_limits(piece)]
-                segment = _Segment.find(pieces[at:end], version, own)
+                segment = _Segment.find(pieces[at:end], version)
                 if is_translated and segment is not None and segment.needs_translation:
                     yield segment.make_unit()
                     at = end
                     continue
             else:
                 translated.append(is_translated)
-                limits.append(_list_limits(piece))
         elif piece.role is Role.CLOSE:
             translated.pop()
-            limits.pop()
         yield join_raw(pieces[at:end])
         at = end
 
@@ -161,20 +142,16 @@ class _Segment:
     source: tuple[int, int]
     """Begin and end of the source: the one cut into segments, if the unit has one."""
     target: tuple[int, int] | None
-    limits: Sequence[tuple[int, bool]]
-    """A translation that exceeds one needs review; see ``_list_limits``."""
 
     @classmethod
-    def find(
-        cls, pieces: Sequence[XmlPiece], version: _Version, limits: Sequence[tuple[int, bool]]
-    ) -> "_Segment | None":
+    def find(cls, pieces: Sequence[XmlPiece], version: _Version) -> "_Segment | None":
         """Return the segment of an element; None if it lacks a source."""
         children = {
             pieces[first].name: (first, last)
             for first, last in find_children(pieces, 0, len(pieces))
         }
         source = children.get("seg-source") or children.get("source")
-        return cls(pieces, version, source, children.get("target"), limits) if source else None
+        return cls(pieces, version, source, children.get("target")) if source else None
 
     @property
     def needs_translation(self) -> bool:
@@ -190,19 +167,15 @@ class _Segment:
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
-    def is_too_long(self, target: str) -> bool:
-        """Tell whether a target exceeds a limit."""
-        plain = "".join(piece.text for piece in scan_xml(f"<a>{target}</a>"))
-        sizes = {True: len(plain.encode()), False: len(plain)}
-        return any(sizes[in_bytes] > size for size, in_bytes in self.limits)
-
     def make_unit(self) -> Unit:
         """Return the unit; one that is too long is refused."""
         first, last = self.source
         raw, inner = join_raw(self.pieces), self.pieces[first + 1 : last - 1]
         check_length(raw)
-        message = read_embedded([*_read_inline(inner, self.version)])
-        source = TextDocument([message]) if message else leave_message(join_raw(inner))
+        if CHOICE.search("".join([piece.text for piece in inner])):
+            source = leave_message(join_raw(inner))
+        else:
+            source = TextDocument(make_parts([*_read_inline(inner, self.version)], _escape))
         return Unit(raw, [source], partial(_write, self), is_bilingual=True)
 
 
@@ -210,7 +183,7 @@ def _write(segment: _Segment, translation: UnitTranslation) -> str:
     """Return the element with a target and its state."""
     opening, *others = segment.pieces
     source, [text] = segment.source, translation.texts
-    is_doubtful = translation.is_doubtful or segment.is_too_long(text)
+    is_doubtful = translation.is_doubtful
     name = f"{segment.pieces[source[0]].prefix}target"
     space = ""
     if segment.target is None:
@@ -242,7 +215,8 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
         given = piece.attributes
         is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
         if piece.role is Role.TEXT:
-            yield piece
+            for part in split_tags(piece.text):
+                yield replace(part, raw=write_xml(part.raw), plain=part.raw)
         elif piece.role is Role.CLOSE:
             yield Piece(Role.CLOSE, piece.raw, name=piece.name)
         elif piece.role is Role.OPEN and piece.name in version.pairs and not is_kept:
@@ -258,3 +232,11 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
                 role = Role.OPEN if tag["end"] == "START" else Role.CLOSE
             yield Piece(role, join_raw(pieces[at:end]), name=f"code {number}")
         at = end
+
+
+def _escape(raw: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation with the text escaped as in its source, and for XML."""
+    escaped = escape_as_source(raw, written)
+    return [
+        text if part.tag else write_xml(text) for text, part in zip(escaped, written, strict=True)
+    ]

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.html import MOST_TAGS, escape_value, read_value
+from nmt_core.documents.html import COMMENT, MOST_TAGS, escape_value, read_value
 from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
-COMMENT = "!--"
-CDATA = "<![CDATA["
 
 MOST_DEPTH = 256
 """Maximum elements within each other; finding the end of each takes time."""

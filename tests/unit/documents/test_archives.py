@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.epub import read_book
-from nmt_core.documents.odt import read_open_document
-from nmt_core.documents.ooxml import read_presentation
-from nmt_core.documents.xlsx import read_workbook
+from nmt_core.documents.ooxml import read_presentation, read_workbook
+from nmt_core.documents.open_formats import read_book, read_open_document
 from tests.support.echoes import Echo, garble, keep, shout, show_passages
 from tests.support.formats import unzipped, zipped
 
@@ -160,18 +158,14 @@ def test_texts_of_cells_alone_are_translated(tmp_path):
     assert [*rows] == [("name", "count"), (text, 3), (text, "=B2+1")]
 
 
-def test_lines_of_a_cell():
-    """Each is translated separately, unless a sentence goes on."""
-    text = "One thing\nAnother_x000D_\n- a\n  unit\nprice.\n"
-    data = workbook(f"<si><t>{text}</t></si><si><r><t>A\n</t></r><r><t>B c</t></r></si>")
+def test_each_line_of_a_cell_is_translated_by_itself():
+    text = "One thing\nAnother_x000D_\nunit\n"
     echo = Echo(str.upper)
 
-    written = unpack(echo.translate(read_workbook(data)))["xl/sharedStrings.xml"]
-    written = written.replace("&#10;", "\n")
+    data = echo.translate(read_workbook(workbook(f"<si><t>{text}</t></si>")))
 
-    assert echo.calls[0][0] == ["One thing", "Another", "- a unit price.", "A", "B c"]
-    assert "ONE THING\nANOTHER\n- A\nUNIT\nPRICE.\n<" in written
-    assert "A\nB C" in re.sub("<[^>]*>", "", written)
+    assert echo.calls[0][0] == ["One thing", "Another", "unit"]
+    assert "ONE THING&#10;ANOTHER&#10;UNIT&#10;<" in unpack(data)["xl/sharedStrings.xml"]
 
 
 SOME = (
@@ -221,17 +215,15 @@ def test_runs_notes_and_descriptions(kind, text, passages, written):
     ("content", "passages"),
     [
         ("a {b-}b c{-b} d", ["a <b c> d"]),
-        ("a {b-}b {c-}c{-b} d{-c} e", ["a *b <c* d> e"]),
-        ("a {b-}b <text:span>c{-b} d</text:span> e", ["a *b <c* d> e"]),
-        ("a <text:span>b {b-}c</text:span> d{-b} e", ["a <b *c> d* e"]),
-        ("a {b-}b<text:line-break/>c{-b} {-d}d {d-}e", ["a *b", "c* *d *e"]),
+        ("a {b-}b {c-}c{-b} d{-c} e", ["a ", "b ", "c", " d", " e"]),
+        ("a {b-}b<text:line-break/>c{-b} d", ["a ", "b", "c", " d"]),
     ],
 )
 @pytest.mark.parametrize("kind", ["bookmark name", "change change-id", "toc-mark id"])
 def test_nested_range_is_a_pair(content, passages, kind):
     element, name = kind.split()
-    text = re.sub(r"{(\w)-}", rf'<text:{element}-start text:{name}="\1-start"/>', content)
-    text = re.sub(r"{-(\w)}", rf'<text:{element}-end text:{name}="\1-start"/>', text)
+    text = re.sub(r"{(\w)-}", rf'<text:{element}-start text:{name}="\1"/>', content)
+    text = re.sub(r"{-(\w)}", rf'<text:{element}-end text:{name}="\1"/>', text)
 
     assert show_passages(read_open_document(letter(f"<text:p>{text}</text:p>"))) == passages
 
@@ -261,10 +253,6 @@ def test_book_names_its_new_language():
     assert written["a.xhtml"] == (
         '<html xml:lang="de"><p title="THREE">FOUR\N{NO-BREAK SPACE}FIVE<br/></p></html>'
     ).replace("\N{NO-BREAK SPACE}", " ")
-    described = PACKAGE.format(
-        "description", "&lt;p>a &lt;b&gt;b&lt;/b>&lt;/p>", "description", "en"
-    )
-    assert show_passages(read_book(book("", **{"a.opf": described}), None)) == ["a <b>"]
 
 
 BOMB = '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'
@@ -302,10 +290,7 @@ def test_wrong_document_is_refused(kind, data, message):
     [
         ("<f>IF(A1=&quot;YES&quot;,1,0)</f>", ["yes"]),
         ('<f t="shared">COUNTIF(A:A,"&lt;&gt;Yes")&amp;"no ""x"""</f>', ["yes", 'no "x"']),
-        ('<f>COUNTIF(A:A,"no*")</f>', ["no", 'no "x"', "no [1]"]),
         ('<x:f>A1="No [1]"</x:f>', ["no [1]"]),
-        ('<f>ISNUMBER(SEARCH("es",A1))</f>', ["yes"]),
-        ('<f>LEFT(A1,1)="y"</f>', []),
         ('<formula1>"Yes,No"</formula1>', ["yes", "no"]),
         ('<formula>A1="no"</formula>', ["no"]),
         ('<filter val="No"/>', ["no"]),
@@ -323,18 +308,11 @@ def test_compared_texts_stay(formula, kept):
     assert book.untranslated.total() == len(kept)
 
 
-DEFINED = "<x:w xmlns:x='x'><x:sheets/><x:definedNames></x:definedNames>{}</x:w>"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("<w><sheets/><oleSize/></w>", '<w><sheets/><calcPr fullCalcOnLoad="1"/><oleSize/></w>'),
-        (DEFINED.format(""), DEFINED.format('<x:calcPr fullCalcOnLoad="1"/>')),
-        ("<w><calcPr calcId='1'/></w>", "<w><calcPr calcId='1' fullCalcOnLoad=\"1\"/></w>"),
-    ],
-)
-def test_formulas_are_calculated_anew(before, after):
-    for formula, written in (("<f>1</f>", after), ("", before)):
+def test_formulas_are_calculated_anew():
+    before = "<w><x:calcPr calcId='1'/></w>"
+    for formula, written in (
+        ("<f>1</f>", before.replace("/>", ' fullCalcOnLoad="1"/>')),
+        ("", before),
+    ):
         files = {"xl/workbook.xml": before, "xl/worksheets/sheet1.xml": f"<s>{formula}</s>"}
         assert unpack(shout(read_workbook(zipped(**files))))["xl/workbook.xml"] == written

@@ -2,24 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.messages import (
-    DEEPEST_CHOICE,
-    find_placeholders,
-    has_same_placeholders,
-    read_message,
-)
+from nmt_core.documents.messages import find_placeholders, has_same_placeholders, read_message
 from nmt_core.documents.passage import InlineTag, TagKind
-from tests.support.echoes import answer, keep, shout, show_passages
+from tests.support.echoes import keep, shout, show_passages
 
-CHOICE = (
-    "{n, plural, =0 {none} one {One file} other {{n} files of {who, select, a {his} other {x}}}}"
-)
-NESTED = (
-    "{g, select, female {{n, plural, one {She has # file.} other {She has # files.}}} other {}}"
-)
+CHOICE = "{n, plural, =0 {none} one {One file} other {{n} files}}"
 
 
-@given(st.one_of(st.text("{}',# npluraosetc=1<&>;"), st.sampled_from([CHOICE, NESTED])))
+@given(st.one_of(st.text("{}',# npluraosetc=1<&>;/-!"), st.text()))
 def test_unchanged_message_stays(text):
     assert keep(read_message(text)) == text
 
@@ -27,27 +17,22 @@ def test_unchanged_message_stays(text):
 @pytest.mark.parametrize(
     ("text", "passages"),
     [
-        (NESTED, ["She has # file.", "She has # files."]),
-        ("{n, plural, other {" * DEEPEST_CHOICE + "a" + "}}" * DEEPEST_CHOICE, ["a"]),
         ("See <a href='%s'>this</a> &amp; that", ["See <this> & that"]),
         ("See <0/> <12>this <1>it</1></12>", ["See *<this <it>>"]),
         ("See <Terms to='/x'>our <nb>terms</nb></Terms> <Icon/> !", ["See <our <terms>> *!"]),
-        ("a <p>b</p> <file> <!-- c --> d", ["a ", "b", "*d"]),
+        ("a <p>b</p> <file> <!-- c --> d<br>e", ["a ", "b", "*d", "e"]),
+        ("a <code>b c</code> d <Code>e</CODE>", ["a *d*"]),
+        ("%<b> c", ["%<b> c"]),
     ],
 )
-def test_choices_and_tags_are_markup(text, passages):
+def test_tags_are_markup(text, passages):
     assert show_passages(read_message(text)) == passages
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        *(CHOICE, f"You have {NESTED}", f"{NESTED} more", "{n, plural, one {'{'} other {b}}"),
-        *("{n, plural, one {a}", "{n, plural, one {a} other {b}}}", "{n, plural,}x"),
-        "{n, plural, other {" * (DEEPEST_CHOICE + 1) + "a" + "}}" * (DEEPEST_CHOICE + 1),
-    ],
+    "text", [CHOICE, f"You have {CHOICE}", "{x , select,}", "{a,selectordinal,x"]
 )
-def test_unreadable_choice_stays_and_is_counted(text):
+def test_choice_stays_and_is_counted(text):
     message = read_message(text)
 
     assert shout(message) == text
@@ -57,7 +42,6 @@ def test_unreadable_choice_stays_and_is_counted(text):
 @pytest.mark.parametrize(
     ("text", "shouted"),
     [
-        ("{n, plural, one {a file} other {files}}", "{n, plural, one {A FILE} other {FILES}}"),
         ("- a\n- b < c", "- A\n- B < C"),
         ("a <1>b</1> <0/> c", "A <1>B</1> <0/> C"),
         *((text, text.upper()) for text in ("<1>a</1> <0/> b", "a <1> b", "a <3 and b> 4 c")),
@@ -74,12 +58,11 @@ def test_translation_is_escaped_as_its_source(text, shouted):
     assert shout(read_message(text)) == shouted
 
 
-@pytest.mark.parametrize("answered", ["l'", "c'est", "l'#", "'''"])
-def test_apostrophe_quotes_nothing(answered):
-    written = answer(read_message("{n, plural, one {a} other {b}}"), answered)
+@pytest.mark.parametrize("bit", ["<code>", "<!--", "<b ", "<b>", "</b>", "&a"])
+def test_long_message_takes_no_time(bit):
+    text = bit * (99_000 // len(bit))
 
-    assert "'}" not in written
-    assert "'#" not in written
+    assert keep(read_message(text)) == text
 
 
 NAMED = "%1 %L2 %n %1% %name% :name $NAME$ @:key.a @.lower:(key) {{{a}}} $t(key,{x:1}) <%=@a%>"

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.catalogues import read_po_file
 from nmt_core.documents.messages import find_placeholders
-from nmt_core.documents.po import read_po_file
 from tests.support.echoes import DOUBTFUL, Answer, Echo, garble, keep, shout, show_passages
 
 HEADER = r"""# A comment.

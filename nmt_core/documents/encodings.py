@@ -1,15 +1,13 @@
-"""Declarations of files: encodings, and languages of their texts."""
+"""Encodings of files, as they declare them."""
 
 import codecs
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
-from nmt_core.text.language_codes import LanguageCodes, pick_code
+from nmt_core.documents.document import FileDocument, TextDocument
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -28,9 +26,6 @@ WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
 
 NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
 """Codecs of Python that are not encodings of text files."""
-
-NO_LANGUAGE = ("x", "und", "zxx", "mul")
-"""Codes, up to their first dash, that name no language."""
 
 
 class Encoded(NamedTuple):
@@ -141,46 +136,3 @@ def _decode(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeError:
         raise DocumentError(f"this document is not in {encoding}; {REMEDY}") from None
-
-
-@dataclass
-class LanguageMarks:
-    """The languages that a document names for parts of its text."""
-
-    codes: LanguageCodes | None
-    """The codes of source and target, if they are known."""
-    untranslated: Untranslated = field(default_factory=Untranslated)
-    """Number of texts that stay because of their language."""
-
-    def is_other(self, code: str) -> bool:
-        """Tell whether a code names another language than the source's."""
-        language = code.strip().replace("_", "-").partition("-")[0].lower()
-        if self.codes is None or not language or language in NO_LANGUAGE:
-            return False
-        return not self.is_source(code)
-
-    def is_source(self, code: str) -> bool:
-        """Tell whether a code names the source language."""
-        return self.codes is not None and pick_code([code], self.codes[0]) is not None
-
-    def count(self) -> None:
-        """Count a text that stays because of its language."""
-        self.untranslated[Reason.LANGUAGE] += 1
-
-
-def check_language(code: str, expected: str, side: str) -> None:
-    """Make sure that a file is in a language.
-
-    Args:
-        code: that the file names; empty if it names none.
-        expected: code of the language.
-        side: what the file says of it, such as ``translates into``.
-
-    Raises:
-        DocumentError: if it is not.
-    """
-    if code and pick_code([code], expected) is None:
-        raise DocumentError(
-            f"this document {side} {code[:20]!r}, and not {expected!r} as this model does; "
-            f"use a model for its languages"
-        )

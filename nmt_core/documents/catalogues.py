@@ -1,19 +1,28 @@
-"""Messages of programs as GNU gettext keeps them, .po: a translation stands beside each message.
+"""Files of messages: GNU gettext's .po, i18next's JSON and those of others, Flutter's .arb.
 
-The file is edited in its own text, so that comments, order, wrapping and line ends stay as they
-are. https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
+A file is edited in its own text, so that comments, order, wrapping and line ends stay as they are.
+Of JSON all strings are translated, and no keys.
+https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
+https://github.com/google/app-resource-bundle/wiki/ApplicationResourceBundleSpecification
 """
 
 import gettext
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.declarations import check_language
-from nmt_core.documents.messages import BRACES, read_message
-from nmt_core.documents.units import Unit, UnitFile, UnitTranslation
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.documents.messages import (
+    BRACES,
+    Unit,
+    UnitFile,
+    UnitTranslation,
+    check_language,
+    read_message,
+)
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.po_files import FUZZY, Message, escape, parse_po
 
@@ -24,12 +33,17 @@ LANGUAGE = re.compile(r'^("Language:[ \t]*)([^"\\]*)', re.MULTILINE)
 MOST_FORMS = 10
 """Maximum plural forms of a language; Arabic has six."""
 
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]')
+"""A string, or a sign of the syntax; what stands between them has neither."""
 
-@dataclass(frozen=True)
-class _Plurals:
+METADATA = "@"
+LOCALE = "@@locale"
+
+
+class _Plurals(NamedTuple):
     """The plural forms of the language to translate into."""
 
-    count: int = 0
+    forms: int = 0
     """How many; 0 if the file does not say it."""
     singular: int = 0
     """The number of the form for one thing; -1 if there is none."""
@@ -132,7 +146,7 @@ def _write(
             before = lines[first].partition(name)[0] + name
             yield _write_string(before, texts[0 if number == plurals.singular else -1], end)
     if "msgid_plural" in message.fields:
-        for number in range(len(message.forms), plurals.count):
+        for number in range(len(message.forms), plurals.forms):
             text = texts[0 if number == plurals.singular else -1]
             yield _write_string(f"msgstr[{number}]", text, end)
 
@@ -143,3 +157,88 @@ def _write_string(before: str, text: str, end: str) -> str:
     if len(written) > 1:
         written.insert(0, f'""{end}')
     return f"{before} {''.join(written)}"
+
+
+def read_json_strings(data: bytes, _: LanguageCodes | None) -> UnitFile:
+    """Read a file of strings, which does not name its language.
+
+    Raises:
+        DocumentError: if it is not JSON, or has too long a string.
+    """
+    return _read_json(data, _read_value)
+
+
+def read_arb(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+    """Read a file of Flutter's strings; values of keys with an ``@`` stay as they are.
+
+    The target takes the place of the source in ``@@locale``.
+
+    Raises:
+        DocumentError: if it is not JSON, is in another language, or has too long a string.
+    """
+    return _read_json(data, partial(_read_resource, codes=codes))
+
+
+def _read_json(data: bytes, read: Callable[[list[str], str], str | Unit]) -> UnitFile:
+    """Read a file by a function of the keys of a string, outermost first, and of the string."""
+    text = decode_utf8(data, "this document", error=DocumentError)
+    try:
+        json.loads(text.removeprefix(BYTE_ORDER_MARK))
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", "nested too deeply or a number too long")
+        line = getattr(error, "lineno", 1)
+        raise DocumentError(
+            f"line {line} of this document is not JSON ({reason}); repair it there"
+        ) from None
+    parts: list[str | Unit] = []
+    last = 0
+    for keys, start, end in _find_values(text):
+        parts += [text[last:start], read(keys, text[start:end])]
+        last = end
+    return UnitFile([*parts, text[last:]], str.encode)
+
+
+def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
+    """Yield where each string begins and ends that is no key, with the keys that lead to it."""
+    keys: list[str] = []  # of what is open; of a list, nothing
+    inside: list[str] = []
+    is_key = False
+    for match in TOKEN.finditer(text):
+        sign = match[0]
+        if sign in "{[":
+            inside.append(sign)
+            keys.append("")
+            is_key = sign == "{"
+        elif sign in "}]":
+            inside.pop()
+            keys.pop()
+            is_key = False
+        elif sign == ",":
+            is_key = inside[-1] == "{"
+        elif sign == ":":
+            is_key = False
+        elif is_key:
+            keys[-1] = json.loads(sign)
+        else:
+            yield keys, *match.span()
+
+
+def _read_value(_: list[str], raw: str) -> Unit:
+    is_ascii = raw.isascii() and "\\u" in raw
+    return Unit(raw, [read_message(json.loads(raw))], partial(_write_json, is_ascii=is_ascii))
+
+
+def _read_resource(keys: list[str], raw: str, *, codes: LanguageCodes | None) -> str | Unit:
+    if keys == [LOCALE]:
+        locale = json.loads(raw)
+        if codes is None or not locale:
+            return raw
+        check_language(locale, codes[0], "is in")
+        return json.dumps(codes[1].replace("-", "_"))
+    if any(key.startswith(METADATA) for key in keys):
+        return raw
+    return _read_value(keys, raw)
+
+
+def _write_json(translation: UnitTranslation, *, is_ascii: bool) -> str:
+    return json.dumps(translation.texts[0], ensure_ascii=is_ascii)

@@ -1,0 +1,135 @@
+"""OpenDocument texts (.odt) and books (.epub).
+
+Of a text, paragraphs, headings, notes, text boxes and descriptions of pictures are translated; of a
+book, pages, titles and tables of contents.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
+from nmt_core.documents.document import FileDocument, TextDocument
+from nmt_core.documents.html import read_html
+from nmt_core.documents.pieces import Part, Piece, Role, join_raw, make_parts
+from nmt_core.documents.xml_pieces import (
+    DEEPEST_NOTE,
+    XmlPiece,
+    escape_xml,
+    find_end,
+    read_elements,
+    scan_xml,
+)
+from nmt_core.text.language_codes import LanguageCodes, pick_code
+
+TEXT = ArchiveKind(
+    "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
+)
+PREFIX = "text:"
+PARAGRAPHS = ("p", "h")
+DESCRIPTIONS = ("title", "desc")
+"""Elements that describe a picture."""
+
+PAIRS = ("span", "a", "meta")
+BREAKS = ("line-break", "tab")
+KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
+"""Elements whose paragraphs are not translated: what was deleted, and remarks."""
+
+RANGE = re.compile(r"(?P<kind>bookmark|change|[a-z-]+-mark)-(?P<side>start|end)")
+NAMES = ("text:name", "text:id", "text:change-id")
+"""What a range in a text is, as a bookmark or a change, and what its two ends have in common."""
+
+BOOK = ArchiveKind(
+    "book",
+    ".epub",
+    re.compile(r"\A.*\.(?:xhtml|html|htm|ncx|opf)|META-INF/encryption\.xml", re.IGNORECASE),
+    needed="META-INF/container.xml",
+)
+ENCRYPTION = "META-INF/encryption.xml"
+PACKAGE = ".opf"
+TITLE, LANGUAGE = "title", "language"
+"""The file that says what is in the book, and its elements."""
+
+
+def read_open_document(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
+    """Read a text.
+
+    Raises:
+        DocumentError: see :func:`read_archive`.
+    """
+    return read_archived(
+        data,
+        read_archive(data, TEXT),
+        lambda _, text: TextDocument(_read_paragraphs(scan_xml(text))),
+    )
+
+
+def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Part]:
+    """Yield the parts of what may hold paragraphs, and stands within some notes."""
+    read = partial(_read_paragraph, depth=depth)
+    yield from read_elements(pieces, _is_paragraph, read, KEPT)
+
+
+def _is_paragraph(piece: XmlPiece) -> bool:
+    is_description = piece.prefix == "svg:" and piece.name in DESCRIPTIONS
+    return is_description or (piece.prefix == PREFIX and piece.name in PARAGRAPHS)
+
+
+def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
+    yield from make_parts([*_read_inline(pieces, depth)], escape_xml)
+
+
+def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
+    """Yield the pieces of a paragraph; notes and frames are points that hold others."""
+    at = 0
+    while at < len(pieces):
+        piece, end = pieces[at], at + 1
+        is_ours = piece.prefix == PREFIX
+        if piece.role in {Role.TEXT, Role.CLOSE} or (
+            is_ours and piece.name in PAIRS and piece.role is Role.OPEN
+        ):
+            yield piece
+        elif is_ours and piece.name in BREAKS:
+            yield Piece(Role.BLOCK, piece.raw)
+        elif is_ours and (side := RANGE.fullmatch(piece.name)):
+            end = find_end(pieces, at)
+            name = " ".join([side["kind"], *(piece.attributes.get(name, "") for name in NAMES)])
+            role = Role.OPEN if side["side"] == "start" else Role.CLOSE
+            yield Piece(role, join_raw(pieces[at:end]), name=name)
+        else:
+            end = find_end(pieces, at)
+            inner = pieces[at:end]
+            is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, inner))
+            parts = [*_read_paragraphs(inner, depth + 1)] if is_read else []
+            yield Piece(Role.EMPTY, join_raw(inner), parts=parts)
+        at = end
+
+
+def read_book(data: bytes, codes: LanguageCodes | None) -> FileDocument:
+    """Read a book; the target takes the place of the source among its languages.
+
+    Raises:
+        DocumentError: see :func:`read_archive`.
+    """
+    files = read_archive(data, BOOK)
+    hidden = files.pop(ENCRYPTION, b"")
+    if any(name.rpartition("/")[2].encode() in hidden for name in files):
+        raise DocumentError("this book is encrypted; give one without digital rights management")
+    return read_archived(data, files, partial(_read_book_file, codes=codes))
+
+
+def _read_book_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
+    if not name.lower().endswith(PACKAGE):
+        return read_html(text, codes)  # a table of contents, too, which may have a document type
+    pieces = scan_xml(text)
+    for tag, inner in pairwise(pieces):
+        is_language = tag.role is Role.OPEN and tag.name == LANGUAGE
+        if codes and is_language and pick_code([inner.text], codes[0]) is not None:
+            inner.raw = codes[1]
+    return TextDocument(
+        read_elements(
+            pieces, lambda tag: tag.name == TITLE, lambda inner: make_parts(inner, escape_xml)
+        )
+    )
