@@ -6,7 +6,6 @@ Whoever is stopped goes on: what was translated is kept, and training continues.
 """
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -31,37 +30,28 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.progress import LineProgress
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.replay import read_texts
-from nmt_core.corpora.screening.settings import LookConfig
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.sections import build_all, read_settings
 from stages.configure.text_size import count_weighted_pairs, read_temperature
-from stages.params import DownloadParams, TrainParams, load
+from stages.params import DownloadParams, load
 from stages.runtime.checkout import put_aside, put_back
 from stages.synthesis.composition import (
-    check_phases_read,
+    SynthesisConfig,
     compose_synthesis,
     leave_out,
     leave_out_phases,
 )
-from stages.synthesis.settings import SynthesisConfig
-from stages.synthesis.synthesis import (
-    WrittenSynthesis,
-    check_inputs,
-    render_synthesis,
-    synthesize,
-)
+from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 
 TEACHERS = paths.DOWNLOADS / "teachers"
 """Copies of exports of this clone that teach: the student's takes their place."""
 
 
 @task(task_run_name="translate", cache_policy=NO_CACHE)
-def translate_text(
-    config: SynthesisConfig, languages: Languages, look: LookConfig | None
-) -> WrittenSynthesis | None:
-    """Let the teacher translate; what it has translated already is not asked for again."""
-    return synthesize(config, languages, look=look, say=LineProgress(get_run_logger().info))
+def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis:
+    """Let the teacher translate the text that it has not translated yet."""
+    return synthesize(config, languages, say=LineProgress(get_run_logger().info))
 
 
 @flow(name="synthesize", flow_run_name=name_run)
@@ -71,7 +61,7 @@ def synthesize_and_train(
     student: bool = False,
     settings: list[str] | None = None,
     nodes: NodeCount | None = None,
-) -> WrittenSynthesis | None:
+) -> WrittenSynthesis:
     """Let a teacher translate text, and train a model on it beside the text that is there.
 
     The settings of the worker's clone are used; they then name the pairs, and stay so.
@@ -96,7 +86,7 @@ def synthesize_and_train(
             changed = apply_changes(composed, settings or [])
             return build_all(changed, source="flows/synthesize.py")
 
-        look = check_composed(compose(kept=1, pairs=1.0), config)  # before hours of translating
+        compose(kept=1, pairs=1.0)  # checks all settings before hours of translating
         try:
             if values != present:
                 of_text = build_all(leave_out_phases(values), source=str(paths.PARAMS))
@@ -104,10 +94,7 @@ def synthesize_and_train(
                 put_aside(without)
                 clone.put_params(without)
             run_stages(plan_stages("download"), shared=False)
-            written = translate_text(config, load(DownloadParams, "download").languages, look)
-            if written is None:
-                say("other machines have not translated their parts yet; run this again then")
-                return None
+            written = translate_text(config, load(DownloadParams, "download").languages)
             others = count_weighted_pairs(read_temperature(present))
             clone.put_params(render_params(pin_all(compose(written.kept, others))))
         finally:
@@ -121,26 +108,13 @@ def synthesize_and_train(
     return written
 
 
-def check_composed(sections: Mapping[str, Config], config: SynthesisConfig) -> LookConfig | None:
-    """Check that a training reads the pairs; return how they are looked at.
-
-    Raises:
-        ConfigError: if it does not.
-    """
-    download, train = sections["download"], sections["train"]
-    assert isinstance(download, DownloadParams)
-    assert isinstance(train, TrainParams)
-    check_phases_read(train, config)
-    return download.corpora[config.corpus].choose_filter(download.filter).look
-
-
 def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
     """Return settings that name a copy of this clone's export, where that is the teacher.
 
     Raises:
         ConfigError: if it has learnt from these very pairs.
     """
-    if Path(config.teacher).resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
+    if config.teacher.resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
         return config
     if any(config.corpus in text.corpora for text in read_texts(paths.EXPORT)):
         copies = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
@@ -153,13 +127,11 @@ def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
         copy.parent.mkdir(parents=True, exist_ok=True)
         with files.whole_folder(copy) as part:
             shutil.copytree(paths.EXPORT, part, dirs_exist_ok=True)
-    return config.model_copy(update={"teacher": str(copy)})
+    return config.model_copy(update={"teacher": copy})
 
 
 def main(
-    teacher: Annotated[
-        str, typer.Argument(help="Folder of an exported model, or address of a server.")
-    ] = str(paths.EXPORT),
+    teacher: Annotated[Path, typer.Argument(help="Folder of an exported model.")] = paths.EXPORT,
     settings: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")
     ] = None,
@@ -171,13 +143,11 @@ def main(
     text: Annotated[
         list[Path] | None, typer.Option(help="A file with a sentence a line; several times.")
     ] = None,
-    name: Annotated[str, typer.Option(help="Name of the corpus.")] = "",
     share: Annotated[float, typer.Option(help="Share of it among what is read.")] = 0.5,
     lowest: Annotated[
         float, typer.Option(help="Share of the translations with the lowest scores, left out.")
     ] = 0.05,
     sampling: Annotated[bool, typer.Option(help="Draw translations at random.")] = False,
-    part: Annotated[str, typer.Option(help="Which part this machine translates: 2/4.")] = "1/1",
 ) -> None:
     """Let a teacher translate text, and train on it beside the text that is there."""
     with report_errors():
@@ -185,14 +155,12 @@ def main(
         synthesis = build(
             SynthesisConfig,
             {
-                "teacher": teacher,
+                "teacher": str(teacher),
                 "backward": backward,
                 "text": [*map(str, text or ())],
-                "name": name,
                 "share": share,
                 "lowest": lowest,
                 "sampling": sampling,
-                "part": part,
             },
             at="synthesis",
         )
@@ -200,8 +168,7 @@ def main(
         check_server()  # what is wrong with all else was told before one is started
         with leave_nothing_behind():
             written = synthesize_and_train(synthesis, student=student, settings=settings)
-    if written is not None:
-        Console().print(render_synthesis(written), markup=False, soft_wrap=True)
+    Console().print(render_synthesis(written), markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,72 @@
-"""The params.yaml of a training that learns from a teacher's pairs."""
+"""Settings of synthetic pairs, and the params.yaml of a training that reads them."""
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
+from stages import paths
 from stages.configure.compose import overlay_group
 from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
-from stages.params import TrainParams
-from stages.synthesis.settings import BACKTRANSLATED, SynthesisConfig
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
 """Files of conf/model/ whose settings a student has."""
+
+
+DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
+"""Names of the corpora of each direction, and the tag of the second."""
+
+
+class SynthesisConfig(Config):
+    """What a teacher translates, and which of its translations are kept."""
+
+    teacher: Path = paths.EXPORT
+    """Folder of the exported model that translates."""
+
+    backward: bool = False
+    """Translate text of the target language into the source language, so that what a model learns
+    to write is real text (Sennrich, Haddow and Birch 2016); else text of the source language, so
+    that a small model learns to write as a large one does (Kim and Rush 2016)."""
+
+    text: tuple[Path, ...] = ()
+    """Files with a sentence a line. Without any, the training pairs' sources and the monolingual
+    text of the source language; backward, the monolingual text of the target language."""
+
+    beam_size: int = Field(2, ge=1, le=100)
+    """Live hypotheses per sentence of a teacher that is a model."""
+
+    sampling: bool = False
+    """Sample translations instead (Edunov et al. 2018), which requires PyTorch and takes longer. It
+    helps if the teacher was trained on millions of pairs; others sample nonsense."""
+
+    seed: int = Field(1, ge=0)
+    """Seed of sampling."""
+
+    chunk_lines: int = Field(1000, ge=1, le=100_000)
+    """Lines of a chunk, after which the translations are on the disk."""
+
+    lowest: float = Field(0.05, ge=0, lt=1)
+    """Share of the sound translations that is dropped, those with the lowest scores."""
+
+    share: float = Field(0.5, gt=0, lt=1)
+    """Share of these pairs among what is read in training."""
+
+    licence: str = Field("own", min_length=1)
+    """Licence of these pairs, which the card of the model names."""
+
+    @property
+    def corpus(self) -> str:
+        """The name of the corpus."""
+        return BACKTRANSLATED if self.backward else DISTILLED
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the corpus, and of what was translated for it."""
+        return paths.DOWNLOADS / "synthetic" / self.corpus
 
 
 def leave_out(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, Any]:
@@ -26,20 +81,6 @@ def leave_out_phases(values: Mapping[str, Any]) -> dict[str, Any]:
     left = copy.deepcopy(dict(values))
     left["train"].get("mixture", {}).pop("phases", None)
     return left
-
-
-def check_phases_read(train: TrainParams, config: SynthesisConfig) -> None:
-    """Check that a phase of a training reads these pairs, before hours of translating.
-
-    Raises:
-        ConfigError: if none does.
-    """
-    phases = train.mixture.phases
-    if phases and all(phase.corpora and config.corpus not in phase.corpora for phase in phases):
-        raise ConfigError(
-            f"each of train.mixture.phases names corpora, and none names {config.corpus}, so its "
-            f"pairs would never be read; name it in one of them, or set train.mixture.phases=[]"
-        )
 
 
 def compose_synthesis(

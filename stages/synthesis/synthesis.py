@@ -1,61 +1,120 @@
-"""Translate text in chunks, and keep the pairs that are worth learning from.
+"""Translate text in chunks by a teacher model, and select pairs for training.
 
-What a teacher has made of a chunk lies in a file named after all that decided it: teacher, search
-and lines. So whoever is stopped goes on, whoever has more text translates the rest alone, and
-several machines that see one folder share the chunks.
+The translations of a chunk are in a file that is named by a digest of teacher, search and lines. So
+a stopped run continues, and only new text is translated.
 """
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.screening.findings import settle_findings
-from nmt_core.corpora.screening.inspection import inspect_sample
-from nmt_core.corpora.screening.settings import LookConfig
-from nmt_core.text.subwords import sample_evenly
+from nmt_core.base.raw_lines import read_raw_lines
+from nmt_core.base.seal import digest_bundle
+from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
+from nmt_core.literals.checking import check_literals
+from nmt_core.search.settings import SamplingConfig
+from nmt_core.translation.flaws import find_flaws, is_flaw
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.reporting.markdown import quote_text, render_pipe_table
-from stages.synthesis.settings import SynthesisConfig
-from stages.synthesis.teachers import TaughtLine, Teacher, find_teacher
-from stages.synthesis.texts import read_texts
+from stages.synthesis.composition import SynthesisConfig
 
 EXAMPLES = 3
 """Pairs that are shown of those that were dropped, for each reason."""
 
-SAMPLE_LINES = 20_000
-"""Lines of a text that are looked at before it is translated."""
-
 LEAST_KEPT = 10
 """Pairs below which there is nothing to learn from."""
 
-Say = Callable[[int, int], object]
-"""Takes how many lines are translated, and of how many."""
+
+class TeacherLine(NamedTuple):
+    """A translation of a line by a teacher."""
+
+    text: str
+    score: float
+    """Length-normalised log-probability."""
+    flaw: str
+    """The first problem of the translation, such as ``looping`` or ``literals``; empty if sound."""
+
+
+class Teacher:
+    """An exported model that translates text for training, backward if settings say so.
+
+    Args:
+        config: the export, and its search.
+        languages: of the model that will learn.
+
+    Raises:
+        BundleError: if the export is not sound.
+        ConfigError: if there is no export, or it translates other languages.
+    """
+
+    def __init__(self, config: SynthesisConfig, languages: Languages) -> None:
+        if config.backward:
+            languages = Languages(source=languages.target, target=languages.source)
+        folder = config.teacher
+        if not folder.is_dir():
+            raise ConfigError(f"teacher {folder} is missing; name the folder of an exported model")
+        self._translator = Translator.load(folder)
+        known = self._translator.languages
+        if known is not None and known != languages:
+            raise ConfigError(
+                f"{folder} translates {known.source} to {known.target}, but the teacher has to "
+                f"translate {languages.source} to {languages.target}; name another one"
+            )
+        self._config, self._languages = config, languages
+        search = f"sampled {config.seed}" if config.sampling else f"beam {config.beam_size}"
+        self.identity = f"model {digest_bundle(folder)} {search}"
+
+    def translate(self, lines: Sequence[str]) -> list[TeacherLine]:
+        """Return the translation of every line."""
+        if self._config.sampling:
+            outputs = self._translator.sample(lines, SamplingConfig(seed=self._config.seed))
+        else:
+            size = self._config.beam_size
+            outputs = self._translator.search(lines, beam_size=size, n_best=1, probabilities=False)
+        return [
+            TeacherLine(best.text, best.score, self._find_flaw(line, best))
+            for line, (best, *_) in zip(lines, outputs, strict=True)
+        ]
+
+    def _find_flaw(self, line: str, best: Translation) -> str:
+        for breach in best.breaches:
+            return breach.problem if is_flaw(breach) else "literals"
+        if not self._config.sampling:
+            return ""
+        for flaw in find_flaws(line, best.text, tokens=0, limit=1):
+            return flaw.problem
+        return "literals" if check_literals(line, best.text, self._languages.codes) else ""
 
 
 class WrittenSynthesis(Config):
     """The corpus on the disk, and what was left out of it."""
 
     teacher: str
-    """What decided the translations."""
+    """Digest of the model and settings of its search."""
     backward: bool
     lines: int
     kept: int
     dropped: dict[str, int]
     """Translations that are not learnt, by reason."""
     least_score: float | None
-    """Score below which they are dropped; None where the teacher tells none."""
+    """Score below which translations are dropped; None if the score drops none."""
     examples: dict[str, list[tuple[str, str]]]
-    """Some of the dropped, with their text."""
+    """Some dropped translations with their text, by reason."""
 
 
 def synthesize(
@@ -64,81 +123,40 @@ def synthesize(
     *,
     corpus: Path = paths.CORPUS,
     monolingual: Path = paths.MONOLINGUAL,
-    look: LookConfig | None = None,
-    say: Say = lambda *_: None,
-) -> WrittenSynthesis | None:
-    """Let a teacher translate text, and write the pairs that are kept as files of a corpus.
+    say: Callable[[int, int], object] = lambda *_: None,
+) -> WrittenSynthesis:
+    """Let a teacher translate text, and write the selected pairs as files of a corpus.
 
     Args:
         config: settings.
-        languages: of the model that will learn from them.
+        languages: of the model that will learn from the pairs.
         corpus: the training pairs.
         monolingual: the text of one language alone.
-        look: at the pairs, and before they are made at files of settings, which nobody else looks
-            at; None for none.
-        say: takes progress.
-
-    Returns:
-        None if other machines have not translated their parts yet.
+        say: takes the number of translated lines, and of all lines.
 
     Raises:
         ConfigError: if there is no such teacher, or it translates other languages.
-        CorpusError: if there is no text, all of it is wrong, or hardly anything is kept.
-        DownloadError: if a server does not translate.
+        CorpusError: if there is no text, or hardly any translation is selected.
     """
     texts = config.text or list_texts(config, languages, corpus, monolingual)
     total = sum(1 for _ in read_texts(texts))
     if not total:
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
-    if config.text and look:
-        look_at_texts(texts, total, config, languages, look)
-    teacher = open_teacher(config, languages)
-    chunks = translate_part(teacher, config, texts, lambda done: say(done, total))
-    if not all(path.exists() for path in chunks):
-        return None
+    teacher = Teacher(config, languages)
+    chunks = translate_chunks(teacher, config, texts, lambda done: say(done, total))
     return write_pairs(teacher, config, texts, chunks)
 
 
-def open_teacher(config: SynthesisConfig, languages: Languages) -> Teacher:
-    """Return the teacher of a training in these languages, of the other direction if backward.
-
-    Raises:
-        ConfigError: if there is no such teacher, or it translates other languages.
-        BundleError: if an export is not sound.
-        DownloadError: if an address is none.
-    """
-    turned = Languages(source=languages.target, target=languages.source)
-    return find_teacher(config, turned if config.backward else languages)
-
-
 def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
-    """Look whether the teacher and the texts that are named can be had.
+    """Check that the teacher and the named texts exist.
 
     Raises:
         ConfigError: if there is no such teacher, or it translates other languages.
-        BundleError: if an export is not sound.
-        CorpusError: if a text is not there.
-        DownloadError: if an address is none.
+        BundleError: if the teacher's export is not sound.
+        CorpusError: if a text is missing.
     """
     read_texts(config.text)
-    open_teacher(config, languages)
-
-
-def look_at_texts(
-    texts: Sequence[Path],
-    total: int,
-    config: SynthesisConfig,
-    languages: Languages,
-    look: LookConfig,
-) -> None:
-    """Stop for what is wrong with all of a text, before hours of translating.
-
-    Raises:
-        CorpusError: if something is.
-    """
-    code = languages.target if config.backward else languages.source
-    sample = [(line,) for line in sample_evenly(read_texts(texts), total, SAMPLE_LINES)]
-    settle_findings(config.corpus, inspect_sample(sample, (code,)), look.accepted)
+    Teacher(config, languages)
 
 
 def list_texts(
@@ -159,44 +177,61 @@ def list_texts(
     )
 
 
-def translate_part(
+def read_texts(texts: Sequence[Path]) -> Iterator[str]:
+    """Yield the lines of files that are not blank; a line that is too long for text is left out.
+
+    Raises:
+        CorpusError: if a file is missing, holds pairs or is damaged, or a line is not UTF-8.
+    """
+    for path in texts:
+        if not path.is_file():
+            raise CorpusError(f"{path} is missing; text must name files with a sentence a line")
+        if holds_both_sides(path):
+            raise CorpusError(f"{path} {PAIRS_NO_LINES}")
+    return (
+        line
+        for path in texts
+        for number, raw in enumerate(read_raw_lines(path), start=1)
+        if (line := _decode(raw, path, number)).strip()
+    )
+
+
+def _decode(raw: bytes | None, path: Path, number: int) -> str:
+    line = decode_utf8((raw or b"").removesuffix(b"\r"), path, line=number)
+    return line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+
+
+def translate_chunks(
     teacher: Teacher, config: SynthesisConfig, texts: Sequence[Path], say: Callable[[int], object]
 ) -> list[Path]:
-    """Translate the chunks of this machine's part that are not translated yet.
+    """Translate the chunks that are not translated yet, and return the files of all chunks.
 
     Args:
         teacher: translates.
-        config: which part, and how many lines a chunk has.
+        config: how many lines a chunk has.
         texts: files of lines.
         say: takes how many lines are done.
-
-    Returns:
-        The files of all chunks, also of those that other machines have not translated yet.
     """
-    number, parts = map(int, config.part.split("/"))
     lines, done, chunks = read_texts(texts), 0, list[Path]()
     while chunk := [*islice(lines, config.chunk_lines)]:
-        path = config.folder / "chunks" / f"{name_chunk(teacher, chunk)}.jsonl"
-        if len(chunks) % parts == number - 1 and not path.exists():
-            taught = teacher.teach(chunk)
+        # a name holds all that decides the translations; the 0 keeps the names of earlier chunks
+        decided = json.dumps([teacher.identity, 0, *chunk])
+        name = hashlib.sha256(decided.encode()).hexdigest()[:32]
+        path = config.folder / "chunks" / f"{name}.jsonl"
+        if not path.exists():
+            translated = teacher.translate(chunk)
             path.parent.mkdir(parents=True, exist_ok=True)
-            files.write_lines(path, map(json.dumps, taught))
+            files.write_lines(path, map(json.dumps, translated))
         chunks.append(path)
         done += len(chunk)
         say(done)
     return chunks
 
 
-def name_chunk(teacher: Teacher, lines: Sequence[str]) -> str:
-    """Return a name for the translations of lines, which holds all that decides them."""
-    decided = json.dumps([teacher.identity, 0, *lines])  # 0: names of earlier chunks stay
-    return hashlib.sha256(decided.encode()).hexdigest()[:32]
-
-
-def read_taught(chunks: Sequence[Path]) -> Iterator[TaughtLine]:
+def read_chunks(chunks: Sequence[Path]) -> Iterator[TeacherLine]:
     """Yield the translations in files of chunks, in order."""
     lines = chain.from_iterable(files.read_lines(path) for path in chunks)
-    return (TaughtLine(*json.loads(line)) for line in lines)
+    return (TeacherLine(*json.loads(line)) for line in lines)
 
 
 def write_pairs(
@@ -221,14 +256,14 @@ def write_pairs(
             opened.enter_context((part / f"train.{side}").open("w", encoding="utf-8"))
             for side in paths.SIDES
         )
-        for line, taught in zip(read_texts(texts), read_taught(chunks), strict=True):
-            if reason := find_reason(taught, least):
+        for line, output in zip(read_texts(texts), read_chunks(chunks), strict=True):
+            if reason := output.flaw or ("low score" if output.score < least else ""):
                 dropped[reason] += 1
                 if dropped[reason] <= EXAMPLES:
-                    examples.setdefault(reason, []).append((line, taught.text))
+                    examples.setdefault(reason, []).append((line, output.text))
                 continue
             kept += 1
-            pair = (taught.text, line) if config.backward else (line, taught.text)
+            pair = (output.text, line) if config.backward else (line, output.text)
             print(pair[0], file=source)
             print(pair[1], file=target)
         written = WrittenSynthesis(
@@ -237,41 +272,24 @@ def write_pairs(
             lines=kept + dropped.total(),
             kept=kept,
             dropped=dict(sorted(dropped.items())),
-            least_score=least,
+            least_score=None if least == -math.inf else least,
             examples=examples,
         )
-        require_pairs(written)
+        if kept < LEAST_KEPT:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in written.dropped.items())
+            raise CorpusError(
+                f"of {written.lines} translations {kept} are usable as training pairs "
+                f"({reasons or 'there are no more'}); take another teacher, or other text"
+            )
         files.write_json(part / "synthesis.json", written.model_dump(mode="json"))
     return written
 
 
-def require_pairs(written: WrittenSynthesis) -> None:
-    """Check that there is something to learn from.
-
-    Raises:
-        CorpusError: if hardly anything was kept.
-    """
-    if written.kept < LEAST_KEPT:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in written.dropped.items())
-        raise CorpusError(
-            f"of {written.lines} translations {written.kept} are worth learning from "
-            f"({reasons or 'there are no more'}); take another teacher, or other text"
-        )
-
-
-def find_least_score(chunks: Sequence[Path], lowest: float) -> float | None:
+def find_least_score(chunks: Sequence[Path], lowest: float) -> float:
     """Return the score below which a share of the translations without a flaw lies."""
-    sound = (one.score for one in read_taught(chunks) if not one.flaw and one.score is not None)
+    sound = (output.score for output in read_chunks(chunks) if not output.flaw)
     scores = np.fromiter(sound, dtype=np.float32)
-    return float(np.quantile(scores, lowest)) if scores.size and lowest else None
-
-
-def find_reason(taught: TaughtLine, least: float | None) -> str:
-    """Return why a translation is not learnt; nothing if it is."""
-    if taught.flaw:
-        return taught.flaw
-    unsure = least is not None and taught.score is not None and taught.score < least
-    return "low score" if unsure else ""
+    return float(np.quantile(scores, lowest)) if scores.size and lowest else -math.inf
 
 
 def render_synthesis(written: WrittenSynthesis) -> str:

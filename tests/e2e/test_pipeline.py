@@ -13,7 +13,6 @@ import time
 
 import pytest
 
-from nmt_core.base import files
 from tests.support.pipeline import list_stages
 from tests.support.presets import PRESETS, SHRUNK, shrunk
 from tests.support.processes import wait_for
@@ -26,7 +25,6 @@ from tests.support.projects import (
     begin,
     overrides,
 )
-from tests.support.web_server import translations
 
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
@@ -120,27 +118,6 @@ def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
     assert changed.model == finished.model
     decoding = json.loads((changed.folder / "models/export/decoding.json").read_text())
     assert decoding["beam"]["beam_size"] == 1
-
-
-def test_student_learns_from_a_server(finished, tmp_path, site):
-    """Beside the text that is there, and the settings that name its pairs stay."""
-    copy = finished.untracked(tmp_path / "project")
-    corpus = copy.folder / "data/corpus"
-    sources, targets = (files.read_lines(corpus / f"train.{side}") for side in ("source", "target"))
-    texts = {line: f"so, {target}" for line, target in zip(sources, targets, strict=True)}
-    teacher = site.put("/translate", translations(texts)).removesuffix("/translate")
-    small = "train.model.width=16 train.model.heads=2 train.budget.steps=20 export.engines=[]"
-    text = "--text data/corpus/train.source"
-    copy.run(f"python -m flows.synthesize {teacher} {text} --student {small}")
-
-    pairs = json.loads((copy.folder / "reports/download.json").read_text())["corpora"]
-    model = json.loads((copy.folder / "models/export/model.json").read_text())
-    made = copy.folder / "downloads/synthetic/distilled/pairs"
-    kept = json.loads((made / "synthesis.json").read_text())["kept"]
-    assert pairs["demo"]["pairs"]["train"] >= kept == pairs["distilled"]["pairs"]["train"] > 300
-    assert (model["encoder_layers"], model["decoder_layers"]) == (5, 1)
-    assert all(line.startswith("so, ") for line in files.read_lines(made / "train.target"))
-    assert copy.run("dvc repro").ran == []
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A web server on this machine that misbehaves as a test asks."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -94,18 +93,6 @@ def without_ranges(content, *, send=None, **headers) -> Behaviour:
     def behave(handler):
         handler.answer(200, Content_Length=len(content), **headers)
         handler.wfile.write(content[:send])
-
-    return behave
-
-
-def translations(texts) -> Behaviour:
-    """Translate as LibreTranslate's API does, from a dictionary of whole lines."""
-
-    def behave(handler):
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        answer = json.dumps({"translatedText": [texts[line] for line in body["q"]]}).encode()
-        handler.answer(200, Content_Length=len(answer))
-        handler.wfile.write(answer)
 
     return behave
 

@@ -14,7 +14,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from stages import paths
 from stages.configure.sections import read_settings
-from stages.synthesis.settings import SynthesisConfig
+from stages.synthesis.composition import SynthesisConfig
 from stages.synthesis.synthesis import WrittenSynthesis
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
@@ -35,7 +35,7 @@ def flow(stub_flow):
     state.written, state.before = WRITTEN, values
     state.look = lambda: [*read_params()["download"]["corpora"]]
 
-    def translate(config, languages, look):
+    def translate(config, languages):
         state.note("translate")
         return state.written
 
@@ -54,7 +54,7 @@ def list_steps(flow):
 
 
 def run(**given):
-    config = SynthesisConfig(teacher="teacher", **given.pop("synthesis", {}))
+    config = SynthesisConfig(teacher=Path("teacher"), **given.pop("synthesis", {}))
     return synthesize_and_train.fn(config, **given)
 
 
@@ -93,15 +93,6 @@ def test_phases_that_read_the_pairs_stay_a_second_time_too(flow, phases):
     assert once["train"]["mixture"]["phases"]
 
 
-def test_phases_of_which_none_reads_the_pairs_are_told(flow):
-    phases = "train.mixture.phases=[{corpora:[demo],tokens:9},{corpora:[demo]}]"
-    with pytest.raises(ConfigError, match=r"none names distilled.*train.mixture.phases=\[\]$"):
-        run(settings=[phases])
-    assert not list_steps(flow)
-    run(settings=[phases, "train.mixture.phases=[]"])
-    assert read_settings()["train"]["mixture"]["phases"] == []
-
-
 @pytest.mark.parametrize("fails", ["download", "translate"])
 def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
     for fail in (False, True):  # before and after a first success
@@ -112,18 +103,6 @@ def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
             run()
         assert read_params() == before
         flow.fails = None
-
-
-def test_nothing_is_trained_before_all_machines_have_translated(flow):
-    for again in (False, True):
-        if again:
-            flow.written = WRITTEN
-            run()
-        flow.done.clear()
-        before, flow.written = read_params(), None
-        assert run(synthesis={"part": "1/2"}) is None
-        assert [what for what, _ in list_steps(flow)] == ["download", "translate"]
-        assert read_params() == before
 
 
 @pytest.mark.parametrize(
@@ -145,8 +124,8 @@ def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
     patch(flow_module, load=lambda *_: SimpleNamespace(languages=languages))
     patch(flow_module, check_server=lambda: pytest.fail("a server"))
     for told, missing in (
-        ("nobody", "the teacher nobody is not there"),
-        ("teacher --text none.de", "none.de is not there"),
+        ("nobody", "teacher nobody is missing"),
+        ("teacher --text none.de", "none.de is missing"),
     ):
         ran = invoke(flow_module.main, *told.split())
         assert ran.exit_code == 1
@@ -162,12 +141,12 @@ def test_the_command_says_all_of_it(flow, capsys):
         leave_nothing_behind=nullcontext,
         synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
     )
-    told = "teacher train.seed=7 --student --text a.de --text b.de --name mine --share 0.3"
-    told += " --lowest 0.2 --part 2/4 --sampling --backward"
+    told = "teacher train.seed=7 --student --text a.de --text b.de --share 0.3"
+    told += " --lowest 0.2 --sampling --backward"
     application = typer.Typer()
     application.command()(flow_module.main)
     application(told.split(), standalone_mode=False)
-    values = {"teacher": "teacher", "name": "mine", "share": 0.3, "lowest": 0.2, "part": "2/4"}
+    values = {"teacher": Path("teacher"), "share": 0.3, "lowest": 0.2}
     texts = (Path("a.de"), Path("b.de"))
     config = SynthesisConfig(**values, text=texts, sampling=True, backward=True)
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
@@ -187,12 +166,12 @@ def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monke
     assert keep_teacher(config) == config  # there is none; the teacher is looked for, and missed
     paths.EXPORT.mkdir(parents=True)
     (paths.EXPORT / "manifest.json").write_text("{}")
-    kept = keep_teacher(SynthesisConfig(teacher=str(paths.EXPORT.resolve())))
-    assert kept.teacher == str(tmp_path / "teachers" / ("d" * 16))
-    assert (Path(kept.teacher) / "manifest.json").read_text() == "{}"
+    kept = keep_teacher(SynthesisConfig(teacher=paths.EXPORT.resolve()))
+    assert kept.teacher == tmp_path / "teachers" / ("d" * 16)
+    assert (kept.teacher / "manifest.json").read_text() == "{}"
     assert keep_teacher(config) == kept
     assert keep_teacher(kept) == kept
     learnt.append("distilled")
     with pytest.raises(ConfigError, match=f"itself learnt.*{kept.teacher}"):
         keep_teacher(config)
-    assert keep_teacher(SynthesisConfig(name="other")).teacher == kept.teacher
+    assert keep_teacher(SynthesisConfig(backward=True)).teacher == kept.teacher

@@ -1,91 +1,84 @@
-"""Pairs of a teacher: whoever stops goes on, whoever shares the work makes the same bytes."""
+"""Synthetic pairs: text that a teacher translates in chunks, and the selection of its pairs."""
+
+import gzip
+from dataclasses import replace
 
 import pytest
 
 from nmt_core.base import files
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.screening.settings import LookConfig
+from nmt_core.literals.checking import check_literals
+from nmt_core.translation.flaws import find_flaws
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.synthesis import synthesis
-from stages.synthesis.settings import SynthesisConfig
-from stages.synthesis.synthesis import render_synthesis, synthesize
-from stages.synthesis.teachers import TaughtLine
+from stages.synthesis.composition import SynthesisConfig
+from stages.synthesis.synthesis import (
+    Teacher,
+    TeacherLine,
+    check_inputs,
+    list_texts,
+    read_texts,
+    render_synthesis,
+    synthesize,
+)
+from tests.support import tiny
 
-DE_EN = Languages(source="de", target="en")
+DE_EN, EN_DE = Languages(source="de", target="en"), Languages(source="en", target="de")
 LINES = [f"zeile {number}" for number in range(95)]
 
 
-class Counting:
-    """A teacher that writes capitals; scores fall with the number, but each tenth line loops."""
+class Capitals:
+    """A teacher that writes capitals; scores fall with the number, and each tenth line loops."""
 
-    def __init__(self, identity="one", dies_at=None):
-        self.identity, self.dies_at, self.asked = identity, dies_at, []
+    def __init__(self, identity="capitals", dies_at=None):
+        self.identity, self.dies_at, self.lines = identity, dies_at, []
 
-    def teach(self, lines):
-        if self.dies_at is not None and len(self.asked) >= self.dies_at:
+    def translate(self, lines):
+        if self.dies_at is not None and len(self.lines) >= self.dies_at:
             raise KeyboardInterrupt
-        self.asked += [*lines]
-        return [self.translate(line) for line in lines]
+        self.lines += [*lines]
+        return [self.write(line) for line in lines]
 
-    def translate(self, line):
+    def write(self, line):
         number = int(line.split()[-1])
-        if number % 10 == 9:
-            return TaughtLine(line.upper(), -1000.0, "looping")
-        return TaughtLine(line.upper(), -float(number), "")
+        flaw = "looping" if number % 10 == 9 else ""
+        return TeacherLine(line.upper(), -1000.0 if flaw else -float(number), flaw)
 
 
 @pytest.fixture
-def make(monkeypatch, tmp_path):
-    """Synthesize in a folder of a name; returns what was written, and all files of it."""
-    text = tmp_path / "text.de"
-    files.write_lines(text, LINES)
-    asked = []
+def text(tmp_path):
+    return files.write_lines(tmp_path / "text.de", LINES) or tmp_path / "text.de"
 
-    def run(folder, teacher, look=None, **settings):
+
+@pytest.fixture
+def make(monkeypatch, tmp_path, text):
+    """Synthesize in a folder of a name; return the result and the written files."""
+
+    def run(folder, teacher, **settings):
         monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / folder)
-        monkeypatch.setattr(
-            synthesis, "find_teacher", lambda _, languages: asked.append(languages) or teacher
-        )
+        monkeypatch.setattr(synthesis, "Teacher", lambda *_: teacher)
         config = SynthesisConfig(**{"text": (text,), "chunk_lines": 10, **settings})
-        written = synthesize(config, DE_EN, corpus=tmp_path / "corpus", look=look)
-        made = config.folder / "pairs"
-        return written, {path.name: path.read_text() for path in sorted(made.glob("*"))}
+        counts = []
+        written = synthesize(config, DE_EN, say=lambda *numbers: counts.append(numbers))
+        assert counts[-1] == (written.lines, written.lines)
+        pairs = config.folder / "pairs"
+        return written, {path.name: path.read_text() for path in sorted(pairs.glob("*"))}
 
-    run.asked, run.text = asked, text
-    run.name = lambda backward: "backtranslated" if backward else "distilled"
     return run
 
 
-@pytest.mark.parametrize("backward", [False, True])
-def test_text_that_is_wrong_as_a_whole_is_not_translated(make, backward):
-    """Unless whoever gives it wants it so; text of the project has been looked at before."""
-    teacher = Counting()
-    files.write_lines(
-        make.text, [f"Les enfants ont joué dans la cour hier, {n}" for n in range(95)]
-    )
-    code = "en" if backward else "de"
-    told = rf"{make.name(backward)}.*the text is fr and not {code}; give .*Les enfants"
-    for look in (LookConfig(), LookConfig(accepted=["lower_case"])):
-        with pytest.raises(CorpusError, match=told):
-            make("a", teacher, look=look, backward=backward)
-    assert not teacher.asked
-    for look in (None, LookConfig(accepted=["wrong_language"])):
-        assert make("a", teacher, look=look, backward=backward)[0].kept
-    assert len(teacher.asked) == 95
-    files.write_lines(make.text.parent / "corpus/train.source", files.read_lines(make.text))
-    assert make("b", teacher, look=LookConfig(), text=())[0].kept
-
-
-def test_what_is_kept_are_sound_pairs_with_the_best_scores(make):
-    written, made = make("whole", Counting(), lowest=0.1)
+def test_flawed_and_low_scored_translations_are_dropped(make):
+    written, made = make("whole", Capitals(), lowest=0.1)
     sound = [line for line in LINES if int(line.split()[1]) % 10 != 9]
     kept = sound[: len(sound) - round(len(sound) * 0.1)]
     assert made["train.source"].splitlines() == kept
     assert made["train.target"].splitlines() == [line.upper() for line in kept]
     assert written.kept == len(kept)
     assert written.dropped == {"looping": 9, "low score": len(sound) - len(kept)}
-    assert written.lines == len(LINES) == written.kept + sum(written.dropped.values())
+    assert written.lines == len(LINES)
     assert written.examples["looping"][0] == ("zeile 9", "ZEILE 9")
     assert max(map(len, written.examples.values())) == 3
     table = render_synthesis(written)
@@ -93,116 +86,160 @@ def test_what_is_kept_are_sound_pairs_with_the_best_scores(make):
     assert "| looping | `zeile 9` | `ZEILE 9` |" in table
 
 
-def test_backward_what_is_written_is_the_text(make):
-    written, made = make("back", Counting(), backward=True, lowest=0.0)
-    assert make.asked == [Languages(source="en", target="de")]
+def test_backward_pairs_have_text_as_target(make):
+    written, made = make("back", Capitals(), backward=True, lowest=0.0)
     assert made["train.target"].splitlines()[:2] == LINES[:2]
     assert made["train.source"].splitlines()[:2] == ["ZEILE 0", "ZEILE 1"]
     assert written.least_score is None
     assert "low score" not in written.dropped
 
 
-@pytest.mark.parametrize("dies_at", range(0, 100, 10))
-def test_whoever_is_stopped_goes_on_and_makes_the_same(make, dies_at):
-    whole = make("whole", Counting())
-    stopped = Counting(dies_at=dies_at)
-    if dies_at < len(LINES):
-        with pytest.raises(KeyboardInterrupt):
-            make("stopped", stopped)
-    again = Counting()
+@pytest.mark.parametrize("dies_at", [0, 10, 50, 90])
+def test_stopped_run_continues_to_the_same_bytes(make, dies_at):
+    whole = make("whole", Capitals())
+    stopped, again = Capitals(dies_at=dies_at), Capitals()
+    with pytest.raises(KeyboardInterrupt):
+        make("stopped", stopped)
     assert make("stopped", again) == whole
-    assert [*stopped.asked, *again.asked] == LINES
+    assert [*stopped.lines, *again.lines] == LINES
 
 
 def test_chunk_appears_whole_or_not_at_all(make):
-    class Unwritable(Counting):
-        def translate(self, line):
-            taught = super().translate(line)
-            return taught._replace(text=object()) if line == LINES[15] else taught
+    class Unwritable(Capitals):
+        def write(self, line):
+            output = super().write(line)
+            return output._replace(text=object()) if line == LINES[15] else output
 
     with pytest.raises(TypeError):
         make("stopped", Unwritable())
-    assert make("stopped", Counting()) == make("whole", Counting())
+    assert make("stopped", Capitals()) == make("whole", Capitals())
 
 
-def test_parts_on_several_machines_make_the_same_together(make):
-    whole = make("whole", Counting())
-    machines = [Counting() for _ in range(3)]
-    for number, machine in enumerate(machines, 1):
-        written, made = make("parts", machine, part=f"{number}/3")
-        assert (written is None) == (number < 3)
-        assert (written, made)[number < 3 :] == (whole if number == 3 else ({},))
-    assert sorted(line for one in machines for line in one.asked) == sorted(LINES)
-    assert [one.asked[:10] for one in machines] == [LINES[:10], LINES[10:20], LINES[20:30]]
-
-
-def test_more_text_has_the_rest_translated_alone(make):
-    make("more", Counting())
-    files.write_lines(make.text, [*LINES[:90], *(f"neu {number}" for number in range(20))])
-    again = Counting()
-    make("more", again)
-    assert set(again.asked) == {f"neu {number}" for number in range(20)}
-
-
-def test_another_teacher_is_asked_anew_but_not_for_other_settings_of_what_is_kept(make):
-    make("same", Counting())
+def test_only_new_text_or_another_teacher_translates(make, text):
+    make("same", Capitals())
     for settings in ({"lowest": 0.2}, {"share": 0.3}, {"licence": "cc0-1.0"}):
-        teacher = Counting()
+        teacher = Capitals()
         make("same", teacher, **settings)
-        assert not teacher.asked
-    other = Counting("two")
+        assert not teacher.lines
+    other = Capitals("other")
     make("same", other)
-    assert other.asked == LINES
+    assert other.lines == LINES
+    new = [f"neu {number}" for number in range(20)]
+    files.write_lines(text, ["", *LINES[:90], "  ", *new])
+    make("same", teacher := Capitals())
+    assert teacher.lines == new
 
 
-def test_empty_lines_are_left_out(make):
-    files.write_lines(make.text, ["", "zeile 0", "  ", *LINES[1:]])
-    teacher = Counting()
-    make("empty", teacher)
-    assert teacher.asked == LINES
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([f"zeile {number}9" for number in range(30)], "30 looping"),
+        ([*LINES[:8], LINES[9]], "9 translations 8"),
+        ([" "], "no text to translate"),
+    ],
+)
+def test_too_little_text_changes_nothing(make, text, lines, message):
+    _, before = make("few", Capitals())
+    files.write_lines(text, lines)
+    with pytest.raises(CorpusError, match=message):
+        make("few", Capitals(), lowest=0.0)
+    files.write_lines(text, LINES)
+    assert make("few", Capitals())[1] == before
 
 
-def test_too_little_to_learn_from_is_told_and_nothing_is_lost(make):
-    _, before = make("few", Counting())
-    files.write_lines(make.text, [f"zeile {number}9" for number in range(30)])
-    with pytest.raises(CorpusError, match=r"of 30 translations 0 .*30 looping"):
-        make("few", Counting())
-    files.write_lines(make.text, LINES)
-    assert make("few", Counting())[1] == before
-
-
-def test_text_is_found_where_download_put_it(make, tmp_path):
+def test_text_defaults_to_training_and_monolingual_text(tmp_path):
     corpus, alone = tmp_path / "corpus", tmp_path / "alone"
-    corpus.mkdir()
     files.write_lines(corpus / "train.source", LINES[:20])
-    config = SynthesisConfig()
-    backward = SynthesisConfig(backward=True)
-
-    def list_texts(config):
-        return synthesis.list_texts(config, DE_EN, corpus, alone)
-
-    assert list_texts(config) == [corpus / "train.source"]
-    with pytest.raises(CorpusError, match=r"alone/en\.txt is not there.*role: monolingual"):
-        list_texts(backward)
-    alone.mkdir()
+    forward, backward = SynthesisConfig(), SynthesisConfig(backward=True)
+    assert list_texts(forward, DE_EN, corpus, alone) == [corpus / "train.source"]
+    with pytest.raises(CorpusError, match=r"en\.txt.*role: monolingual"):
+        list_texts(backward, DE_EN, corpus, alone)
     for language in ("de", "en"):
         files.write_lines(alone / f"{language}.txt", LINES[20:40])
-    assert list_texts(config) == [corpus / "train.source", alone / "de.txt"]
-    assert list_texts(backward) == [alone / "en.txt"]
+    assert list_texts(forward, DE_EN, corpus, alone) == [corpus / "train.source", alone / "de.txt"]
+    assert list_texts(backward, DE_EN, corpus, alone) == [alone / "en.txt"]
 
 
-def test_text_that_is_not_there_is_named(make, tmp_path):
-    with pytest.raises(CorpusError, match=r"gone\.de is not there"):
-        make("gone", Counting(), text=(tmp_path / "gone.de",))
-    files.write_lines(make.text, [" "])
-    with pytest.raises(CorpusError, match="no text to translate"):
-        make("gone", Counting())
+def test_texts_are_read_without_marks_and_blank_lines(tmp_path):
+    text = tmp_path / "text.de.gz"
+    text.write_bytes(gzip.compress(b"\xef\xbb\xbfEins.\r\n\r\nZwei.\r\n \r\nDrei.\r\n"))
+    assert [*read_texts([text, text])] == ["Eins.", "Zwei.", "Drei."] * 2
 
 
-def test_progress_counts_all_lines(make, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / "told")
-    monkeypatch.setattr(synthesis, "find_teacher", lambda *_: Counting())
-    told = []
-    config = SynthesisConfig(text=(make.text,), chunk_lines=40)
-    synthesize(config, DE_EN, say=lambda *numbers: told.append(numbers))
-    assert told == [(40, 95), (80, 95), (95, 95)]
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("text.de", b"Eins.\n\xfcber\n", r"line 2 of .*text\.de is not UTF-8"),
+        ("memory.tmx", b"", r"memory\.tmx is of a format of pairs"),
+        ("gone.de", None, r"gone\.de is missing"),
+    ],
+)
+def test_unusable_text_is_named(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        [*read_texts([tmp_path / name])]
+
+
+def load(folder, languages=DE_EN, **settings):
+    return Teacher(SynthesisConfig(teacher=folder, **settings), languages)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny.export(tmp_path_factory.mktemp("models") / "export")
+
+
+def test_teacher_translates_as_its_model(model):
+    lines = [line for line in tiny.LINES if line]
+    outputs = load(model, beam_size=3).translate(lines)
+    expected = Translator.load(model).search(lines, beam_size=3, n_best=1)
+    assert [output[:2] for output in outputs] == [(best.text, best.score) for [best] in expected]
+
+
+def test_identity_names_model_and_search(model, tmp_path):
+    other = tiny.export(tmp_path / "other", translator=tiny.tiny_translator(seed=5))
+    teachers = [
+        load(model),
+        load(model, beam_size=3),
+        load(model, sampling=True),
+        load(model, sampling=True, seed=2),
+        load(other),
+    ]
+    assert len({teacher.identity for teacher in teachers}) == len(teachers)
+    assert load(model, share=0.3, lowest=0.2).identity == teachers[0].identity
+
+
+def test_sampled_translations_follow_the_seed_and_are_checked(model):
+    lines = ["Der Hund sieht 17 Brot."] * 2 + tiny.LINES[:1]
+    first, again = (load(model, sampling=True).translate(lines) for _ in range(2))
+    other = load(model, sampling=True, seed=2).translate(lines)
+    assert first == again != other
+    assert first[0].flaw  # 17 is lost
+
+
+@pytest.mark.parametrize(
+    ("breaches", "flaw"),
+    [
+        (find_flaws("Ein Haus.", "", tokens=1, limit=9), "empty"),
+        (check_literals("17", "18", ("de", "en")), "literals"),
+        ((), ""),
+    ],
+)
+def test_first_breach_is_the_flaw(model, monkeypatch, breaches, flaw):
+    best = Translation("x", -1.0, (), (), (), breaches=(*breaches,))
+    monkeypatch.setattr(Translator, "search", lambda *_, **__: [[best]])
+    assert load(model).translate(["17"]) == [TeacherLine("x", -1.0, flaw)]
+
+
+def test_teacher_must_translate_these_languages(tmp_path):
+    folder = tmp_path / "export"
+    tiny.export(folder, translator=replace(tiny.tiny_translator(), languages=DE_EN))
+    check_inputs(SynthesisConfig(teacher=folder), DE_EN)
+    check_inputs(SynthesisConfig(teacher=folder, backward=True), EN_DE)
+    with pytest.raises(ConfigError, match=r"de to en.*en to de"):
+        load(folder, EN_DE)
+    with pytest.raises(ConfigError, match="gone"):
+        load(tmp_path / "gone")
+    with pytest.raises(CorpusError, match="none"):
+        check_inputs(SynthesisConfig(teacher=folder, text=(tmp_path / "none",)), DE_EN)
