@@ -32,6 +32,7 @@ from stages.configure.sections import build_all, read_settings
 from stages.configure.text_size import count_weighted_pairs, read_temperature
 from stages.learning.correction_corpus import (
     CorrectionCorpus,
+    LearningConfig,
     compose_learning,
     note_judged,
     was_judged,
@@ -46,7 +47,6 @@ from stages.learning.judgement import (
     render_corrections,
     render_learned,
 )
-from stages.learning.settings import LearningConfig
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
@@ -104,7 +104,7 @@ def learn(
         introduce()
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
-        if not has_text(learning):
+        if not learning.journal.exists():
             say(f"{name_missing(learning)}, so nothing is learnt")
             return None
         corrections = write_corrections(learning, download.languages, download.filter)
@@ -112,13 +112,12 @@ def learn(
         say(f"{corrections.given:,} corrections: {fates}")
         if shortage := explain_shortage(corrections, learning):
             say(shortage)
-            if not (learning.without_verdict and corrections.learnt):
-                create_markdown_artifact(
-                    f"{shortage.capitalize()}.\n\n{render_corrections(corrections)}",
-                    key="learned",
-                    description="What became of corrections",
-                )
-                return None
+            create_markdown_artifact(
+                f"{shortage.capitalize()}.\n\n{render_corrections(corrections)}",
+                key="learned",
+                description="What became of corrections",
+            )
+            return None
         if was_judged(corrections, learning, gate):
             say("nothing is new since they were last learnt and judged")
             return None
@@ -139,11 +138,6 @@ def learn(
         render_learned(learned), key="learned", description="What users have taught"
     )
     return learned
-
-
-def has_text(learning: LearningConfig) -> bool:
-    """Tell whether there is a journal or a memory to learn from."""
-    return learning.journal.exists() or learning.memory is not None
 
 
 def name_missing(learning: LearningConfig) -> str:
@@ -177,23 +171,12 @@ def main(
         Path, typer.Option(help="The journal of corrections, as nmt serve writes it.")
     ] = paths.CORRECTIONS,
     *,
-    memory: Annotated[
-        Path | None, typer.Option(help="A translation memory to learn from, too.")
-    ] = None,
-    approved: Annotated[bool, typer.Option(help="Learn only what was approved.")] = False,
-    without_verdict: Annotated[
-        bool, typer.Option(help="Train although too few are set aside for a verdict.")
-    ] = False,
+    approved: Annotated[bool, typer.Option(help="Learn only approved corrections.")] = False,
 ) -> None:
     """Learn from what users corrected, and promote the result if both tests agree."""
-    learning = LearningConfig(
-        journal=journal,
-        memory=memory,
-        undecided=not approved,
-        without_verdict=without_verdict,
-    )
+    learning = LearningConfig(journal=journal, undecided=not approved)
     with report_errors():
-        if not has_text(learning):
+        if not journal.exists():
             raise NmtError(name_missing(learning))
         plan_stages("export")  # before a server is started
         check_server()

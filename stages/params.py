@@ -28,7 +28,6 @@ from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.schedule import Budget, ScheduleConfig
 from nmt_core.training.settings import (
-    AverageShare,
     ModelPart,
     OptimizerConfig,
     TrainingConfig,
@@ -175,13 +174,9 @@ class TrainParams(Config):
     """What to start from ``download.initial_model``, where there is one: the others start from
     chance. The output is one of the embeddings."""
 
-    initial_share: AverageShare = 0.0
-    """Share of the initial model in an average with what was trained (Wortsman et al. 2022), which
-    unlearns less. auto takes the least tenth that keeps its loss on validation text, which has to
-    be of the kind that it knew. Validations before the end are of the weights as trained."""
-
-    initial_tolerance: float = Field(0.01, ge=0)
-    """Nats per token by which auto lets that loss rise; 0.01 is 1 % of perplexity."""
+    initial_share: float = Field(0.0, ge=0, lt=1)
+    """Share of the initial model in an average with the trained one (Wortsman et al. 2022), which
+    forgets less. Validations before the end measure the weights as trained."""
 
     mixture: MixtureConfig = MixtureConfig()
     """The shares of several corpora, and when which of them are read."""

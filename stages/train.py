@@ -42,11 +42,9 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.side import Side
-from nmt_core.training.averaging import average_with, choose_average
 from nmt_core.training.checkpoint import CheckpointStore, prolong
-from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from nmt_core.training.distributed import ALONE, World, init_process_group
-from nmt_core.training.initial import describe_taken, load_initial_model, start_from
+from nmt_core.training.initial import average_with, describe_taken, load_initial_model, start_from
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
 from nmt_core.training.schedule import Budget
@@ -90,8 +88,8 @@ def run(
     tracker: Tracker,
     notes: Sequence[str] = (),
     world: World = ALONE,
-) -> tuple[Seq2Seq[Any, Any], Progress, ChosenAverage | None]:
-    """Train to the end; return the best model, in the first process, its record and its average."""
+) -> tuple[Seq2Seq[Any, Any], Progress]:
+    """Train to the end; return the best model, in the first process, and its record."""
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     sides = {
@@ -128,20 +126,10 @@ def run(
             world=world,
             accumulate=params.compute.accumulate,
         )
-        progress, average, share = trainer.fit(), None, params.initial_share
-        if initial and share == "auto" and world.is_main:
-            average = choose_average(
-                initial,
-                model,
-                known,
-                params.initial_parts,
-                measure=lambda: objective.predict_validation().cross_entropy,
-                tolerance=params.initial_tolerance,
-            )
-            display.note(describe_average(average))
-        elif initial and share != "auto" and share > 0:
-            average_with(initial, model, known, params.initial_parts, share)
-    return model, progress, average
+        progress = trainer.fit()
+        if initial and params.initial_share > 0:
+            average_with(initial, model, known, params.initial_parts, params.initial_share)
+    return model, progress
 
 
 def build_objective(
@@ -239,7 +227,6 @@ def write_model(
     progress: Progress,
     key: str,
     *,
-    average: ChosenAverage | None = None,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
     """Write weights, shape and history, and the digests of all three."""
@@ -255,7 +242,6 @@ def write_model(
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "params": params.model_dump(mode="json"),
             "initial_model": read_origin(initial_model),
-            "average": average and average.model_dump(),
             "history": [point.model_dump() for point in progress.history],
             "curve": [point.model_dump() for point in progress.curve],
         }
@@ -355,7 +341,7 @@ def run_rank(params: TrainParams, world: World) -> None:
     ):
         notes = [*find_beginning(params, journal)] if world.is_main else []
         try:
-            model, progress, average = run(
+            model, progress = run(
                 params,
                 Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
                 languages=languages,
@@ -367,7 +353,7 @@ def run_rank(params: TrainParams, world: World) -> None:
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
     if world.is_main:
-        write_model(paths.TRAINED, model, params, progress, key, average=average)
+        write_model(paths.TRAINED, model, params, progress, key)
         files.write_text(
             paths.REPORTS / "learning_curve.csv", format_learning_curve(progress.history)
         )

@@ -271,3 +271,22 @@ def rename(tensors: Mapping[str, Tensor], half: Half) -> Iterator[tuple[str, Ten
             yield f"{half}_norm.{name.removeprefix('encoder.norm.')}", tensor
         elif name.startswith("encoder.embedding."):
             yield f"{TABLES[half]}.{name.removeprefix('encoder.embedding.')}", tensor
+
+
+@torch.no_grad()
+def average_with(
+    initial: InitialModel,
+    model: Seq2Seq[Any, Any],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    parts: Collection[ModelPart],
+    share: float,
+) -> None:
+    """Average the weights of a model with those that it started from, in place.
+
+    It becomes ``share * initial + (1 - share) * trained``. What did not start from the initial
+    model stays as it is.
+
+    """
+    for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
+        if weight.is_floating_point():  # others count batches
+            weight[rows] = torch.lerp(weight[rows], values.to(weight), share)

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
@@ -12,17 +12,6 @@ Normalization = Literal["token", "sentence"]
 ModelPart = Literal["embeddings", "encoder", "decoder"]
 """Of a model; the output is one of its embeddings."""
 
-
-def check_share(value: object) -> object:
-    """Return what may be the share of an initial model; raise a ValueError if it may not."""
-    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
-    if value != "auto" and not is_share:
-        raise ValueError(f"say auto, or a number from 0 to below 1; got {value!r}")
-    return value
-
-
-AverageShare = Annotated[Literal["auto"] | float, BeforeValidator(check_share)]
-"""Of an initial model in an average with what was trained; auto lets ``averaging.py`` choose."""
 
 STEEPNESS = 10.0
 """Of the inverse sigmoid: the middle fifth of training sees half of its rise."""

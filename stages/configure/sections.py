@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
@@ -10,7 +10,6 @@ from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.data.embeddings.settings import TrainedVectors
 from nmt_core.evaluation.words import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
-from nmt_core.training.settings import ModelPart
 from stages import paths
 from stages.params import (
     SECTIONS,
@@ -126,16 +125,6 @@ def check_initial(
                 f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
                 f"choose 'bundle', 'champion' or 'language_models'"
             )
-    elif train.initial_share == "auto" and not (
-        download.initial_model.kind in ("bundle", "champion")
-        and tokenize.kind == vocabulary.words == "initial_model"
-        and {*train.initial_parts} == {*get_args(ModelPart)}
-    ):
-        yield (
-            "train.initial_share 'auto' keeps the loss of a whole initial model: it needs "
-            "download.initial_model.kind 'bundle' or 'champion', tokenize.kind and "
-            "vocabulary.words 'initial_model' and all three of train.initial_parts; set a number"
-        )
 
 
 def check_phases(train: TrainParams, download: DownloadParams) -> Iterator[str]:

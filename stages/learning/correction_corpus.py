@@ -1,13 +1,15 @@
-"""The corpus of a night: what of the journal is learnt, beside the text of before."""
+"""The corpus of corrections to fine-tune on, and its held-out set."""
 
 import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
@@ -17,19 +19,54 @@ from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.inspection import MAX_TRUSTED
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
+from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.correction import Correction
 from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.memory.lesson import KnownText, Lesson, prepare_lesson
 from nmt_core.translation.memory.selection import SelectedCorrection, select_corrections
-from nmt_core.translation.memory.store import TranslationMemory
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
-from stages.learning.settings import LearningConfig
 from stages.registry.exported import HeldOut
 from stages.runtime.fingerprint import hash_json
+
+
+class LearningConfig(Config):
+    """What is learnt of corrections, and how long."""
+
+    journal: Path = paths.CORRECTIONS
+    """The journal of corrections, as ``nmt serve`` writes it."""
+
+    undecided: bool = True
+    """Learn also from corrections that nobody has approved yet, after the filters."""
+
+    least: int = Field(30, ge=1)
+    """Minimum number of corrections in training."""
+
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the corrections in the held-out set, which is never learnt."""
+
+    distance: float = Field(0.2, ge=0, le=0.4)
+    """Edits per word up to which a correction is too near to a held-out one to be learnt."""
+
+    share: float = Field(0.15, gt=0, lt=1)
+    """Share of the corrections among the text that training reads. A larger share costs more on the
+    earlier text than it gains on corrections (docs/results.md)."""
+
+    passes: float = Field(10.0, gt=0)
+    """Passes over the corrections."""
+
+    learning_rate: float = Field(0.001, gt=0)
+    """Peak learning rate; that of ``START=champion`` would undo what the champion has learnt."""
+
+    champion_share: float = Field(0.0, ge=0, lt=1)
+    """Share of the champion in an average with the new model; see ``train.initial_share``."""
+
+    screen: ScreenConfig = ScreenConfig()
+    """Filter of corrections that nobody has approved; learns its signals from training text."""
+
 
 CORPUS = "corrections"
 """Name of the corpus among those of ``download.corpora``."""
@@ -40,28 +77,28 @@ FOLDER = paths.DOWNLOADS / CORPUS
 JUDGED = FOLDER.with_name("corrections.judged")
 """Digest of the corpus that was last learnt and judged, and of the settings of both."""
 
-HOW_IT_IS_LEARNT = ("share", "passes", "learning_rate", "champion_share")
+MODEL_SETTINGS = ("share", "passes", "learning_rate", "champion_share")
 """Settings that make another model of the same corpus."""
 
-PIECES_PER_WORD = 1.5
-"""Tokens that a word is cut into, about."""
+TOKENS_PER_WORD = 1.5
+"""Approximate number of tokens of a word."""
 
-LEAST_TOKENS = 50_000
+MIN_TOKENS = 50_000
 """Target tokens of the shortest training."""
 
-JUDGED_ONE_BY_ONE = {"look": None, "screen": None}
-"""Filters of the corpus: each correction was screened before, and what all of them have in common,
-such as no capitals, is how users write and stops no night."""
+FILTERS = {"look": None, "screen": None}
+"""Filters of the corpus. Each correction was screened before, and properties of the whole corpus,
+such as no capitals, are how users write and must not stop the training."""
 
 LIKE = ("_base/finetune", "champion")
 """Files of conf/start/ whose settings a training from the champion has."""
 
 
 class CorrectionCorpus(Config):
-    """The corpus of a night on the disk, and what was left out of it."""
+    """The corpus of corrections on the disk, and what was left out of it."""
 
     digest: str
-    """Of what is learnt and what is tested on."""
+    """Of the training pairs and the held-out pairs."""
     ids: list[str]
     """Of the corrections that are learnt."""
     learnt: int
@@ -69,7 +106,7 @@ class CorrectionCorpus(Config):
     words: int
     """Of the targets that are learnt."""
     given: int
-    """Corrections in the journal, of any languages, and units of the memory."""
+    """Corrections in the journal, of any languages."""
     dropped: dict[str, int]
     """Corrections that are neither learnt nor tested on, by reason."""
     examples: dict[str, list[tuple[str, str]]]
@@ -84,7 +121,7 @@ def write_corrections(
     corpus: Path = paths.CORPUS,
     folder: Path = FOLDER,
 ) -> CorrectionCorpus:
-    """Write what is learnt of the journal, and what is tested on, into a folder.
+    """Write the corrections of the journal to learn, and the held-out ones, into a folder.
 
     Args:
         config: settings.
@@ -94,14 +131,11 @@ def write_corrections(
         folder: the target, which appears whole.
 
     Raises:
-        CorpusError: if the journal or the memory cannot be read.
+        CorpusError: if the journal cannot be read.
     """
     given = CorrectionJournal(config.journal).read()
     approved = {each.id for each in given if each.status == "approved"}
-    corrected = [*select_corrections(given, languages, undecided=config.undecided)]
-    remembered = [*read_memory(config.memory, languages, {each.source for each in corrected})]
-    approved |= {each.id for each in remembered}
-    chosen = [*corrected, *remembered]
+    chosen = [*select_corrections(given, languages, undecided=config.undecided)]
     held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
     prepared = prepare_lesson(
         chosen,
@@ -112,29 +146,9 @@ def write_corrections(
         held_out=config.held_out,
         distance=config.distance,
     )
-    left = {each.id for each in corrected}
+    left = {each.id for each in chosen}
     others = Counter(_name_fate(each, languages) for each in given if each.id not in left)
-    return _write(prepared, others, len(given) + len(remembered), folder)
-
-
-def read_memory(
-    path: Path | None, languages: Languages, known: Container[str]
-) -> Iterator[SelectedCorrection]:
-    """Yield the approved units of a memory, of all users and projects, but for known sources.
-
-    Raises:
-        CorpusError: if it cannot be read.
-    """
-    if path is None:
-        return
-    memory, seen = TranslationMemory(path), set[str]()
-    for scope, _ in memory.list_scopes():
-        if scope.languages != languages:
-            continue
-        for unit in memory.read(scope):
-            if unit.source not in known and unit.source not in seen:
-                seen.add(unit.source)
-                yield SelectedCorrection(unit.source, unit.target, f"memory {len(seen)}")
+    return _write(prepared, others, len(given), folder)
 
 
 def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
@@ -222,14 +236,14 @@ def compose_learning(
             temperature=read_temperature(values),
         ),
         licence="own",
-        filters=JUDGED_ONE_BY_ONE,
+        filters=FILTERS,
     )
-    tokens = config.passes * corrections.words * PIECES_PER_WORD / config.share
+    tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
     train["mixture"] = train.get("mixture", {}) | {"phases": []}  # none reads corrections
     train["initial_share"] = config.champion_share
-    train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
-    # the gate judges; a validation of the old text would take what has learnt least
+    train["budget"] = {"tokens": max(int(tokens), MIN_TOKENS)}
+    # the gate judges: validation on the earlier text would select the model that learnt least
     train["training"] |= {"validate_every": 1_000_000, "patience": None}
     return composed
 
@@ -251,7 +265,7 @@ def note_judged(
 
 def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig) -> str:
     """Return a digest of what is learnt, how it is learnt, and how it is judged."""
-    learning = config.model_dump(mode="json", include=set(HOW_IT_IS_LEARNT))
+    learning = config.model_dump(mode="json", include=set(MODEL_SETTINGS))
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
 
 

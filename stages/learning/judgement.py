@@ -1,21 +1,23 @@
 """Test a model fine-tuned on corrections: on the earlier test set, and on held-out corrections."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.slice import SlicedText
 from nmt_core.evaluation.slices import find_slice
-from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
+from nmt_core.evaluation.statistics.gate import Verdict, judge
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.training.chosen_average import ChosenAverage, describe_average
 from stages import paths
-from stages.learning.correction_corpus import FOLDER, CorrectionCorpus, read_held_out, read_pairs_of
-from stages.learning.settings import LearningConfig
+from stages.learning.correction_corpus import (
+    FOLDER,
+    CorrectionCorpus,
+    LearningConfig,
+    read_held_out,
+)
 from stages.params import EvaluateParams
-from stages.registry.exported import Exported, HeldOut
+from stages.registry.exported import Exported
 from stages.registry.promotion import (
     Contest,
     describe_condition,
@@ -41,9 +43,6 @@ HELD_OUT_METRIC = "chrf"
 """Must be better on corrections set aside: these are few, and it finds a gain in fewer sentences
 than BLEU does (docs/results.md), which may be no worse there."""
 
-EXAMPLES = 20
-"""Corrections that are shown of those that are still translated otherwise."""
-
 REASONS = {
     "superseded": "another correction of the same text is newer, or approved",
     "dropped_by_hand": "dropped by hand",
@@ -55,30 +54,14 @@ REASONS = {
 """Why a correction is not learnt, but for filters, which have names of their own."""
 
 
-class MissedCorrection(Config):
-    """A correction that was learnt and is translated otherwise all the same."""
-
-    source: str
-    correction: str
-    translation: str
-
-
 class Learned(Config):
     """The result of fine-tuning on corrections."""
 
     contest: Contest
-    """On the test set of before; its outcome and reason are those of both tests."""
+    """On the earlier test set, with the outcome and reason of both tests."""
     corrections: CorrectionCorpus
-    average: ChosenAverage | None = None
-    """With the champion, where its share was to be chosen; see :class:`Exported`."""
     held_out: Verdict | None = None
-    """On the corrections that were set aside; None where they are too few, or nobody was asked."""
-    right_before: int = 0
-    """Of the corrections that were learnt, how many the champion translates as corrected."""
-    right_after: int = 0
-    """The same of the challenger."""
-    missed: tuple[MissedCorrection, ...] = ()
-    """Some that the challenger translates otherwise."""
+    """On the held-out corrections; None if they are too few, or there was no champion to meet."""
 
 
 def judge_learning(
@@ -117,31 +100,16 @@ def judge_learning(
     contest = run_contest(registry, challenger, params, gate=guarded, promotion=promotion)
     if contest.verdict is None:
         return Learned(contest=contest, corrections=corrections)
-    learnt = [*read_pairs_of(folder, "learnt")]
-    held_out = read_held_out(folder)
-    old, new = translate_corrections(registry, contest, challenger, held_out, learnt, params)
-    verdict = None
+    held_out, verdict = read_held_out(folder), None
     if len(held_out.sources) >= LEAST_HELD_OUT:
-        count = len(held_out.sources)
-        champion, taught = (
-            Candidate(one.name, *held_out, one.hypotheses[:count]) for one in (old, new)
-        )
-        verdict = judge(champion, taught, adapt_gate(gate), languages=challenger.languages.codes)
-    after = new.hypotheses[len(held_out.sources) :]
-    before = old.hypotheses[len(held_out.sources) :]
-    missed = [
-        MissedCorrection(source=source, correction=correction, translation=translation)
-        for (source, correction), translation in zip(learnt, after, strict=True)
-        if translation != correction
-    ]
+        assert contest.champion
+        champion = registry.version(contest.champion)
+        old, new = translate_by_both(registry, champion, challenger, held_out, params, recased={})
+        verdict = judge(old, new, adapt_gate(gate), languages=challenger.languages.codes)
     return Learned(
         contest=decide_both(contest, verdict),
         corrections=corrections,
-        average=challenger.average,
         held_out=verdict,
-        right_before=count_right(before, learnt),
-        right_after=count_right(after, learnt),
-        missed=tuple(missed[:EXAMPLES]),
     )
 
 
@@ -162,24 +130,6 @@ def adapt_gate(gate: GateConfig) -> GateConfig:
     return gate.model_copy(update={"metrics": [HELD_OUT_METRIC, *others], "slices": {}})
 
 
-def translate_corrections(
-    registry: Registry,
-    contest: Contest,
-    challenger: Exported,
-    held_out: HeldOut,
-    learnt: Sequence[tuple[str, str]],
-    params: EvaluateParams,
-) -> tuple[Candidate, Candidate]:
-    """Let champion and challenger translate the corrections, those set aside first."""
-    assert contest.champion
-    text = HeldOut(
-        [*held_out.sources, *(source for source, _ in learnt)],
-        [*held_out.references, *(target for _, target in learnt)],
-    )
-    champion = registry.version(contest.champion)
-    return translate_by_both(registry, champion, challenger, text, params, recased={})
-
-
 def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
     """Return the contest with the outcome of the tests on both texts."""
     if contest.outcome == "reject":
@@ -195,23 +145,12 @@ def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
     return contest.model_copy(update={"outcome": outcome, "reason": f"{reason}; {before}"})
 
 
-def count_right(translations: Sequence[str], learnt: Sequence[tuple[str, str]]) -> int:
-    """Count the translations that are as they were corrected."""
-    return sum(line == target for line, (_, target) in zip(translations, learnt, strict=True))
-
-
 def record_learned(learned: Learned, challenger: Exported) -> None:
     """Keep the result with the run of the challenger, and send it to MLflow."""
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "learned.json", learned.model_dump(mode="json"))
     files.write_text(folder / "learned.md", render_learned(learned))
-    numbers = {
-        "corrections_learnt": float(learned.corrections.learnt),
-        "corrections_right_before": float(learned.right_before),
-        "corrections_right_after": float(learned.right_after),
-    }
-    if learned.average:
-        numbers["champion_share"] = learned.average.share
+    numbers = {"corrections_learnt": float(learned.corrections.learnt)}
     for effect in learned.held_out.effects if learned.held_out else ():
         numbers[f"corrections_{effect.metric}_difference"] = effect.difference
     with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT) as tracker:
@@ -263,6 +202,5 @@ def render_learned(learned: Learned) -> str:
         corrections=learned.corrections,
         fates=list_fates(learned.corrections),
         name_reason=name_reason,
-        describe_average=describe_average,
         describe_condition=describe_condition,
     )

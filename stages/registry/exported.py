@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base import files, seal
-from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics import gate
-from nmt_core.training.chosen_average import ChosenAverage
 from stages import paths
 from stages.params import DownloadParams
 from stages.reporting.download_report import CorpusDescription, DownloadReport
@@ -46,8 +44,6 @@ class Exported:
     """The test set it was evaluated on."""
     tags: dict[str, str]
     """Tags of its version; see :func:`read_exported`."""
-    average: ChosenAverage | None = None
-    """With the model that its training began from, where that was to be chosen."""
 
     @property
     def fingerprint(self) -> str:
@@ -122,7 +118,6 @@ def read_exported(
         language = download.languages.target
         scores = Evaluation.read(reports / "evaluate.json").scores
         described = read_described(reports)
-        chosen = record.get("average")
         return Exported(
             folder=folder,
             name=model_name(download.languages),
@@ -139,7 +134,6 @@ def read_exported(
                 ),
                 **{name: f"{score.value:.2f}" for name, score in scores.items()},
             },
-            average=build(ChosenAverage, chosen, at=str(trained)) if chosen else None,
         )
     except FileNotFoundError as error:
         raise BundleError(f"{error.filename} is not there yet; run: make repro") from None

@@ -1,7 +1,6 @@
 """From text to an exported model, stage by stage, in miniature, for all kinds of tokens."""
 
 import math
-import shutil
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -29,7 +28,6 @@ from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.schedule import Budget, WarmupDecay
-from nmt_core.training.translation import TranslationObjective
 from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
@@ -159,7 +157,7 @@ def project(request, tmp_path_factory):
         workers=settings["workers"],
     )
     with redirect_stderr(StringIO()) as told:
-        model, progress, _ = train_on(project)
+        model, progress = train_on(project)
     project.told = told.getvalue()
     train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
     measured["train"] = train.summarize_training(progress)
@@ -335,51 +333,6 @@ def test_a_finished_model_may_be_the_average_with_the_initial_one(project, tmp_p
         assert any(not torch.equal(half[name], learnt[name]) for name in half)
 
 
-def test_an_average_is_chosen_by_validation_text_wherever_training_was_killed(
-    project, tmp_path, monkeypatch
-):
-    """It is the average that the same number gives, also where choosing was killed before."""
-    for name in ("initial_model", "corpus"):
-        (tmp_path / name).mkdir()
-    copy_initial_model(project.export, tmp_path / "initial_model")
-    for side in paths.SIDES:
-        shutil.copy(project.corpus / f"validation.{side}", tmp_path / "corpus")
-    forgetting = {"budget": Budget(steps=2), "schedule": WarmupDecay(learning_rate=0.1)}
-
-    def train_with(share, checkpoints, tolerance=0.5):
-        changes = {**forgetting, "initial_share": share, "initial_tolerance": tolerance}
-        params = project.settings["train"].model_copy(update=changes)
-        places = {name: tmp_path / name for name in ("initial_model", "corpus")}  # no test text
-        model, progress, average = train_on(
-            project, checkpoints=checkpoints, params=params, **places
-        )
-        trained = tmp_path / "trained"
-        train.write_model(trained, model, params, progress, "f" * 16, average=average)
-        return (trained / "model.safetensors").read_bytes(), average, progress
-
-    predict, calls = TranslationObjective.predict_validation, []
-
-    def killed(self):
-        calls.append(self)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return predict(self)
-
-    weights, average, progress = train_with("auto", "auto")
-    record = files.read_json(tmp_path / "trained/training.json")
-    assert train_with("auto", "auto", tolerance=99)[1].share == 0
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(TranslationObjective, "predict_validation", killed)
-        train_with("auto", "killed")
-
-    assert train_with("auto", "killed")[:2] == (weights, average)
-    assert train_with(average.share, "given")[:2] == (weights, None)
-    bound, trained = average.initial_loss + 0.5, progress.history[-1].validation_loss
-    assert average.loss <= bound
-    assert (average.share == 0) == (trained <= bound)
-    assert record["average"]["share"] == average.share
-
-
 def without_learning(project, *, places=None, **changes):
     """Train for one update at a rate of next to nothing."""
     settings = project.settings["train"]
@@ -439,7 +392,7 @@ def test_training_is_recorded(project):
 
 
 def test_the_learning_curve_is_a_line_per_validation(project):
-    _, progress, _ = train_on(project)  # finished: reads its checkpoint
+    _, progress = train_on(project)  # finished: reads its checkpoint
     heading, *rows = train.format_learning_curve(progress.history).splitlines()
 
     assert heading.startswith("step,epoch,target_tokens,learning_rate,train_loss")
@@ -448,7 +401,7 @@ def test_the_learning_curve_is_a_line_per_validation(project):
 
 @pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(project, tmp_path):
-    model, progress, _ = train_on(project, checkpoints="again")
+    model, progress = train_on(project, checkpoints="again")
     train.write_model(tmp_path / "trained", model, project.settings["train"], progress, "f" * 16)
 
     for name in ("model.safetensors", "model.json", "training.json"):

@@ -9,9 +9,8 @@ import pytest
 
 from flows import learn
 from nmt_core.base.errors import NmtError
-from stages.learning.correction_corpus import CorrectionCorpus
+from stages.learning.correction_corpus import CorrectionCorpus, LearningConfig
 from stages.learning.judgement import Learned
-from stages.learning.settings import LearningConfig
 from stages.registry.promotion import Contest
 from stages.runtime import checkout
 from tests.support.commands import invoke
@@ -97,14 +96,12 @@ def test_nothing_is_trained_where_there_is_nothing_new(flow):
     ],
 )
 def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, reason):
-    """A setting trains without a verdict; the log names the reasons in both cases."""
     flow.corrections = make_corrections(learnt=learnt, held_out=held_out)
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn() is None
     assert reason in caplog.text
     assert "55 stands in validation or test" in caplog.text
     assert list_steps(flow) == ["hold", "download", "learned", "leave"]
-    assert (learn.learn.fn(LearningConfig(without_verdict=True)) is None) is not bool(learnt)
 
 
 def test_a_journal_that_is_not_there_is_named(flow, caplog):
@@ -129,20 +126,17 @@ def test_failed_corrections_are_learnt_later(flow):
     assert not checkout.ASIDE.exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "undecided", "memory"),
-    [((), True, None), (("--approved", "--memory", "m.db"), False, Path("m.db"))],
-)
-def test_learning_takes_what_nobody_decided_unless_told(stub_flow, words, undecided, memory):
-    asked = []
+@pytest.mark.parametrize(("words", "undecided"), [((), True), (("--approved",), False)])
+def test_undecided_corrections_are_learnt_by_default(stub_flow, words, undecided):
+    settings = []
     Path("j.jsonl").touch()
     stub_flow.install(
         learn,
         check_server=lambda: None,
         leave_nothing_behind=nullcontext,
-        learn=asked.append,
+        learn=settings.append,
     )
     result = invoke(learn.main, "--journal", "j.jsonl", *words)
 
     assert result.exit_code == 0, result.output
-    assert asked == [LearningConfig(journal=Path("j.jsonl"), memory=memory, undecided=undecided)]
+    assert settings == [LearningConfig(journal=Path("j.jsonl"), undecided=undecided)]

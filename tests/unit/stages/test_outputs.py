@@ -18,7 +18,6 @@ from nmt_core.corpora.fetch.initial_model import BundleModel, ChampionModel, Lan
 from nmt_core.data.batch import Position
 from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.training.chosen_average import ChosenAverage
 from nmt_core.training.progress import CurvePoint, Point, Progress
 from stages import download, embeddings, export, paths, shard, train, vocabulary
 from stages.configure import compose
@@ -56,9 +55,6 @@ def progress():
     )
 
 
-AVERAGE = ChosenAverage(share=0.5, loss=2.0, initial_loss=2.5)
-
-
 def test_trainings_have_a_summary_and_a_learning_curve():
     summary = {"steps": 30, "loss": 2.8, "perplexity": 9.0, "bleu": 40.0}
     assert train.summarize_training(progress()) == pytest.approx(summary)
@@ -70,18 +66,16 @@ def test_trainings_have_a_summary_and_a_learning_curve():
     assert "\r" not in table
 
 
-@pytest.mark.parametrize("average", [None, AVERAGE])
-def test_a_model_has_a_record_and_digests(tmp_path, average):
+@pytest.mark.parametrize("origin", [{}, {"folder": "x"}])
+def test_a_model_has_a_record_and_digests(tmp_path, origin):
     translator = tiny_translator()
     values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
     params = build_all(values, source="conf")["train"]
     initial = tmp_path / "initial"
-    if average:
-        files.write_json(initial / "initial_model.json", {"folder": "x"})
+    if origin:
+        files.write_json(initial / "initial_model.json", origin)
     folder, model = tmp_path / "trained", translator.engine.model
-    train.write_model(
-        folder, model, params, progress(), "key", average=average, initial_model=initial
-    )
+    train.write_model(folder, model, params, progress(), "key", initial_model=initial)
 
     check_digests(folder, stage="train")
     assert {path.name for path in folder.iterdir()} == {
@@ -100,8 +94,7 @@ def test_a_model_has_a_record_and_digests(tmp_path, average):
         "target_tokens": 3000,
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "params": params.model_dump(mode="json"),
-        "initial_model": {"folder": "x"} if average else {},
-        "average": average and average.model_dump(),
+        "initial_model": origin,
         "history": [point.model_dump() for point in progress().history],
         "curve": [point.model_dump() for point in progress().curve],
     }

@@ -7,10 +7,9 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
-from nmt_core.training.averaging import average_with, choose_average
-from nmt_core.training.chosen_average import describe_average
 from nmt_core.training.initial import (
     InitialModel,
+    average_with,
     describe_taken,
     find_part,
     is_of_words,
@@ -89,51 +88,6 @@ def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share)
             else:
                 expected = share * initial.tensors[key] + (1 - share) * expected
         torch.testing.assert_close(tensor, expected)
-
-
-def copied(model):
-    return {key: tensor.clone() for key, tensor in own_tensors(model).items()}
-
-
-def are_equal(model, tensors):
-    floats = {key: one for key, one in own_tensors(model).items() if one.is_floating_point()}
-    return all(torch.equal(one, tensors[key]) for key, one in floats.items())
-
-
-def choose(model, initial, measure, tolerance):
-    known = (KNOWN, KNOWN)
-    return choose_average(initial, model, known, ALL, measure=measure, tolerance=tolerance)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_least_share_that_is_good_enough_is_chosen(name):
-    """The loss is how far weights are from the initial ones: 1 - share of what was trained."""
-    _, initial = finished(name)
-    model = fresh(name, seed=7).train()
-    trained, seen = copied(model), []
-
-    def measure():
-        assert not any(module.training for module in model.modules())
-        seen.append(are_equal(model, initial.tensors))
-        floats = [key for key, one in trained.items() if one.is_floating_point()]
-        far, now = (
-            sum((weights[key] - initial.tensors[key]).abs().sum().item() for key in floats)
-            for weights in (trained, own_tensors(model))
-        )
-        return 5 + now / far
-
-    chosen = choose(model, initial, measure, tolerance=0.65)
-
-    assert (chosen.share, chosen.initial_loss) == (0.4, 5)
-    assert chosen.loss == measure() == pytest.approx(5.6)
-    assert seen[0]
-    again = fresh(name, seed=7)
-    average_with(initial, again, (KNOWN, KNOWN), ALL, 0.4)
-    assert are_equal(model, copied(again))
-    assert describe_average(chosen) == (
-        "the finished model is 0.4 of the initial one and 0.6 of what was trained since: its loss "
-        "on validation text is 5.600, the initial model's 5.000"
-    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,7 +1,5 @@
 """The corpus of corrections: garbage and leaks stay out, and every loss is reported."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from nmt_core.base import files
@@ -12,13 +10,12 @@ from nmt_core.corpora.filters import FilterConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.translation.memory.correction import Suggestion
 from nmt_core.translation.memory.journal import CorrectionJournal
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
 from stages import download, paths
 from stages.configure.sections import build_all, read_settings
 from stages.learning import correction_corpus
 from stages.learning.correction_corpus import (
     CorrectionCorpus,
+    LearningConfig,
     compose_learning,
     note_judged,
     read_held_out,
@@ -26,7 +23,6 @@ from stages.learning.correction_corpus import (
     was_judged,
     write_corrections,
 )
-from stages.learning.settings import LearningConfig
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 
@@ -111,38 +107,6 @@ def test_what_is_tested_on_is_not_learnt_and_why_is_told(text, tmp_path):
     assert written.examples["also_tested"] == [tested]
 
 
-def test_approved_units_of_a_memory_are_learnt_where_nothing_newer_holds(
-    text, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
-    corpus, sound = text
-    journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
-    give(journal, sound[:5])
-    units = [MemoryUnit(source, target) for source, target in sound[3:30]]
-    units[0] = units[0]._replace(target="Something older.")
-    memory.put(MemoryScope(DE_EN), units)
-    memory.put(MemoryScope(DE_EN, key="k"), units[:9])
-    memory.put(MemoryScope(Languages(source="de", target="fr")), [MemoryUnit("a", "b")])
-    folder, learning = tmp_path / "corrections", config(journal, memory=memory.path)
-    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
-    learnt = {*read_pairs_of(folder, "learnt")} | {*zip(*read_held_out(folder), strict=True)}
-    assert written.given == 30
-    assert learnt <= {tuple(pair) for pair in sound[:30]}
-    assert len(learnt) + sum(written.dropped.values()) == 30
-
-
-def test_units_of_a_memory_are_approved_and_no_screen_judges_them(text, tmp_path, monkeypatch):
-    screen = SimpleNamespace(judge=lambda pairs: ["copies"] * len(pairs))
-    monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: screen)
-    corpus, sound = text
-    journal, memory = CorrectionJournal(tmp_path / "c.jsonl"), TranslationMemory(tmp_path / "m.db")
-    give(journal, sound[:5])
-    memory.put(MemoryScope(DE_EN), [MemoryUnit(*pair) for pair in sound[5:30]])
-    learning = config(journal, memory=memory.path)
-    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=tmp_path / "new")
-    assert written.dropped["copies"] == 5
-
-
 def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
     monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text
@@ -163,7 +127,7 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
         CorrectionJournal(tmp_path / "moved.jsonl"), least=9
     )  # where it lies teaches nothing
     assert was_judged(written, elsewhere, gate, judged)
-    for changed in ({"champion_share": "auto"}, {"share": 0.3}, {"passes": 20}):
+    for changed in ({"champion_share": 0.2}, {"share": 0.3}, {"passes": 20}):
         assert not was_judged(written, config(journal, **changed), gate, judged)
     assert not was_judged(written, config(journal, learning_rate=0.002), gate, judged)
     assert not was_judged(written, config(journal), GateConfig(minimum_effect=0.1), judged)
@@ -199,13 +163,6 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     few = compose_learning(before, short, learning, champion="d" * 64, pairs=9.0, folder=folder)
     assert few["train"]["budget"] == {"tokens": 50_000}
     assert config(journal).champion_share == 0  # unless somebody asks
-    by_itself = config(journal).model_copy(update={"share": 0.25, "champion_share": "auto"})
-    before["train"]["initial_tolerance"] = 0.07
-    values = compose_learning(
-        before, written, by_itself, champion="d" * 64, pairs=3000.0, folder=folder
-    )
-    chosen = build_all(values, source="test")["train"]
-    assert (chosen.initial_share, chosen.initial_tolerance) == ("auto", 0.07)
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):
