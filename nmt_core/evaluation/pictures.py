@@ -170,45 +170,6 @@ def draw_comparison(
     save_figure(figure, path)
 
 
-def draw_words(
-    path: Path,
-    panels: Mapping[str, Float[np.ndarray, "N 2"]],
-    *,
-    words: Sequence[str],
-    groups: Sequence[int],
-    fonts: Sequence[str] | None = None,
-) -> None:
-    """Write a PNG with words as points of a plane, on several planes side by side.
-
-    Args:
-        path: where to write.
-        panels: the points of all words, by what stands above their plane.
-        words: N of them.
-        groups: the group of each, counted from 0, which has a colour of its own.
-        fonts: families to write with, as for :func:`draw_attention_map`.
-    """
-    colors = _colors(max(groups) + 1)
-    figure = Figure(figsize=(6.5 * len(panels), 6), layout="constrained")
-    style: dict[str, Any] = {"parse_math": False, "fontfamily": fonts}
-    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, points) in zip(all_axes, panels.items(), strict=True):
-        for word, group, (x, y) in zip(words, groups, points.tolist(), strict=True):
-            axes.plot(x, y, "o", color=colors[group], markersize=4)
-            axes.annotate(
-                word,
-                (x, y),
-                (4, 3),
-                textcoords="offset points",
-                color=colors[group],
-                fontsize="small",
-                **style,
-            )
-        axes.set_title(title, fontsize="medium")
-        axes.margins(0.15)
-        _tidy(axes)
-    save_figure(figure, path)
-
-
 def _style(curve: Curve) -> str:
     """Return how to draw a curve: with its points while they are few, which a line alone hides."""
     return ".-" if len(curve.x) <= MARKED_POINTS else "-"

@@ -25,7 +25,3 @@ CLASSIFY = Command(
     f"{CLASSIFIERS}:classify",
     "Write the label of every line of standard input, and its probability.",
 )
-NEIGHBOURS = Command(
-    f"{CLASSIFIERS}:neighbours",
-    "List the words nearest to some words, before a classifier learnt and after.",
-)

@@ -29,15 +29,21 @@ ARCHITECTURES: Registry[type[Seq2SeqConfig]] = Registry(
 ModelConfig = Annotated[Seq2SeqConfig, OpenUnion(ARCHITECTURES, "architecture")]
 """The settings of any architecture, told apart by ``architecture``."""
 
+REMOVED: Mapping[str, Any] = {"state_dropout": 0.0}
+"""Defaults of settings that earlier versions saved, by their names."""
+
 
 def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
     """Build the settings of a model from JSON, as saved beside its weights.
+
+    Settings that earlier versions had are ignored at their defaults.
 
     Raises:
         ConfigError: if there is no such architecture, or a key is unknown, missing or of the wrong
             type.
     """
-    return config.build(ARCHITECTURES.load(str(values.get("architecture"))), values, at="model")
+    kept = {name: value for name, value in values.items() if REMOVED.get(name, ...) != value}
+    return config.build(ARCHITECTURES.load(str(values.get("architecture"))), kept, at="model")
 
 
 def build_model(

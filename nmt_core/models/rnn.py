@@ -26,7 +26,6 @@ from nmt_core.models.recurrence import (
     CellState,
     RecurrentLayer,
     RecurrentStep,
-    draw_state_mask,
 )
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import AttentionKind, RnnConfig
@@ -50,9 +49,6 @@ class RnnState(State):
     vector: Tensor  # (R, C), the last attentional vector; zeros at the start
 
 
-Masks = tuple[Tensor | None, ...]
-"""Factors of the state of each layer, (R, C)."""
-
 Decoded = tuple[Tensor, Tensor | None, RnnState]
 """Vectors to predict from (R, T, C), attention weights (R, T, S) if there are any, and the state
 after them."""
@@ -65,13 +61,7 @@ class Encoder(nn.Module):
         super().__init__()
         both = config.direction == "bidirectional"
         self.layers = nn.ModuleList(
-            RecurrentLayer(
-                config.cell,
-                inputs,
-                config.hidden_width,
-                bidirectional=both,
-                state_dropout=config.state_dropout,
-            )
+            RecurrentLayer(config.cell, inputs, config.hidden_width, bidirectional=both)
             for inputs in layer_inputs(config, config.encoder_layers)
         )
         self.reversed = config.direction == "reversed"
@@ -169,9 +159,7 @@ class WholeDecoder(nn.Module):
         super().__init__()
         self.attention = attention
         self.layers = nn.ModuleList(
-            RecurrentLayer(
-                config.cell, inputs, config.hidden_width, state_dropout=config.state_dropout
-            )
+            RecurrentLayer(config.cell, inputs, config.hidden_width)
             for inputs in layer_inputs(config, config.decoder_layers)
         )
         self.drop = config.dropout
@@ -206,52 +194,40 @@ class SteppedDecoder(nn.Module):
             for number, inputs in enumerate(layer_inputs(config, config.decoder_layers))
         )
         self.drop = config.dropout
-        self.state_dropout = config.state_dropout
 
     def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
         """Read the next words of every row."""
         words = dropout(words, self.drop, training=self.training)
         vectors, weights = [], []
-        masks = self._draw_masks(state)
         for prepared in self._layers()[0].prepare(words).unbind(dim=1):
-            weight, state = self._step(prepared, memory, state, masks)
+            weight, state = self._step(prepared, memory, state)
             weights.append(weight)
             vectors.append(state.vector)
         return torch.stack(vectors, dim=1), torch.cat(weights, dim=1), state
 
-    def _draw_masks(self, state: RnnState) -> Masks:
-        """Return a factor of the state of every layer, for all positions of a training sentence."""
-        if not (self.training and self.state_dropout):
-            return (None,) * len(state.layers)
-        return tuple(draw_state_mask(layer[0], self.state_dropout) for layer in state.layers)
-
     def _step(
-        self,
-        prepared: Float[Tensor, "R gates"],
-        memory: RnnMemory,
-        state: RnnState,
-        masks: Masks,
+        self, prepared: Float[Tensor, "R gates"], memory: RnnMemory, state: RnnState
     ) -> tuple[Float[Tensor, "R 1 S"], RnnState]:
         """Read one position; return its attention weights and the state after it."""
         fed = [state.vector] if self.input_feeding else []
         if self.looks_before:
             context, weights = self.attention(state.layers[-1][0][:, None], memory)
             fed.append(context[:, 0])
-        x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers, masks)
+        x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers)
         if not self.looks_before:
             context, weights = self.attention(x[:, None], memory)
         return weights, RnnState(layers, self.attention.vector(context[:, 0], x))
 
     def _advance(
-        self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...], masks: Masks
+        self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...]
     ) -> tuple[Float[Tensor, "R C"], tuple[CellState, ...]]:
         """Return the last layer's features, and the state of every layer."""
         first, *others = self._layers()
-        after = [first(prepared, fed, before[0], masks[0])]
+        after = [first(prepared, fed, before[0])]
         x = after[0][0]
-        for layer, state, mask in zip(others, before[1:], masks[1:], strict=True):
+        for layer, state in zip(others, before[1:], strict=True):
             below = dropout(x, self.drop, training=self.training)
-            after.append(layer(layer.prepare(below), None, state, mask))
+            after.append(layer(layer.prepare(below), None, state))
             x = x + after[-1][0]
         return x, tuple(after)
 

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from nmt_core.base.config import Config
 
-CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
+CellKind = Literal["lstm", "gru", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 ROTARY_BASE = 10_000
@@ -217,12 +217,7 @@ class RnnConfig(Seq2SeqConfig):
 
     architecture: Literal["rnn"] = "rnn"
     cell: CellKind = "lstm"
-    """Kind of cell; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber 1997), and
-    ``tanh`` has no gate at all (Elman 1990)."""
-    state_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Probability of dropping a feature of a layer's state on its way to the next step, the same
-    one at all steps of a sentence (Gal and Ghahramani 2016); above 0, training goes step by step,
-    which is slower."""
+    """Kind of cell; ``tanh`` has no gate (Elman 1990)."""
     hidden_width: int = Field(512, ge=1, le=65_536)
     """Features of a layer's state, C; two directions share them evenly."""
     encoder_layers: int = Field(1, ge=1, le=1000)

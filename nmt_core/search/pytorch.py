@@ -10,20 +10,17 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
 from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.base import files
 from nmt_core.base.compute import find_device, set_threads
-from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.weights import compare_shapes, load_own_tensors
+from nmt_core.models.weights import load_tensors, restore_model
 from nmt_core.search.beam import beam_search
 from nmt_core.search.engine import FullEngine, Hypothesis, Request
 from nmt_core.search.rules import Constraint, forbid_tokens
@@ -189,17 +186,8 @@ def load_pytorch(
     with explain_unreadable(folder / "model.json"):
         settings = read_model_config(files.read_json(folder / "model.json"))
     build = partial(build_model, settings, source_size=len(source), target_size=len(target))
-    path = folder / "model.safetensors"
-    with explain_unreadable(path, SafetensorError), safe_open(path, "pt") as file:
-        stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
     with explain_unreadable(folder / "model.json"):  # settings may not fit the vocabularies
-        wrong = compare_shapes(build, stored)
-    if wrong:
-        raise BundleError(
-            f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
-        )
-    model = build()
-    load_own_tensors(model, load_file(path))
+        model = restore_model(build, load_tensors(folder / "model.safetensors"))
     return PyTorchEngine(
         model.to(find_device(device)), len(target), never=tuple(target.tags.values())
     )

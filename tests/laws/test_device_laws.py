@@ -47,7 +47,7 @@ def _prepared():
 def learning_model(name):
     """A model as it learns, for only so does cuDNN recur backwards, but without dropout."""
     config = tiny_config(name)
-    rates = ("dropout", "attention_dropout", "embedding_dropout", "state_dropout")
+    rates = ("dropout", "attention_dropout", "embedding_dropout")
     return tiny_model(name, **{rate: 0.0 for rate in rates if hasattr(config, rate)}).train()
 
 

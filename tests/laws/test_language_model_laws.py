@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.random import make_generator
-from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
 from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood, NGram, NGramConfig
 from nmt_core.extensions.language_models.text_model import (
@@ -34,7 +34,6 @@ KINDS = {
     "feed_forward": FeedForwardConfig(order=3, **SHAPE),
     "lstm": RecurrentConfig(**SHAPE),
     "lstm_of_one": RecurrentConfig(layers=1, stateful=False, **SHAPE),
-    "lstm_1997": RecurrentConfig(cell="lstm_1997", state_dropout=0.3, **SHAPE),
     "one_hot": RecurrentConfig(input="one_hot", layers=1, **SHAPE),
     "tanh": RecurrentConfig(cell="tanh", state_dropout=0.3, **SHAPE),
     "gru": RecurrentConfig(cell="gru", tie=True, **SHAPE),

@@ -45,12 +45,9 @@ VARIANTS = {
     | {"trained_attention_scale": True},
     "rnn_concat_reversed": PRESETS["rnn_attention"]
     | {"attention": "concat", "direction": "reversed", "input_feeding": False},
-    "rnn_lstm_1997": PRESETS["rnn_attention"] | {"cell": "lstm_1997", "state_dropout": 0.2},
     "rnn_tanh": PRESETS["rnn_attention"]
-    | {"cell": "tanh", "state_dropout": 0.2, "attention": "dot", "source_start": True},
+    | {"cell": "tanh", "attention": "dot", "source_start": True},
     "rnn_tanh_whole": PRESETS["rnn_plain"] | {"cell": "tanh", "encoder_layers": 1},
-    "rnn_gru_dropping": PRESETS["rnn_attention"]
-    | {"attention": "dot", "cell": "gru", "input_feeding": False, "state_dropout": 0.2},
     "rnn_additive_fed": PRESETS["rnn_attention"]
     | {"attention": "additive", "bridge": "projection", "tie": "none"},
 }

@@ -10,32 +10,49 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from pydantic import Field
 from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.base.compute import prepare_compute
+from nmt_core.base.config import Config
 from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share, TensorBatch, pad
 from nmt_core.data.by_length import shuffle_by_length
-from nmt_core.extensions.classifiers.labelled import LabelledTexts
 from nmt_core.extensions.classifiers.model import (
     Classifier,
-    EncoderClassifier,
-    start_from_language_model,
-)
-from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
-from nmt_core.extensions.classifiers.text_classifier import (
-    AnyClassifier,
+    ClassifierConfig,
     TextClassifier,
     predict_logits,
 )
-from nmt_core.extensions.classifiers.words import HashedWords, InitialTokens
-from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
+from nmt_core.extensions.classifiers.texts import HashedWords, LabelledTexts, TextConfig
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
 from nmt_core.training.objective import Remedies
 from nmt_core.training.progress import Merit, Point
+from nmt_core.training.schedule import WarmupDecay
+from nmt_core.training.settings import AdamW, EpochTrainingConfig
+
+
+class LearnClassifierConfig(Config):
+    """Settings of a classifier, its tokens and its training."""
+
+    text: TextConfig = TextConfig()
+    """Settings of the tokens of a text."""
+    model: ClassifierConfig = ClassifierConfig()
+    """Shape of the model."""
+    training: EpochTrainingConfig = EpochTrainingConfig(
+        epochs=3,
+        rows=64,
+        optimizer=AdamW(beta2=0.999, epsilon=1e-8),
+        schedule=WarmupDecay(learning_rate=2e-3, shape="linear"),
+    )
+    """Settings of training."""
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the texts, drawn at random, that select the best epoch."""
+    seed: int = Field(1, ge=0)
+    """Random seed of held-out texts, weights, dropout and the order of texts."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,7 @@ class ShuffledTexts:
 class ClassifierObjective(EpochObjective[LabelledBatch]):
     """The data and the loss of a classifier, selected by its accuracy on held-out texts."""
 
-    model: AnyClassifier
+    model: Classifier
     held_out: Sequence[Sequence[int]]
     expected: Int[Tensor, " N"]
 
@@ -98,29 +115,21 @@ class ClassifierObjective(EpochObjective[LabelledBatch]):
         with self.compute.autocast():
             logits = predict_logits(self.model, self.held_out)
             loss = F.cross_entropy(logits, self.expected).item()
-        found = logits.argmax(dim=1) == self.expected
-        return loss, {"accuracy": 100 * found.sum().item() / len(found)}
+        right = logits.argmax(dim=1) == self.expected
+        return loss, {"accuracy": 100 * right.sum().item() / len(right)}
 
     @override
     def judge(self, point: Point) -> Merit:
         return (point.validation_scores["accuracy"], *super().judge(point))
 
 
-@dataclass(frozen=True)
-class Start:
-    """Embeddings or a language model that a classifier starts from; random weights without."""
-
-    vectors: Float[Tensor, "V D"] | None = None
-    language_model: MaskedLanguageModel | None = None
-
-
 def train_classifier(
-    config: LearnClassifierConfig | FineTuneConfig,
-    words: HashedWords | InitialTokens,
+    config: LearnClassifierConfig,
+    words: HashedWords,
     *,
     training: LabelledTexts,
     validation: LabelledTexts,
-    start: Start = Start(),
+    vectors: Float[Tensor, "V D"] | None = None,
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
 ) -> tuple[TextClassifier, list[Point]]:
@@ -131,7 +140,7 @@ def train_classifier(
         words: the tokens of texts.
         training: texts to learn from.
         validation: texts to select the best epoch by, of the same labels.
-        start: embeddings or weights to start from.
+        vectors: embeddings to start from; random ones without.
         checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
         display: shows a training of that many updates.
     """
@@ -140,8 +149,7 @@ def train_classifier(
     classes = training.classes
     numbers = {label: number for number, label in enumerate(classes)}
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    model = build_classifier(config, words.size, len(classes), start).to(compute.device)
-    initial = model.embedding.weight.detach().cpu().clone()
+    model = Classifier(config.model, words.size, len(classes), vectors).to(compute.device)
     reading = ShuffledTexts(
         [words.encode(text) for text in training.texts],
         [numbers[label] for label in training.labels],
@@ -158,32 +166,17 @@ def train_classifier(
         expected=torch.tensor([numbers[label] for label in validation.labels]),
     )
     points = train_epochs(objective, checkpoints=checkpoints, display=display)
-    return TextClassifier(model, words, classes, initial), points
-
-
-def build_classifier(
-    config: LearnClassifierConfig | FineTuneConfig, words: int, classes: int, start: Start
-) -> AnyClassifier:
-    """Return a classifier to train; torch's generator draws the weights that are not given."""
-    if isinstance(config, LearnClassifierConfig):
-        return Classifier(config.model, words, classes, start.vectors)
-    assert start.language_model is not None
-    model = EncoderClassifier(config.model, words, classes)
-    start_from_language_model(start.language_model, model, config.initial_parts)
-    return model
+    return TextClassifier(model, words, classes), points
 
 
 def compute_labelled_fingerprint(
-    config: LearnClassifierConfig | FineTuneConfig,
+    config: LearnClassifierConfig,
     labelled: LabelledTexts,
-    start: Start = Start(),
+    vectors: Float[Tensor, "V D"] | None = None,
 ) -> str:
     """Return a digest of all inputs of a training; another one starts from the beginning."""
     document = [config.model_dump(mode="json"), labelled.texts, labelled.labels]
     digest = hashlib.sha256(json.dumps(document).encode())
-    given = [] if start.vectors is None else [start.vectors]
-    if start.language_model is not None:
-        given += start.language_model.encoder.state_dict().values()
-    for weight in given:
-        digest.update(weight.cpu().numpy().astype("<f4").tobytes())
+    if vectors is not None:
+        digest.update(vectors.numpy().astype("<f4").tobytes())
     return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""A language model as one sealed folder, as ``nmt_core/translation/bundle.py`` seals translators.
+"""Kinds of language models, and their sealed folders.
 
 ::
 
@@ -12,8 +12,12 @@
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
+from torch import Tensor
 
 from nmt_core.base import config, files
 from nmt_core.base.compute import find_device
@@ -26,15 +30,55 @@ from nmt_core.base.seal import (
     list_contents,
     verify_bundle,
 )
-from nmt_core.extensions.language_models.kinds import (
-    AnyLanguageModel,
-    LanguageModelConfig,
-    restore_language_model,
+from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.extensions.language_models.neural import (
+    FeedForwardConfig,
+    FeedForwardLanguageModel,
+    Recurrent,
+    RecurrentConfig,
 )
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
 from nmt_core.extensions.language_models.text_model import TextModel
-from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
+from nmt_core.extensions.language_models.transformer import (
+    MaskedConfig,
+    MaskedLanguageModel,
+    TransformerLanguageConfig,
+    TransformerLanguageModel,
+)
 from nmt_core.extensions.language_models.units import Units
-from nmt_core.extensions.sealed import load_tensors, save_weights
+from nmt_core.models.weights import load_tensors, restore_model, save_weights
+
+LanguageModelConfig = Annotated[
+    NGramConfig | FeedForwardConfig | RecurrentConfig | TransformerLanguageConfig | MaskedConfig,
+    Field(discriminator="kind"),
+]
+
+NEURAL_MODELS: dict[type, Any] = {
+    FeedForwardConfig: FeedForwardLanguageModel,
+    RecurrentConfig: Recurrent,
+    TransformerLanguageConfig: TransformerLanguageModel,
+    MaskedConfig: MaskedLanguageModel,
+}
+
+AnyLanguageModel = LanguageModel[Any] | MaskedLanguageModel
+
+
+def build_language_model(config: LanguageModelConfig, words: int) -> Any:
+    """Return a neural model with random weights, drawn by torch's generator."""
+    return NEURAL_MODELS[type(config)](config, words)
+
+
+def restore_language_model(
+    config: LanguageModelConfig, words: int, tensors: Mapping[str, Tensor]
+) -> AnyLanguageModel:
+    """Return a model as it was saved, in evaluation mode.
+
+    Raises:
+        BundleError: if the tensors do not fit the settings.
+    """
+    if isinstance(config, NGramConfig):
+        return NGram.restore(config, words, tensors).eval()
+    return restore_model(partial(build_language_model, config, words), tensors)
 
 
 class _Settings(Config):

@@ -30,15 +30,13 @@ from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
     compute_text_fingerprint,
-    mean_loss,
     train_language_model,
 )
 from nmt_core.extensions.language_models.units import (
-    Parts,
     SubwordUnit,
     Units,
-    cut_in_order,
     encode_parts,
+    hold_out_end,
     learn_units,
 )
 from nmt_core.extensions.settings import change_settings, explain_settings
@@ -89,12 +87,10 @@ def learn(
 
         nmt learn --text train.en --unit subword --tokens-of models/export --out models/english
 
-    A translator can start from the last (`train.initial_model`).
-
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
     `rnn` reads all tokens, `transformer` looks at the last `model.context` tokens, or half
     as many. `masked` predicts hidden tokens of a line: other models start from its weights
-    (`nmt learn-classifier --initial-model`).
+    (`train.initial_model`).
 
     **Units**: characters make one stream, line ends included; words and subwords make lines.
     """
@@ -103,23 +99,14 @@ def learn(
         chosen.append(f"training.compute.threads={threads}")
     built = change_settings(LearningConfig(), chosen, at="learn")
     require_replaceable(out, known=LANGUAGE_MODEL)
-    document = built.unit.kind == "character"
-    if validation and (built.tested or built.gap):
-        raise ConfigError("tested and gap cut the end off --text; leave --validation out for that")
-    parts = (
-        Parts(read_text(text), read_text(validation), "")
-        if validation
-        else cut_in_order(
-            read_text(text),
-            held_out=built.held_out,
-            tested=built.tested,
-            gap=built.gap,
-            document=document,
-        )
-    )
-    units = find_units(built, parts.training, tokens_of)
-    texts = encode_parts(parts, units, masked=built.model.kind == "masked", tested=built.tested > 0)
-    test = texts.pop("test", None)
+    if validation:
+        learnt, held_out = read_text(text), read_text(validation)
+    else:
+        document = built.unit.kind == "character"
+        learnt, held_out = hold_out_end(read_text(text), built.held_out, document=document)
+    units = find_units(built, learnt, tokens_of)
+    parts = {"training": learnt, "validation": held_out}
+    texts = encode_parts(parts, units, masked=built.model.kind == "masked")
     typer.echo(
         f"{len(texts['training']):,} tokens to learn from, {len(texts['validation']):,} to "
         f"validate on, {len(units.vocabulary):,} in the vocabulary",
@@ -130,13 +117,9 @@ def learn(
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
     learning = built.model_dump(mode="json") | {"points": [p.row() for p in points]}
-    if test is not None:
-        learning["test_loss"] = mean_loss(model, test, document=document)
     bundle.write_language_model(out, model, units, model_config=built.model, learning=learning)
     remove_checkpoints(checkpoints)
     best = min(point.validation_loss for point in points)
-    if test is not None:
-        typer.echo(f"test loss {learning['test_loss']:.4f} nats per token", err=True)
     typer.echo(f"validation loss {best:.4f} nats per token; the model is in {out}", err=True)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
@@ -15,14 +16,11 @@ from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
 from nmt_core.models.recurrence import (
     FORGET,
-    GATES,
     STATE_PARTS,
     TORCH_LAYERS,
     CellState,
-    draw_state_mask,
-    has_forget_gate,
-    open_forget_gate,
-    unroll,
+    advance,
+    read_cells,
 )
 from nmt_core.models.settings import CellKind
 
@@ -79,7 +77,7 @@ class RecurrentConfig(Config):
     kind: Literal["rnn"] = "rnn"
     """The tag of this choice."""
     cell: CellKind = "lstm"
-    """LSTM, the same without a forget gate (``lstm_1997``), ``gru``, or no gates (``tanh``)."""
+    """LSTM, GRU, or no gates (``tanh``)."""
     layers: int = Field(2, ge=1, le=1000)
     """Recurrent layers."""
     embedding_width: int = Field(64, ge=1, le=65_536)
@@ -138,10 +136,8 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         for name, weight in self.layers.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(weight)
-            if "bias_ih" in name and has_forget_gate(config.cell):  # Jozefowicz 2015
-                open_forget_gate(weight, config.cell)
-            if "weight" in name and config.cell == "lstm_1997":
-                nn.init.zeros_(weight.detach().chunk(GATES[config.cell])[FORGET])
+            if "bias_ih" in name and config.cell == "lstm":  # Jozefowicz et al. 2015
+                nn.init.ones_(weight.detach().chunk(4)[FORGET])
         if config.tie:
             self.output.weight = self.embedding.weight
 
@@ -176,12 +172,19 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         self, layer: nn.Module, x: Float[Tensor, "R T I"], before: CellState
     ) -> tuple[Float[Tensor, "R T D"], CellState]:
         """Return the outputs of a layer for the next tokens, and its state after them."""
-        if self.training and self.config.state_dropout:
-            mask = draw_state_mask(before[0], self.config.state_dropout)
-            return unroll(cast("nn.RNNBase", layer), x, before, mask)
-        start = tuple(memory[None] for memory in before)
-        x, after = layer(x, start if len(start) > 1 else start[0])
-        return x, tuple(m[0] for m in (after if isinstance(after, tuple) else (after,)))
+        cells = cast("nn.RNNBase", layer)
+        if not (self.training and self.config.state_dropout):
+            return read_cells(cells, x, before)
+        # one mask for all positions (Gal and Ghahramani 2016, section 4)
+        mask = dropout(torch.ones_like(before[0]), self.config.state_dropout, training=True)
+        inputs = [cells.get_parameter(f"{kind}_ih_l0") for kind in ("weight", "bias")]
+        hidden = [cells.get_parameter(f"{kind}_hh_l0") for kind in ("weight", "bias")]
+        outputs, state = [], before
+        for prepared in F.linear(x, *inputs).unbind(dim=1):
+            recurrent = F.linear(state[0] * mask, *hidden)
+            state = advance(self.config.cell, prepared, recurrent, state)
+            outputs.append(state[0])
+        return torch.stack(outputs, dim=1), state
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.config.dropout, training=self.training)

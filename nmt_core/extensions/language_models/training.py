@@ -21,7 +21,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share
-from nmt_core.extensions.language_models.kinds import (
+from nmt_core.extensions.language_models.bundle import (
     AnyLanguageModel,
     LanguageModelConfig,
     build_language_model,
@@ -71,10 +71,6 @@ class LearningConfig(Config):
     held_out: float = Field(0.1, ge=0, lt=1)
     """Share of the text, its end, to validate on if there is no text for that; 0 validates on the
     training text."""
-    tested: float = Field(0.0, ge=0, lt=1)
-    """Share of the text, after that, to test the finished model on."""
-    gap: int = Field(0, ge=0)
-    """Characters, or lines, left out before each of these two."""
     seed: int = Field(1, ge=0)
     """Random seed of weights, dropout and the order of windows."""
 

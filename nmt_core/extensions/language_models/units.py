@@ -5,10 +5,10 @@ subwords make lines, each from BOS to EOS, as translations are.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Int
@@ -193,59 +193,38 @@ def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | 
     return load_tokenizer(folder)
 
 
-class Parts(NamedTuple):
-    """Parts of one text, in its order."""
-
-    training: str
-    validation: str
-    test: str
-    """Empty where none was asked for."""
-
-
-def cut_in_order(
-    text: str, *, held_out: float, tested: float = 0.0, gap: int = 0, document: bool
-) -> Parts:
+def hold_out_end(text: str, share: float, *, document: bool) -> tuple[str, str]:
     """Cut a text in order, as shuffled parts would share paragraphs (Géron, chapter 16).
 
     Args:
         text: characters if it is a document, else lines.
-        held_out: share to validate on; with 0, validation is the training text.
-        tested: share after it to test on.
-        gap: characters, or lines, left out before each of the two.
+        share: share to validate on; with 0, validation is the training text.
         document: whether the text is one stream, rather than lines.
 
     Raises:
-        CorpusError: if a part would be empty.
+        CorpusError: if nothing would be left to learn from.
     """
-    pieces = list(text) if document else text.removesuffix("\n").split("\n")
-    count = len(pieces)
-    test = count - round(count * tested)
-    validation_end = test - gap if tested else count
-    validation = validation_end - max(1, round(count * held_out))
-    training = validation - gap
-    if not held_out:
-        validation, training = 0, validation_end
-    if training < 1 or (tested and test >= count):
+    pieces = list(text) if document else split_lines(text)
+    joint = "" if document else "\n"
+    end = len(pieces) - max(1, round(len(pieces) * share)) if share else len(pieces)
+    if end < 1:
         raise CorpusError(
             "the text is too short to hold out any of it; give more, or a text for --validation"
         )
-    joint = "" if document else "\n"
-    spans = ((0, training), (validation, validation_end), (test, count))
-    return Parts(*(joint.join(pieces[begin:end]) for begin, end in spans))
+    return joint.join(pieces[:end]), joint.join(pieces[end:] if share else pieces)
 
 
 def encode_parts(
-    parts: Parts, units: Units, *, masked: bool, tested: bool
+    parts: Mapping[str, str], units: Units, *, masked: bool
 ) -> dict[str, Int[np.ndarray, " N"]]:
-    """Return the token numbers of training, validation and, if ``tested``, test text.
+    """Return the token numbers of texts by their names.
 
     Raises:
         CorpusError: naming the first text without a token, or without one to mask.
     """
-    names = [name for name in parts._fields if tested or name != "test"]
-    encoded = {name: units.encode(getattr(parts, name), name=f"{name} text") for name in names}
-    for name, text in encoded.items():
-        if masked and not (text >= len(SPECIALS)).any():
+    encoded = {name: units.encode(text, name=f"{name} text") for name, text in parts.items()}
+    for name, numbers in encoded.items():
+        if masked and not (numbers >= len(SPECIALS)).any():
             remedy = ", or lower unit.min_count" if isinstance(units.config, WordUnit) else ""
             raise CorpusError(
                 f"the {name} text holds no {units.config.kind} that the model knows, so there is "

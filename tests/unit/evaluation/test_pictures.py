@@ -18,7 +18,6 @@ from nmt_core.evaluation.pictures import (
     draw_attention_map,
     draw_comparison,
     draw_learning_curve,
-    draw_words,
 )
 
 SOURCE = ["▁Die", "▁Eule", "</s>"]
@@ -155,20 +154,6 @@ def test_learning_curve_has_losses_scores_and_rates(monkeypatch):
     assert lines == [[[2.0], [1.0]], [[5.0]], [[0.1, 0.2, 0.05]]]
     legend = [text.get_text() for text in axes[0].get_legend().get_texts()]
     assert legend == ["validation", "training"]
-
-
-def test_words_stand_at_their_points(monkeypatch):
-    words, points = ["owl", "本"], np.array([[1.0, 2.0], [3.0, 4.0]])
-    panels = {"trained": points, "random": points[::-1]}
-    more = {"words": words, "groups": [0, 1], "fonts": ["DejaVu Sans", "Japanese"]}
-    axes = list_axes(monkeypatch, draw_words, panels, **more)
-
-    assert [one.get_title() for one in axes] == [*panels]
-    for one, expected in zip(axes, panels.values(), strict=True):
-        texts = [(text.get_text(), text.xy) for text in one.texts]
-        assert texts == [(w, tuple(point)) for w, point in zip(words, expected, strict=True)]
-        assert [[*line.get_xydata()[0]] for line in one.lines] == expected.tolist()
-        assert all(text.get_fontfamily() == more["fonts"] for text in one.texts)
 
 
 def test_colours_are_distinct_and_few_keep_theirs():

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
+from nmt_core.extensions.classifiers.training import LearnClassifierConfig
 from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.extensions.settings import (
     change_settings,
@@ -33,7 +33,7 @@ def test_a_change_leaves_the_rest_as_it_was():
     assert merge_settings(default, {"a": {"kind": "y"}}) == {"a": {"kind": "y"}, "d": 3}
 
 
-@pytest.mark.parametrize("kind", [LearningConfig, LearnClassifierConfig, FineTuneConfig])
+@pytest.mark.parametrize("kind", [LearningConfig, LearnClassifierConfig])
 def test_listed_settings_are_defaults(kind):
     """Each may be set to what is shown, within the kinds that it is indented below."""
     kinds, names = [], set()

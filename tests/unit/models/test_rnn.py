@@ -8,7 +8,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from nmt_core.base.compute import cpu_has_bfloat16
-from nmt_core.models.architectures import build_model
+from nmt_core.base.errors import ConfigError
+from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
 from nmt_core.models.rnn import Attention, Encoder, RnnMemory, reverse_sequences
 from nmt_core.models.settings import RnnConfig
@@ -238,3 +239,13 @@ def test_states_stay_precise_in_bfloat16():
 def test_shapes_that_cannot_be_are_refused(changes, message):
     with pytest.raises(ValidationError, match=message):
         config(**changes)
+
+
+@pytest.mark.parametrize(("dropped", "problem"), [(0.0, None), (0.2, "state_dropout")])
+def test_settings_of_earlier_versions_are_read_at_their_defaults(dropped, problem):
+    saved = config().model_dump(mode="json") | {"state_dropout": dropped}
+    if problem:
+        with pytest.raises(ConfigError, match=problem):
+            read_model_config(saved)
+    else:
+        assert read_model_config(saved) == config()

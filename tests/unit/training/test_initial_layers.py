@@ -8,8 +8,7 @@ from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.corpora.fetch.initial_model import LanguageModels, copy_language_models
-from nmt_core.extensions.language_models.bundle import write_language_model
-from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.bundle import build_language_model, write_language_model
 from nmt_core.extensions.language_models.transformer import MaskedConfig, TransformerLanguageConfig
 from nmt_core.extensions.language_models.units import SubwordUnit, Units
 from nmt_core.models.settings import TransformerConfig

@@ -3,7 +3,6 @@
 import codecs
 from contextlib import nullcontext
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -11,30 +10,33 @@ from hypothesis import strategies as st
 
 from nmt_core.base import seal
 from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
-from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
-from nmt_core.extensions.classifiers.model import Classifier
-from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane
-from nmt_core.extensions.classifiers.settings import (
+from nmt_core.extensions.classifiers.model import (
+    Classifier,
     ClassifierConfig,
-    LearnClassifierConfig,
-    TextConfig,
-)
-from nmt_core.extensions.classifiers.text_classifier import (
     TextClassifier,
     load_classifier,
+    pool,
     predict_logits,
     write_classifier,
 )
+from nmt_core.extensions.classifiers.texts import (
+    HashedWords,
+    LabelledTexts,
+    TextConfig,
+    hold_out,
+    learn_words,
+    read_embeddings,
+    read_labelled,
+)
 from nmt_core.extensions.classifiers.training import (
+    LearnClassifierConfig,
     ShuffledTexts,
-    Start,
     compute_labelled_fingerprint,
     train_classifier,
 )
-from nmt_core.extensions.classifiers.words import HashedWords, learn_words, read_embeddings
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.support.language_models import Log, weights
 from tests.support.sealing import reseal
@@ -56,14 +58,11 @@ def separable(count):
     return LabelledTexts(*(tuple(column) for column in zip(*rows, strict=True)))
 
 
-def learn(
-    folder, *, epochs=1, patience=None, log=None, vectors=None, texts=None, held_out=None, **changes
-):
+def learn(folder, *, epochs=1, vectors=None, texts=None, **changes):
     values = {
-        "model": {"kind": "recurrent"} | SMALL | changes,
+        "model": SMALL | changes,
         "training": {
             "epochs": epochs,
-            "patience": patience,
             "rows": 8,
             "schedule": {"kind": "warmup_decay", "learning_rate": 0.02},
             "compute": {"precision": "float32", "threads": 1},
@@ -76,47 +75,43 @@ def learn(
         config,
         words,
         training=training,
-        validation=held_out or validation,
-        start=Start(vectors=vectors(words) if vectors else None),
+        validation=validation,
+        vectors=vectors(words) if vectors else None,
         checkpoints=folder / "checkpoints",
-        display=lambda _: nullcontext(log or Log()),
+        display=lambda _: nullcontext(Log()),
     )
 
 
 def untrained(words=WORDS, **changes):
     torch.manual_seed(1)
     config = ClassifierConfig(**SMALL | changes)
-    model = Classifier(config, words.size, 3)
-    return TextClassifier(model, words, ("a", "b", "c"), model.embedding.weight.detach().clone())
+    return TextClassifier(Classifier(config, words.size, 3), words, ("a", "b", "c"))
 
 
 # --- words
 
 
-def test_unknown_words_fall_into_buckets():
-    """CRC-32 of "123456789" is known to be cbf43926 in hexadecimal."""
-    numbers = WORDS.encode("good 123456789 123456789")
+@pytest.mark.parametrize(
+    ("config", "text", "numbers"),
+    [
+        # CRC-32 of "123456789" is known to be cbf43926 in hexadecimal
+        ({}, "good 123456789", [4, 7 + 0xCBF43926 % 1000]),
+        ({}, " <br /> ", [UNK]),
+        ({"longest": 2, "keep": "first"}, "Good<br />bad<br/>FILM", [4, 5]),
+        ({"longest": 2}, "Good<br />bad<br/>FILM", [5, 6]),
+        ({"longest": 2, "lower_case": False}, "good GOOD bad", [7 + 0x5A11A326 % 1000, 5]),
+    ],
+)
+def test_texts_are_numbered(config, text, numbers):
+    """By the vocabulary, or by a bucket; a long text is cut."""
+    words = HashedWords(TextConfig(**config), WORDS.vocabulary)
 
-    assert numbers == [4, 7 + 0xCBF43926 % 1000, 7 + 0xCBF43926 % 1000]
-    assert WORDS.size == 1007
-    assert WORDS.encode(" <br /> ") == [UNK]
-
-
-@pytest.mark.parametrize(("keep", "kept"), [("first", [4, 5]), ("last", [5, 6])])
-def test_long_texts_are_cut(keep, kept):
-    words = HashedWords(TextConfig(longest=2, keep=keep), WORDS.vocabulary)
-
-    assert words.encode("Good<br />bad<br/>FILM") == kept
-
-
-def test_capitals_count_where_they_shall():
-    words = learn_words(TextConfig(lower_case=False), ["Good good"])
-
-    assert len(set(words.encode("Good good GOOD"))) == 3
+    assert words.encode(text) == numbers
+    assert words.size == 1007
 
 
 def test_the_most_frequent_words_are_kept():
-    words = learn_words(TextConfig(words=2), ["a b b", "c c c <pad>"])
+    words = learn_words(TextConfig(words=2), ["a b B", "c c c <pad>"])
 
     assert words.vocabulary.tokens == (*SPECIALS, "c", "b")
 
@@ -124,22 +119,19 @@ def test_the_most_frequent_words_are_kept():
 # --- labelled texts
 
 
-def test_labelled_lines_are_read(tmp_path):
-    (tmp_path / "a").write_bytes("neg\tschlecht \u2028 \r\npos\tgut\n".encode())
-    (tmp_path / "b").write_text("id\ttext\tlabel\n1\tschlecht\tneg\n2\t\tpos")
+@pytest.mark.parametrize(
+    ("content", "texts", "labels"),
+    [
+        ("neg\tbad \u2028 \r\npos\tgood\n", ("bad \u2028 ", "good"), ("neg", "pos")),
+        ("id\ttext\tlabel\n1\tbad\tneg\n2\t\tpos", ("bad", ""), ("neg", "pos")),
+        ("\ufeffneg\tbad\n", ("bad",), ("neg",)),
+        ("\ufefflabel\ttext\nneg\tbad\n", ("bad",), ("neg",)),
+    ],
+)
+def test_labelled_lines_are_read(tmp_path, content, texts, labels):
+    (tmp_path / "a").write_bytes(content.encode())
 
-    assert read_labelled(tmp_path / "a") == LabelledTexts(
-        ("schlecht \u2028 ", "gut"), ("neg", "pos")
-    )
-    assert read_labelled(tmp_path / "b") == LabelledTexts(("schlecht", ""), ("neg", "pos"))
-
-
-@pytest.mark.parametrize("header", ["", "label\ttext\n"])
-def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
-    """Of a label it would make another one, and of a header a text."""
-    (tmp_path / "a").write_bytes(codecs.BOM_UTF8 + f"{header}neg\tbad\nneg\tworse\n".encode())
-
-    assert read_labelled(tmp_path / "a") == LabelledTexts(("bad", "worse"), ("neg", "neg"))
+    assert read_labelled(tmp_path / "a") == LabelledTexts(texts, labels)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +139,9 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
     [
         (b"", "holds no text"),
         (b"label\ttext\n", "holds no text"),
-        (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields, but label, tab, text make 2"),
+        (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields instead of 2"),
         (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
-        (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields, but the first line names 3"),
+        (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields instead of 3"),
         (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 5 is 0xff\)"),
         (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 is 0xff\)"),
         (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
@@ -188,21 +180,24 @@ def test_nothing_held_out_is_learnt_from(texts, data):
 # --- the model
 
 
-@pytest.mark.parametrize("pool", ["max", "last"])
-def test_neither_padding_nor_neighbours_change_a_probability(pool):
-    classifier = untrained(pool=pool)
+def test_neither_padding_nor_neighbours_change_a_probability():
+    classifier = untrained()
     texts = ["good", "bad film good bad", "film bad", "odd film"]
-    alone = [classifier.classify([text])[0].probabilities for text in texts]
-    together = [judged.probabilities for judged in classifier.classify(texts)]
-    [tokens] = torch.tensor([WORDS.encode("film bad")])
-    padded = torch.cat([tokens, torch.full((9,), PAD)])[None]
+    alone = [classifier.classify([text])[0] for text in texts]
+    together = classifier.classify(texts)
 
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-    assert len({*alone}) == len(texts)
-    torch.testing.assert_close(
-        classifier.model(padded), classifier.model(tokens[None]), atol=1e-6, rtol=0
-    )
-    assert all(sum(row) == pytest.approx(1) for row in alone)
+    assert [label for label, _ in together] == [label for label, _ in alone]
+    assert [p for _, p in together] == pytest.approx([p for _, p in alone], abs=1e-6)
+    assert len({p for _, p in alone}) == len(texts)
+    assert classifier.classify([]) == []
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("max", 5.0), ("mean", 3.0), ("last", 4.0)])
+def test_padding_is_never_pooled(kind, expected):
+    x = torch.tensor([[[5.0], [0.0], [4.0], [9.0]]])
+    padding = torch.tensor([[False, False, False, True]])
+
+    assert pool(x, padding, kind).item() == expected
 
 
 @pytest.mark.parametrize("pool", ["max", "last"])
@@ -238,8 +233,8 @@ def test_a_word_that_decides_is_learnt(learnt):
     unseen = ["awful superlative film", "the bit was superb", "a very odd and awful bit"]
 
     assert max(point.validation_scores["accuracy"] for point in points) == 100
-    assert [judged.label for judged in classifier.classify(unseen)] == ["dull", "fine", "dull"]
-    assert all(judged.probability > 0.8 for judged in classifier.classify(unseen))
+    assert [label for label, _ in classifier.classify(unseen)] == ["dull", "fine", "dull"]
+    assert all(probability > 0.8 for _, probability in classifier.classify(unseen))
 
 
 def test_texts_are_shuffled_whole():
@@ -281,17 +276,16 @@ def test_the_epoch_that_finds_most_labels_is_kept(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
-    found = []
+    made = []
 
     def vectors(words):
-        found.append(torch.randn(words.size, 8, generator=torch.Generator().manual_seed(1)))
-        return found[0]
+        made.append(torch.randn(words.size, 8, generator=torch.Generator().manual_seed(1)))
+        return made[0].clone()
 
     classifier, _ = learn(tmp_path, vectors=vectors, frozen=frozen)
+    moved = (classifier.model.embedding.weight - made[0]).abs().max().item()
 
-    assert torch.equal(classifier.initial, found[0])
-    assert torch.equal(classifier.model.embedding.weight, found[0]) == frozen
-    assert not torch.equal(classifier.initial[4], torch.zeros(8))
+    assert moved == 0 if frozen else 0 < moved < 0.5
 
 
 def test_other_settings_texts_or_vectors_are_another_training():
@@ -302,8 +296,8 @@ def test_other_settings_texts_or_vectors_are_another_training():
         compute_labelled_fingerprint(config, texts),
         compute_labelled_fingerprint(other, texts),
         compute_labelled_fingerprint(config, texts.take(range(19))),
-        compute_labelled_fingerprint(config, texts, Start(vectors)),
-        compute_labelled_fingerprint(config, texts, Start(2 * vectors)),
+        compute_labelled_fingerprint(config, texts, vectors),
+        compute_labelled_fingerprint(config, texts, 2 * vectors),
     }
 
     assert len(digests) == 5
@@ -338,53 +332,6 @@ def test_bad_vectors_are_told(tmp_path, content, told):
         read_embeddings(tmp_path / "a.vec", WORDS, seed=1)
 
 
-# --- neighbours
-
-
-@pytest.mark.parametrize(
-    ("expression", "before", "after"),
-    [
-        ("GOOD", {"bad": 0.5**0.5, "film": 0}, {"bad": 0.5**0.5, "film": 0.5**0.5}),
-        ("good - film", {"bad": 0}, {"bad": 0}),
-        ("good + film", {"bad": 1}, {"bad": (2 + 2**0.5) ** 0.5 / 2}),
-    ],
-)
-def test_neighbours_have_the_smallest_angle(expression, before, after):
-    classifier = untrained()
-    with torch.no_grad():
-        classifier.initial[4:7, :2] = torch.tensor([[1.0, 0], [9.0, 9], [0, 1.0]])
-        classifier.initial[4:7, 2:] = 0
-        classifier.model.embedding.weight[4:7] = classifier.initial[[5, 4, 4]] * 2
-    [near] = find_neighbours(classifier, [expression], count=9)
-
-    assert near.expression == expression
-    assert dict(near.before) == pytest.approx(before, abs=1e-6)
-    assert [neighbour.word for neighbour in near.before] == [*before]
-    if expression != "good - film":  # the words have one vector after learning
-        assert dict(near.after) == pytest.approx(after, abs=1e-6)
-
-
-@pytest.mark.parametrize("expression", ["+ good", "good -", "good + - bad", ""])
-def test_incomplete_sum_is_refused(expression):
-    with pytest.raises(ConfigError, match="is not a sum of words"):
-        find_neighbours(untrained(), [expression], count=1)
-
-
-@pytest.mark.parametrize("word", ["unheard", "good-film", "<pad>"])
-def test_words_without_an_embedding_of_their_own_are_told(word):
-    with pytest.raises(CorpusError, match="not one of the 3 words"):
-        find_neighbours(untrained(), [word], count=1)
-
-
-@given(st.integers(1, 6))
-def test_a_plane_keeps_distances_where_it_can(count):
-    rows = make_generator(count, "plane").normal(size=(count, 2)) @ np.eye(2, 5)
-    points = project_on_plane(rows)
-    apart = np.linalg.norm(rows[:, None] - rows[None], axis=-1)
-
-    np.testing.assert_allclose(np.linalg.norm(points[:, None] - points[None], axis=-1), apart)
-
-
 # --- sealing
 
 
@@ -397,7 +344,6 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
 
     assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
     assert classifier.classify(texts) == again.classify(texts)
-    assert torch.equal(classifier.initial, again.initial)
     assert (again.classes, again.words.config) == (classifier.classes, classifier.words.config)
 
 
@@ -409,9 +355,7 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
         ("vocabulary.json", b'["<pad>", "<s>", "</s>", "<unk>", 5]'),
         ("vocabulary.json", b"{}"),
         ("model.safetensors", b""),
-        ("initial_embeddings.safetensors", b""),
         ("vocabulary.json", None),
-        ("initial_embeddings.safetensors", None),
     ],
 )
 def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):

@@ -7,8 +7,11 @@ import pytest
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.extensions.language_models.bundle import load_language_model, load_masked_model
-from nmt_core.extensions.language_models.kinds import restore_language_model
+from nmt_core.extensions.language_models.bundle import (
+    load_language_model,
+    load_masked_model,
+    restore_language_model,
+)
 from nmt_core.extensions.language_models.neural import RecurrentConfig
 from tests.support.language_models import LSTM, MASKED, TRANSFORMER, learnt
 from tests.support.language_models import seal as seal_model

@@ -1,6 +1,5 @@
 """The commands that learn, score and generate."""
 
-import json
 import math
 from signal import SIGINT, raise_signal
 
@@ -8,7 +7,6 @@ import pytest
 
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.extensions.language_models.bundle import load_language_model
-from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.training.settings import EpochTrainingConfig
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
@@ -92,32 +90,13 @@ def test_the_slides_three_sentences_are_learnt_as_they_are(tmp_path):
     assert second[:2] == ["-inf", "inf"]
 
 
-def test_the_end_of_a_text_is_tested_on_once(tmp_path):
-    """The model is the one that is learnt without it, and its loss on it is told and kept."""
-    parts = ["--set", "held_out=0.05", "--set", "tested=0.05", "--set", "gap=10"]
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT)
-    result = run("learn", "--text", path, "--out", tmp_path / "lm", *parts)
-    model = load_language_model(tmp_path / "lm", device="cpu")
-    kept = json.loads((tmp_path / "lm" / "learning.json").read_text())
-    text = TEXT[-round(len(TEXT) * 0.05) :]
-    expected = mean_loss(model.model, model.units.encode(text), document=True)
-
-    assert kept["test_loss"] == pytest.approx(expected)
-    assert f"test loss {expected:.4f} nats per token\n" in result.stderr
-    refused = refuse("learn", "--text", path, "--validation", path, "--out", tmp_path / "b", *parts)
-    assert refused.startswith("nmt: tested and gap cut the end off --text")
-
-
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("\n" * 8 + "b\nc\n", (), "the training text is empty"),
-        ("a\n" * 8 + "\nc\n", (), "the validation text is empty"),
-        ("a\n" * 8 + "b\n\n", (), "the test text is empty"),
+        ("\n" * 9 + "b\n", (), "the training text is empty"),
+        ("a\n" * 9 + "\n", (), "the validation text is empty"),
         ("p\nq\nr\ns\nt\nu\nv\nw\na\nb\n", ("--kind", "masked"), "the training text holds no word"),
-        ("a b\n" * 8 + "c\na\n", ("--kind", "masked"), "the validation text holds no word"),
-        ("a b\n" * 8 + "a\nc\n", ("--kind", "masked"), "the test text holds no word"),
+        ("a b\n" * 9 + "c\n", ("--kind", "masked"), "the validation text holds no word"),
     ],
 )
 def test_part_without_a_known_word_is_named(tmp_path, text, options, message):
@@ -125,7 +104,7 @@ def test_part_without_a_known_word_is_named(tmp_path, text, options, message):
     (tmp_path / "text.txt").write_text(text)
     learn = ("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word")
 
-    assert message in refuse(*learn, *options, "--set", "tested=0.1")
+    assert message in refuse(*learn, *options)
 
 
 def test_other_folder_is_never_replaced(tmp_path):

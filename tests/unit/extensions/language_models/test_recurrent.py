@@ -2,10 +2,21 @@
 
 import pytest
 import torch
+from torch import nn
+from torch.testing import assert_close
 
-from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.neural import RecurrentConfig
+from nmt_core.models.dropout import dropout
 from nmt_core.text.vocabulary import BOS, PAD, UNK
+
+TOKENS = torch.tensor([[BOS, 4, 5, 8, 4], [BOS, PAD, UNK, 6, 7]])
+WORDS = 9
+
+
+def built(**shape):
+    torch.manual_seed(0)
+    return build_language_model(RecurrentConfig(dropout=0.0, **shape), WORDS)
 
 
 @pytest.mark.parametrize(
@@ -22,51 +33,42 @@ def test_tied_weights_need_vectors_of_one_width(shape, told):
 
 def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
     """Vectors that are the rows of the identity, so the first layer's weights are the vectors."""
-    words = 9
-    torch.manual_seed(0)
-    shape = {"width": 12, "embedding_width": words, "layers": 2}
-    plain = build_language_model(RecurrentConfig(input="one_hot", **shape), words).eval()
-    vectors = build_language_model(RecurrentConfig(**shape), words).eval()
+    shape = {"width": 12, "embedding_width": WORDS, "layers": 2}
+    plain, vectors = built(input="one_hot", **shape).eval(), built(**shape).eval()
     with torch.no_grad():
         for name, weight in plain.named_parameters():
             vectors.get_parameter(name).copy_(weight)
-        vectors.embedding.weight.copy_(torch.eye(words) / words**0.5)
-    tokens = torch.tensor([[BOS, 4, 5, 8], [BOS, PAD, UNK, 6]])
+        vectors.embedding.weight.copy_(torch.eye(WORDS) / WORDS**0.5)
 
-    torch.testing.assert_close(plain(tokens), vectors(tokens))
+    assert_close(plain(TOKENS), vectors(TOKENS))
     assert "embedding.weight" not in plain.state_dict()
 
 
-def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
-    """In training alone."""
-    drawn = []
+@pytest.mark.parametrize(("cell", "torchs"), [("lstm", nn.LSTMCell), ("tanh", nn.RNNCell)])
+def test_a_state_is_dropped_by_one_mask_a_layer(cell, torchs):
+    """On its way into the gates of every position, in training alone."""
+    model = built(cell=cell, width=6, embedding_width=4, state_dropout=0.4)
+    torch.manual_seed(1)
+    found, _ = model.train().decode(TOKENS, model.start(2))
+    torch.manual_seed(1)
+    masks = [dropout(torch.ones(2, 6), 0.4, training=True) for _ in model.layers]
+    x = model.embedding(TOKENS) * model.scale
+    for layer, start, mask in zip(model.layers, model.start(2).layers, masks, strict=True):
+        step = torchs(x.size(2), 6)
+        step.load_state_dict({n.removesuffix("_l0"): w for n, w in layer.state_dict().items()})
+        outputs, state = [], start
+        for row in x.unbind(dim=1):
+            dropped = (state[0] * mask, *state[1:])
+            state = step(row, dropped) if cell == "lstm" else (step(row, dropped[0]),)
+            outputs.append(state[0])
+        x = torch.stack(outputs, dim=1)
 
-    def draw(hidden, probability):
-        drawn.append((tuple(hidden.shape), probability))
-        return torch.zeros_like(hidden)
-
-    monkeypatch.setattr("nmt_core.extensions.language_models.neural.draw_state_mask", draw)
-    torch.manual_seed(0)
-    config = RecurrentConfig(width=6, embedding_width=4, dropout=0.0, state_dropout=0.4)
-    model = build_language_model(config, 9)
-    tokens = torch.tensor([[BOS, 4, 5, 8, 4], [BOS, 5, 5, 6, 7]])
-    whole = model.eval()(tokens)
-    assert drawn == []
-    blind = model.train()(tokens)
-
-    assert drawn == [((2, 6), 0.4)] * 2
-    torch.testing.assert_close(blind[:, :1], whole[:, :1])
-    assert not torch.allclose(blind[:, 1:], whole[:, 1:])
+    assert_close(found, x)
+    plain = built(cell=cell, width=6, embedding_width=4)
+    assert_close(model.eval()(TOKENS), plain.eval()(TOKENS))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "lstm_1997"])
-def test_the_forget_gate_begins_open_or_stays_so(cell):
-    model = build_language_model(RecurrentConfig(cell=cell, width=4, embedding_width=4), 9)
-    gates = {name: w.detach().chunk(4)[1] for name, w in model.layers.named_parameters()}
-    bias = 1.0 if cell == "lstm" else 100.0
-
-    for name, gate in gates.items():
-        if "bias_ih" in name:
-            assert (gate == bias).all()
-        elif "weight" in name:
-            assert (gate == 0).all() == (cell == "lstm_1997")
+def test_the_forget_gate_begins_open():
+    for name, weight in built(width=4, embedding_width=4).layers.named_parameters():
+        if "bias" in name:
+            assert (weight.chunk(4)[1] == ("ih" in name)).all()

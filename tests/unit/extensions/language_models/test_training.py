@@ -23,11 +23,11 @@ from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
     [
         LSTM,
         LSTM | {"stateful": False, "cell": "gru"},
-        LSTM | {"cell": "lstm_1997", "input": "one_hot", "state_dropout": 0.2},
+        LSTM | {"input": "one_hot", "state_dropout": 0.2},
         {"kind": "feed_forward", **SMALL},
         TRANSFORMER,
     ],
-    ids=["stateful", "stateless", "lstm_1997", "feed_forward", "transformer"],
+    ids=["stateful", "stateless", "one_hot", "feed_forward", "transformer"],
 )
 def test_learning_lowers_the_loss(tmp_path, model, unit):
     _, _, points = learnt(tmp_path, model, unit=unit)

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models.kinds import build_language_model
+from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.text.vocabulary import BOS, PAD

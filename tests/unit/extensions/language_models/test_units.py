@@ -14,7 +14,7 @@ from nmt_core.extensions.language_models.units import (
     CharacterUnit,
     Units,
     WordUnit,
-    cut_in_order,
+    hold_out_end,
     learn_units,
 )
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -92,25 +92,22 @@ def test_characters_may_be_read_in_lower_case():
 
 
 @pytest.mark.parametrize(
-    ("text", "shares", "parts"),
+    ("text", "share", "document", "parts"),
     [
-        ("abcdefghij", {"held_out": 0.2}, ("abcdefgh", "ij", "")),
-        ("a\nb\nc\n", {"held_out": 0.2, "document": False}, ("a\nb", "c", "")),
-        ("abc", {"held_out": 0}, ("abc", "abc", "")),
-        ("a\n", {"held_out": 0, "document": False}, ("a", "a", "")),
-        ("abcdefghij", {"held_out": 0, "tested": 0.2, "gap": 1}, ("abcdefg", "abcdefg", "ij")),
-        ("abcdefghij", {"held_out": 0.2, "tested": 0.3, "gap": 1}, ("abc", "ef", "hij")),
-        ("a\nb\nc\nd\n", {"held_out": 0.1, "gap": 1, "document": False}, ("a\nb", "d", "")),
+        ("abcdefghij", 0.2, True, ("abcdefgh", "ij")),
+        ("a\nb\nc\n", 0.2, False, ("a\nb", "c")),
+        ("abc", 0, True, ("abc", "abc")),
+        ("a\n", 0, False, ("a", "a")),
+        ("a\n", 0.2, False, None),
+        ("", 0.2, True, None),
     ],
 )
-def test_text_is_cut_in_order(text, shares, parts):
-    assert cut_in_order(text, **{"document": True} | shares) == parts
-
-
-@pytest.mark.parametrize("shares", [{"held_out": 0.2}, {"held_out": 0.0, "tested": 0.1}])
-def test_text_too_short_to_cut_is_refused(shares):
-    with pytest.raises(CorpusError, match="too short"):
-        cut_in_order("a\n", document=False, **shares)
+def test_the_end_of_a_text_is_held_out(text, share, document, parts):
+    if parts:
+        assert hold_out_end(text, share, document=document) == parts
+    else:
+        with pytest.raises(CorpusError, match="too short"):
+            hold_out_end(text, share, document=document)
 
 
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
