@@ -17,7 +17,7 @@ from nmt_core.training.translation import TranslationObjective
 from tests.support import language_models, trainings
 from tests.support.pairs import write_pairs
 from tests.support.slow_cases import mark_slow
-from tests.unit.extensions.classifiers import test_classifiers, test_initial
+from tests.unit.extensions.classifiers import test_classifiers
 
 LSTM, SCORES = language_models.LSTM, {"score": 1.0, "accuracy": 1.0}
 
@@ -36,10 +36,6 @@ def learn_language(folder, settings, *, log, **how):
     return language_models.learnt(folder, dropped, log=log, training=training)[1:]
 
 
-def fine_tune(folder, **how):
-    return test_initial.learn(folder, test_initial.language_model(), **how)
-
-
 LANGUAGES = {
     "stateful": LSTM,
     "gru": LSTM | {"cell": "gru", "layers": 2},
@@ -53,7 +49,6 @@ LEARNERS = {
     "translation": (TranslationObjective, learn_translation),
     **{n: (LanguageObjective, partial(learn_language, settings=s)) for n, s in LANGUAGES.items()},
     "recurrent": (ClassifierObjective, test_classifiers.learn),
-    "fine_tuned": (ClassifierObjective, fine_tune),
 }
 LOWER = {
     "translation": ("train.batching.max_tokens, ", "train.training.validation_sentences"),

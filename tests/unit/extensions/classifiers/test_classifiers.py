@@ -58,11 +58,12 @@ def separable(count):
     return LabelledTexts(*(tuple(column) for column in zip(*rows, strict=True)))
 
 
-def learn(folder, *, epochs=1, vectors=None, texts=None, **changes):
+def learn(folder, *, epochs=1, patience=None, log=None, vectors=None, texts=None, **changes):
     values = {
         "model": SMALL | changes,
         "training": {
             "epochs": epochs,
+            "patience": patience,
             "rows": 8,
             "schedule": {"kind": "warmup_decay", "learning_rate": 0.02},
             "compute": {"precision": "float32", "threads": 1},
@@ -78,7 +79,7 @@ def learn(folder, *, epochs=1, vectors=None, texts=None, **changes):
         validation=validation,
         vectors=vectors(words) if vectors else None,
         checkpoints=folder / "checkpoints",
-        display=lambda _: nullcontext(Log()),
+        display=lambda _: nullcontext(log or Log()),
     )
 
 
