@@ -26,7 +26,7 @@ from rich.console import Console
 from flows import dvc_program
 from flows.artifacts import name_run
 from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
-from flows.pipeline import RETRY_SECONDS, server_was_away
+from flows.train import RETRY_SECONDS, server_was_away
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.tracking import Tracker
 from stages import paths

@@ -22,8 +22,8 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.pipeline import RETRY_SECONDS, NodeCount, check_nodes, introduce, plan_stages, run_stages
 from flows.retrain import check_text, promote_winner, registry_was_away
+from flows.train import RETRY_SECONDS, NodeCount, check_nodes, introduce, plan_stages, run_stages
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths

@@ -29,7 +29,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.pipeline import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
+from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import Exported, model_name, read_exported

@@ -22,7 +22,7 @@ from flows.entry import (
     leave_nothing_behind,
     report_errors,
 )
-from flows.pipeline import NodeCount, check_nodes, introduce, plan_stages, run_stages
+from flows.train import NodeCount, check_nodes, introduce, plan_stages, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError

@@ -2,24 +2,302 @@
 
 Usage: python -m flows.train [--until STAGE] [--nodes COUNT]
 
-Works without a server, and reports to the one that ``make server`` runs, or that
-PREFECT_API_URL names, if there is one. Without one, Prefect starts a server of its own, but not
-where nothing has to be done: that takes longer than finding out.
+The stages run in this clone, or each in a clone of a worker of its pool. Between clones goes a
+commit, the text of params.yaml and what DVC's remote holds, nothing else. Each part walks through
+the stages from the first, for DVC to find in the remote what was made elsewhere: a lock file of
+another clone would be believed with any params.yaml.
+
+The program works without a server, and reports to the one that ``make server`` runs, or that
+PREFECT_API_URL names, if there is one. Otherwise Prefect starts a server of its own, but not if all
+stages are up to date: that takes longer than finding out.
 """
 
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated
 
 import typer
-from prefect import flow
-
-from flows import dvc_program
-from flows.artifacts import name_run, publish
-from flows.entry import (
-    check_server,
-    leave_nothing_behind,
-    report_errors,
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterKey,
+    FlowRunFilter,
+    FlowRunFilterId,
 )
-from flows.pipeline import NodeCount, check_nodes, hold_up_to_date, plan_stages
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.deployments import run_deployment
+from prefect.states import Cancelling
+from pydantic import Field
+
+from flows import clone, dvc_program
+from flows.artifacts import name_run, publish
+from flows.clone import Order
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.packages import require
+from stages import paths
+from stages.configure.sections import check_all
+
+RETRY_SECONDS = [10.0, 60.0, 300.0]
+"""Seconds before retries of a stage whose server was away; other failures are not retried."""
+
+POLL_SECONDS = 2.0
+"""Between two looks at a part that runs elsewhere."""
+
+STAGE = "train"
+"""The stage that several machines may share."""
+
+NodeCount = Annotated[int, Field(ge=1, le=4096)]
+"""Number of machines that train one model."""
+
+LOCK_FILE = "dvc-lock"
+"""Key of the artifact in which a part hands its lock file over."""
+
+
+class PartError(NmtError):
+    """The part of another pool's worker has failed."""
+
+
+async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
+    """Tell whether trying again may help: the stage said so by its exit code."""
+    error = await state.aresult(raise_on_failure=False)
+    return isinstance(error, dvc_program.StageError) and error.code == os.EX_TEMPFAIL
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
+def reproduce(stage: str, *, shared: bool, done: bool, nodes: NodeCount | None = None) -> None:
+    """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
+    say = get_run_logger().info
+    if done or (nodes and dvc_program.count_done([stage])):
+        say(f"Stage {stage!r} didn't change, skipping")
+    elif nodes:
+        from flows.slurm import train_on_nodes  # its package is optional
+
+        train_on_nodes(nodes, say)
+        dvc_program.commit(stage, log=say)
+    else:
+        dvc_program.reproduce(stage, shared=shared, log=say)
+
+
+@task(
+    task_run_name="collect",
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
+def collect(lock: str) -> None:
+    """Pull the results of other clones by their lock file."""
+    files.write_text(paths.LOCK, lock)
+    dvc_program.pull(log=get_run_logger().info)
+    dvc_program.check_up_to_date()
+
+
+@contextmanager
+def hold_up_to_date(
+    until: str,
+    *,
+    settings: Sequence[str] | None = None,
+    revision: str | None = None,
+    renew: bool = False,
+    across_pools: bool = False,
+    nodes: NodeCount | None = None,
+    before_training: Callable[[], None] = lambda: None,
+) -> Iterator[None]:
+    """Hold this clone with everything up to date in it, up to and including a stage.
+
+    Args:
+        until: the last stage.
+        settings: what to change in params.yaml; without any, and without a revision, all is taken
+            as it lies.
+        revision: the commit to work on.
+        renew: look for new text, on this machine and where it was fetched from.
+        across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
+        nodes: number of Slurm machines that train; this one alone without it.
+        before_training: is called when the text is ready, and may refuse it.
+
+    Raises:
+        NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
+    """
+    say = get_run_logger().info
+    check_nodes(nodes, across_pools=across_pools)
+    if not across_pools:
+        with clone.hold_clone(say):
+            if settings is not None or revision or renew:
+                clone.prepare_clone(revision, settings or [], renew=renew, say=say)
+            introduce()
+            stages = plan_stages(until)
+            run_stages(stages, shared=False, nodes=nodes, before_training=before_training)
+            yield
+        return
+    with clone.hold_clone(say):
+        order = clone.prepare_clone(revision, settings or [], renew=renew, say=say)
+        introduce()
+        clone.check_shared()
+        dvc_program.check_remote()
+        [first, *elsewhere] = list_parts(plan_stages(until))
+        run_stages(first.stages, shared=True, before_training=before_training)
+        if STAGE not in first.stages:
+            before_training()
+    lock = None
+    for part_elsewhere in elsewhere:
+        lock = delegate(part_elsewhere, order)
+    with clone.hold_clone(say):
+        clone.write_settings(order)
+        if lock is not None:
+            collect(lock)
+        yield
+
+
+def check_nodes(nodes: int | None, *, across_pools: bool = False) -> None:
+    """Refuse machines that cannot train, before any stage runs.
+
+    Raises:
+        ConfigError: if Slurm is missing, or stages run in other clones.
+    """
+    if nodes is None:
+        return
+    if across_pools:
+        raise ConfigError(
+            "nodes share the folder of this clone, but across_pools gives each stage a clone of "
+            "its own; leave out one of the two"
+        )
+    if shutil.which("srun") is None:
+        raise ConfigError(
+            "srun is not installed here; run this on the login machine of a Slurm cluster, or "
+            "train here without NODES"
+        )
+    require("submitit", "no job can be submitted to Slurm", ConfigError)
+
+
+def introduce() -> None:
+    """Say which commit this run works on."""
+    get_run_logger().info("this run works on %s", clone.describe_clone())
+
+
+def run_stages(
+    stages: Sequence[str],
+    *,
+    shared: bool,
+    nodes: NodeCount | None = None,
+    before_training: Callable[[], None] = lambda: None,
+) -> None:
+    """Bring stages up to date, one after another, a task each.
+
+    DVC is asked of all at once first: where it has nothing to do, every question takes a second.
+    """
+    done = 0 if shared else dvc_program.count_done(stages)
+    for number, stage in enumerate(stages):
+        there = nodes if stage == STAGE else None
+        if stage == STAGE and number >= done:
+            before_training()
+        reproduce.with_options(task_run_name=stage)(
+            stage, shared=shared, done=number < done, nodes=there
+        )
+
+
+def plan_stages(until: str) -> list[str]:
+    """Return the stages to run, in order; a typo in params.yaml costs a second, not a night.
+
+    Raises:
+        ConfigError: if a parameter is wrong, or there is no such stage.
+    """
+    check_all()
+    stages = dvc_program.list_stages()
+    if until not in stages:
+        raise ConfigError(f"{until!r} is not a stage of {paths.PIPELINE}: {', '.join(stages)}")
+    return stages[: stages.index(until) + 1]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Successive stages of one pool."""
+
+    pool: str
+    stages: list[str]
+    """All stages from the first to the last that this pool runs."""
+
+
+def list_parts(stages: list[str]) -> list[Part]:
+    """Return the parts of pools that run the stages, in order."""
+    pool_of = dvc_program.map_pools()
+    parts: list[Part] = []
+    done = 0
+    for pool, group in groupby(stages, key=pool_of.__getitem__):
+        done += len(list(group))
+        parts.append(Part(pool, stages[:done]))
+    return parts
+
+
+@flow
+def part(stages: list[str], revision: str, params: str) -> None:
+    """Bring stages up to date in this worker's clone, as part of a run on several pools.
+
+    Args:
+        stages: Stages in order, from the first: what is in DVC's remote is taken from there.
+        revision: Full name of the commit.
+        params: Text of params.yaml.
+    """
+    with clone.hold_clone(get_run_logger().info):
+        dvc_program.check_remote()
+        clone.write_settings(Order(revision, params))
+        introduce()
+        run_stages(stages, shared=True)
+        lock = paths.LOCK.read_text(encoding="utf-8")
+    create_markdown_artifact(
+        f"```yaml\n{lock}```", key=LOCK_FILE, description=f"What commit {revision[:12]} made"
+    )
+
+
+def delegate(work: Part, order: Order) -> str:
+    """Have a part done by a worker of its pool, and return the lock file it ended with.
+
+    Raises:
+        PartError: if it does not end well; an end of ours is an end of it, too.
+    """
+    run = run_deployment(
+        f"part/stages-on-{work.pool}",
+        parameters={"stages": work.stages, "revision": order.revision, "params": order.params},
+        flow_run_name=f"{work.stages[-1]} on {work.pool}",
+        timeout=0,
+    )
+    assert isinstance(run, FlowRun)
+    get_run_logger().info(f"{run.name} needs a worker: make worker POOL={work.pool}")
+    with get_client(sync_client=True) as client:
+        try:
+            while not (run.state and run.state.is_final()):
+                time.sleep(POLL_SECONDS)
+                run = client.read_flow_run(run.id)
+        except BaseException:
+            client.set_flow_run_state(run.id, Cancelling())
+            raise
+        if not run.state.is_completed():
+            raise PartError(
+                f"{run.name!r} ended as {run.state.name} ({run.state.message}); its own log says "
+                f"why, and the same run again continues where it stopped"
+            )
+        [handed_over] = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[LOCK_FILE])),
+            flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
+        )
+    match = re.fullmatch(r"```yaml\n(.*)```", str(handed_over.data), re.DOTALL)
+    assert match
+    return match[1]
 
 
 @flow(flow_run_name=name_run)

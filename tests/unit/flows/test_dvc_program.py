@@ -11,7 +11,7 @@ import pytest
 import yaml
 from prefect.states import exception_to_failed_state
 
-from flows import dvc_program, pipeline
+from flows import dvc_program, train
 from flows.dvc_program import StageError
 from nmt_core.base.errors import NmtError
 from stages import paths
@@ -101,10 +101,10 @@ def test_only_what_was_away_is_tried_again(error, again):
     """All else would fail again, after six minutes of waiting."""
     state = asyncio.run(exception_to_failed_state(error))
 
-    assert again == asyncio.run(pipeline.server_was_away(None, None, state))
-    for task in (pipeline.reproduce, pipeline.collect):
-        assert task.retry_condition_fn is pipeline.server_was_away
-    assert sum(pipeline.RETRY_SECONDS) > 300  # so long a server may be away
+    assert again == asyncio.run(train.server_was_away(None, None, state))
+    for task in (train.reproduce, train.collect):
+        assert task.retry_condition_fn is train.server_was_away
+    assert sum(train.RETRY_SECONDS) > 300  # so long a server may be away
 
 
 def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, monkeypatch):
@@ -185,7 +185,7 @@ def test_a_failure_names_the_stage_its_own_code_and_the_cure(
 
 
 def collect(log):
-    return pipeline.collect.fn("lock: 1\n")
+    return train.collect.fn("lock: 1\n")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def collect(log):
 )
 def test_what_clones_share_is_asked_of_dvc(asked, project, monkeypatch, call, ends, error):
     """What other clones made is taken by their lock file, and must be what would be made here."""
-    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
+    monkeypatch.setattr(train, "get_run_logger", lambda: logging.getLogger("test"))
     told = asked(*ends)
     with pytest.raises(NmtError, match=error) if error else nullcontext():
         call(print)

@@ -8,11 +8,10 @@ import pytest
 from submitit.core.utils import FailedJobError
 from torch.distributed.run import get_args_parser
 
-from flows import pipeline, slurm
+from flows import slurm
 from flows.dvc_program import StageError
-from flows.pipeline import check_nodes
 from flows.slurm import STARTS, Torchrun, make_executor, run_job, train_on_nodes
-from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.training.settings import WorldConfig
 from stages import paths
 
@@ -136,14 +135,3 @@ def test_stop_cancels_the_job(tmp_path):
         run_job(executor, lambda: None, print)
 
     assert executor.cancelled
-
-
-def test_nodes_are_checked_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(pipeline.shutil, "which", lambda _: None)
-    check_nodes(None, across_pools=True)
-    with pytest.raises(ConfigError, match="srun is not installed"):
-        check_nodes(2)
-    with pytest.raises(ConfigError, match="across_pools"):
-        check_nodes(2, across_pools=True)
-    monkeypatch.setattr(pipeline.shutil, "which", lambda _: "/usr/bin/srun")
-    check_nodes(2)

@@ -1,60 +1,281 @@
-"""The program of `make train`, and the flow: what is asked, and when a server is needed."""
+"""The stages of a run: in this clone or in several, in order, and what happens if one fails."""
 
+import itertools
+import logging
 from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from unittest.mock import Mock
+from uuid import uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
-from flows import dvc_program, train
+from flows import dvc_program, slurm, train
+from flows.clone import Order
+from flows.train import Part, PartError, delegate, list_parts
+from nmt_core.base.errors import ConfigError
 from tests.support.commands import invoke
 
+STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
+POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
+NODES = 2
 
-def test_what_the_stages_left_is_shown_while_the_clone_is_held(monkeypatch):
-    noted = []
+
+@pytest.fixture
+def steps(patch):
+    """Return the steps of a flow in order; each call that it makes is replaced by a note."""
+    steps = []
+
+    def note(*words, returns=None):
+        steps.append(" ".join(words))
+        return returns
 
     @contextmanager
-    def hold_up_to_date(*asked, **how):
-        noted.append((*asked, how))
+    def hold_clone(_):
+        note("hold")
         yield
-        noted.append("let go")
+        note("leave")
 
-    monkeypatch.setattr(train, "hold_up_to_date", hold_up_to_date)
-    monkeypatch.setattr(train, "publish", lambda: noted.append("published"))
-    nodes = 2
-    train.train.fn("shard", ["a=b"], "v1", across_pools=True, nodes=nodes)
-    train.train.fn()
+    def run_stages(stages, *, shared, nodes=None, before_training=lambda: None):
+        if "train" in stages:
+            before_training()
+        note("run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes))
 
-    given = {"settings": ["a=b"], "revision": "v1", "across_pools": True, "nodes": nodes}
-    none = {"settings": None, "revision": None, "across_pools": False, "nodes": None}
-    assert noted == [
-        one
-        for asked in (("shard", given), ("export", none))
-        for one in (asked, "published", "let go")
+    order = Order("c0ffee", "train: {}\n")
+    patch(
+        train.clone,
+        hold_clone=hold_clone,
+        prepare_clone=lambda revision, settings, *, renew, say: note(
+            "prepare", *[revision] * bool(revision), *settings, *["renew"] * renew, returns=order
+        ),
+        check_shared=lambda: note("check"),
+        write_settings=lambda given: note("write", given.revision),
+    )
+    patch(dvc_program, check_remote=lambda: note("remote"), map_pools=lambda: POOLS)
+    patch(
+        train,
+        get_run_logger=lambda: logging.getLogger("test"),
+        introduce=lambda: note("introduce"),
+        plan_stages=lambda until: STAGES[: STAGES.index(until) + 1],
+        run_stages=run_stages,
+        delegate=lambda part, given: note(
+            part.pool, part.stages[-1], given.revision, returns=f"lock of {part.stages[-1]}"
+        ),
+        collect=lambda lock: note("collect", lock),
+        publish=lambda: note("publish"),
+    )
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["hold", "introduce", "run train", "publish", "leave"]),
+        ({"settings": []}, ["hold", "prepare", "introduce", "run train", "publish", "leave"]),
+        (
+            {"settings": ["a=1"], "revision": "v1"},
+            ["hold", "prepare v1 a=1", "introduce", "run train", "publish", "leave"],
+        ),
+        (
+            {"until": "export", "across_pools": True},
+            [
+                *["hold", "prepare", "introduce", "check", "remote", "run shard shared", "leave"],
+                *["gpu evaluate c0ffee", "cpu export c0ffee"],  # the clone is free meanwhile
+                *["hold", "write c0ffee", "collect lock of export", "publish", "leave"],
+            ],
+        ),
+    ],
+)
+def test_stages_run_here_or_in_their_pools(steps, settings, expected):
+    train.train.fn(**{"until": "train", **settings})
+    assert steps == expected
+
+
+def test_renewal_prepares_the_clone(steps):
+    with train.hold_up_to_date("train", renew=True):
+        assert steps[:2] == ["hold", "prepare renew"]
+
+
+@pytest.mark.parametrize("pools", [None, POOLS, dict.fromkeys(STAGES, "gpu")])
+def test_text_is_checked_once_wherever_training_runs(steps, patch, pools):
+    patch(dvc_program, map_pools=lambda: pools)
+    with train.hold_up_to_date(
+        "export", across_pools=bool(pools), before_training=lambda: steps.append("look")
+    ):
+        assert steps.count("look") == 1
+
+
+@given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
+def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
+    stages = [f"stage {number}" for number in range(len(pools))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dvc_program, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
+        parts = list_parts(stages)
+
+    assert all(part.stages == stages[: len(part.stages)] for part in parts)
+    assert all(one.pool != other.pool for one, other in itertools.pairwise(parts))
+    assert all(pools[len(part.stages) - 1] == part.pool for part in parts)
+    assert parts[-1].stages == stages
+
+
+class Prefect:
+    """Prefect's client, as far as it is used: a run that passes through states."""
+
+    def __init__(self, *states, text="```yaml\nstages: {}\n```"):
+        self.states, self.text = list(states), text
+        self.id = uuid4()
+        self.stopped = []
+
+    def run(self):
+        return FlowRun(id=self.id, flow_id=uuid4(), name="export on gpu", state=self.states[0])
+
+    def read_flow_run(self, number):
+        assert number == self.id
+        if isinstance(self.states[1], BaseException):
+            raise self.states[1]
+        del self.states[0]
+        return self.run()
+
+    def set_flow_run_state(self, number, state):
+        self.stopped.append((number, state.name))
+
+    def read_artifacts(self, **filters):
+        assert filters["flow_run_filter"].id.any_ == [self.id]
+        assert filters["artifact_filter"].key.any_ == ["dvc-lock"]
+        return [SimpleNamespace(data=self.text)]
+
+
+@pytest.fixture
+def delegated(patch):
+    """Have a part done by a pool whose run passes through states."""
+
+    def start(prefect):
+        run_deployment = Mock(side_effect=lambda *_, **__: prefect.run())
+        patch(
+            train,
+            run_deployment=run_deployment,
+            get_client=lambda *, sync_client: nullcontext(prefect),
+            get_run_logger=lambda: logging.getLogger("test"),
+            POLL_SECONDS=0,
+        )
+        return delegate(Part("gpu", STAGES[:5]), Order("c0ffee", "p")), run_deployment.call_args
+
+    return start
+
+
+def test_part_gets_commit_and_parameters_and_returns_its_lock_file(
+    steps, delegated, project, monkeypatch
+):
+    artifact = {}
+    monkeypatch.setattr(
+        train, "create_markdown_artifact", lambda text, **how: artifact.update(how, text=text)
+    )
+    (project / "dvc.lock").write_text(lock := "stages:\n  train: {cmd: '```'}\n")
+    train.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
+    states = (Scheduled(name="Late"), Running(), Running(), Completed())
+    returned, request = delegated(Prefect(*states, text=artifact["text"]))
+
+    assert steps == ["hold", "remote", "write c0ffee", "introduce", "run evaluate shared", "leave"]
+    assert (artifact["key"], returned) == ("dvc-lock", lock)
+    assert request.args == ("part/stages-on-gpu",)
+    assert request.kwargs["flow_run_name"] == "evaluate on gpu"
+    order = {"stages": STAGES[:5], "revision": "c0ffee", "params": "p"}
+    assert request.kwargs["parameters"] == order
+
+
+@pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])
+def test_part_that_does_not_complete_ends_the_run(delegated, end):
+    prefect = Prefect(Running(), end(message="so it is"))
+
+    with pytest.raises(PartError, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
+        delegated(prefect)
+    assert prefect.stopped == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), OSError("away")])
+def test_stopped_run_stops_the_part(delegated, error):
+    prefect = Prefect(Running(), error)
+
+    with pytest.raises(type(error)):
+        delegated(prefect)
+    assert prefect.stopped == [(prefect.id, "Cancelling")]
+
+
+def test_planned_stages_end_with_the_last_one_named(patch):
+    """All parameters are checked first."""
+    check_all = Mock()
+    patch(train, check_all=check_all)
+    patch(dvc_program, list_stages=lambda: STAGES)
+    assert train.plan_stages("shard") == STAGES[:3]
+    assert train.plan_stages("export") == STAGES
+    assert check_all.call_count == 2
+    with pytest.raises(ConfigError, match=r"'trian' is not a stage of .*: download, tok"):
+        train.plan_stages("trian")
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_training_by_several_machines_is_committed(patch, done):
+    """They train only where DVC would, though what came before was made anew."""
+    calls = []
+    patch(train, get_run_logger=lambda: logging.getLogger("test"))
+    patch(slurm, train_on_nodes=lambda nodes, say: calls.append(nodes))
+    patch(dvc_program, count_done=lambda _: done, commit=lambda stage, **_: calls.append(stage))
+    train.reproduce.fn("train", shared=False, done=False, nodes=NODES)
+    assert calls == ([] if done else [NODES, "train"])
+
+
+@pytest.mark.parametrize("done", range(len(STAGES) + 1))
+def test_stages_run_in_order_and_text_is_checked_before_training(patch, done):
+    """Unless nothing trains; only training is done by several machines."""
+    calls, number_of_train = [], STAGES.index("train")
+    task = SimpleNamespace(
+        with_options=lambda *, task_run_name: (
+            lambda stage, *, shared, done, nodes: calls.append((stage, done, nodes))
+        )
+    )
+    patch(train, reproduce=task)
+    patch(dvc_program, count_done=lambda stages: done)
+    train.run_stages(
+        STAGES, shared=False, nodes=NODES, before_training=lambda: calls.append("check")
+    )
+    if done <= number_of_train:
+        assert calls.pop(number_of_train) == "check"
+    assert calls == [
+        (stage, number < done, NODES if stage == "train" else None)
+        for number, stage in enumerate(STAGES)
     ]
 
 
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(patch, server, done):
-    noted = []
+def test_server_of_its_own_starts_only_if_there_is_work(patch, server, done):
+    calls = []
     patch(
         train,
         plan_stages=lambda until: ["download", until],
         check_server=lambda: server,
-        leave_nothing_behind=lambda: nullcontext(noted.append("leave nothing")),
-        train=lambda until, *, nodes: noted.append(f"{until} {nodes}"),
+        leave_nothing_behind=lambda: nullcontext(calls.append("leave nothing")),
+        train=lambda until, *, nodes: calls.append(f"{until} {nodes}"),
     )
     patch(dvc_program, count_done=lambda stages: done)
     ran = invoke(train.main, "--until", "shard")
 
     idle = done == 2 and server is None
     assert ran.exit_code == 0
-    assert noted == ([] if idle else ["leave nothing", "shard None"])
+    assert calls == ([] if idle else ["leave nothing", "shard None"])
     assert ran.stdout == ("All stages are up to date.\n" if idle else "")
 
 
 def test_nodes_are_checked_before_anything_runs(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(train, "plan_stages", lambda _: pytest.fail("it is too late"))
-
+    monkeypatch.setattr(train.shutil, "which", lambda _: None)
+    train.check_nodes(None, across_pools=True)
     assert "srun is not installed" in invoke(train.main, "--nodes", "2").stderr
     assert invoke(train.main, "--nodes", "0").exit_code == 2
+    monkeypatch.setattr(train.shutil, "which", lambda _: "/usr/bin/srun")
+    train.check_nodes(2)
+    with pytest.raises(ConfigError, match="across_pools"):
+        train.check_nodes(2, across_pools=True)
