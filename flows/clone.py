@@ -1,7 +1,6 @@
 """The clone that a flow works in: one flow at a time, at a commit, with a params.yaml."""
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,8 +59,7 @@ def prepare_clone(
     """Prepare the clone for a flow, and return the order for other clones.
 
     Args:
-        revision: a commit, a tag or origin/BRANCH, with its params.yaml; without one, the clone
-            stays as it is.
+        revision: a commit, a tag or origin/BRANCH; without one, the clone stays as it is.
         settings: changes of params.yaml, as ``python -m stages.configure`` takes them.
         renew: look for new text on servers, too, not only on this machine.
         say: takes messages on new text.
@@ -130,8 +128,7 @@ def check_out(revision: str) -> None:
             f"checking out {revision} would lose; commit them, or run the flow with revision null"
         )
     check_params()
-    if not _is_here(revision):
-        git("fetch", "--quiet", "--tags", "origin")
+    git("fetch", "--quiet", "--tags", "origin")
     if revision.startswith("origin/") and current_branch() and (commit := _unpushed()):
         raise NmtError(
             f"commit {describe_commit(commit)} is not pushed, so {revision} would run without it; "
@@ -225,14 +222,3 @@ def describe_clone() -> str:
     except NmtError:
         return "no commit"
     return f"commit {where}{', and changes that are in none' if edited else ''}"
-
-
-def _is_here(revision: str) -> bool:
-    """Tell whether a full commit name is known here; other names may mean newer commits."""
-    if not re.fullmatch("[0-9a-f]{40}", revision):
-        return False
-    try:
-        git("cat-file", "-e", f"{revision}^{{commit}}")
-    except NmtError:
-        return False
-    return True

@@ -5,25 +5,21 @@ Usage: python -m flows.learn [--journal FILE]
 Running it again does no harm: only changed corrections or settings are learnt and judged again.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from prefect import flow, get_run_logger, task
+from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.runtime import flow_run
 from rich.console import Console
 
 from flows import clone
 from flows.artifacts import name_run, publish
-from flows.entry import (
-    check_server,
-    leave_nothing_behind,
-    report_errors,
-)
-from flows.retrain import check_text, promote_winner, registry_was_away
-from flows.train import RETRY_SECONDS, NodeCount, check_nodes, introduce, plan_stages, run_stages
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.retrain import check_text, decide
+from flows.train import introduce, plan_stages, run_stages
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
@@ -55,38 +51,26 @@ from stages.registry.settings import PromotionParams
 from stages.runtime.checkout import put_aside, put_back
 
 
-@task(
-    task_run_name="decide",
-    cache_policy=NO_CACHE,
-    retries=len(RETRY_SECONDS),
-    retry_delay_seconds=RETRY_SECONDS,
-    retry_condition_fn=registry_was_away,
-)
-def decide_learned(
-    corrections: CorrectionCorpus, gate: GateConfig, *, promotion: str, by: str
-) -> Learned:
-    """Judge the fine-tuned export, and promote it if it is better."""
-
-    def contend(registry: Registry, challenger: Exported) -> tuple[Contest, Learned]:
-        learned = judge_learning(
-            registry,
-            challenger,
-            corrections,
-            load(EvaluateParams, "evaluate"),
-            gate=gate,
-            promotion=load(PromotionParams, "promotion"),
-        )
-        record_learned(learned, challenger)
-        return learned.contest, learned
-
-    return promote_winner(contend, promotion=promotion, by=by)
+def judge_learned(
+    registry: Registry, challenger: Exported, *, corrections: CorrectionCorpus, gate: GateConfig
+) -> tuple[Contest, Learned]:
+    """Judge the fine-tuned export, and record both tests."""
+    learned = judge_learning(
+        registry,
+        challenger,
+        corrections,
+        load(EvaluateParams, "evaluate"),
+        gate=gate,
+        promotion=load(PromotionParams, "promotion"),
+    )
+    record_learned(learned, challenger)
+    return learned.contest, learned
 
 
 @flow(flow_run_name=name_run)
 def learn(
     learning: LearningConfig = LearningConfig(),
     gate: GateConfig = GateConfig(),
-    nodes: NodeCount | None = None,
 ) -> Learned | None:
     """Learn from what users corrected, and promote the result if both tests agree.
 
@@ -95,17 +79,14 @@ def learn(
     Args:
         learning: What is learnt of corrections, and how long.
         gate: How much evidence a promotion takes.
-        nodes: Number of Slurm machines that train one model and share the folder of this clone.
-            Null trains here.
     """
     say = get_run_logger().info
-    check_nodes(nodes)
     with clone.hold_clone(say):
         introduce()
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
-        if not learning.journal.exists():
-            say(f"{name_missing(learning)}, so nothing is learnt")
+        if missing := name_missing(learning):
+            say(f"{missing}, so nothing is learnt")
             return None
         corrections = write_corrections(learning, download.languages, download.filter)
         fates = ", ".join(f"{n:,} {fate}" for fate, n in list_fates(corrections).items())
@@ -126,10 +107,13 @@ def learn(
         put_aside(params)
         try:
             clone.put_params(params)
-            run_stages(plan_stages("export"), shared=False, nodes=nodes)
+            run_stages(plan_stages("export"), shared=False)
             publish()
-            who = f"flow run {flow_run.get_name()}"
-            learned = decide_learned(corrections, gate, promotion=str(flow_run.get_id()), by=who)
+            learned = decide(
+                partial(judge_learned, corrections=corrections, gate=gate),
+                promotion=str(flow_run.get_id()),
+                by=f"flow run {flow_run.get_name()}",
+            )
         finally:
             put_back()
         note_judged(corrections, learning, gate)
@@ -140,9 +124,11 @@ def learn(
     return learned
 
 
-def name_missing(learning: LearningConfig) -> str:
-    """Return the message about a missing journal, with the command that writes it."""
+def name_missing(learning: LearningConfig) -> str | None:
+    """Return the message about a missing journal, if it is missing."""
     path = learning.journal
+    if path.exists():
+        return None
     return f"there is no journal {path}; make serve CORRECTIONS={path} writes it"
 
 
@@ -176,8 +162,8 @@ def main(
     """Learn from what users corrected, and promote the result if both tests agree."""
     learning = LearningConfig(journal=journal, undecided=not approved)
     with report_errors():
-        if not journal.exists():
-            raise NmtError(name_missing(learning))
+        if missing := name_missing(learning):
+            raise NmtError(missing)
         plan_stages("export")  # before a server is started
         check_server()
         with leave_nothing_behind():

@@ -24,11 +24,7 @@ from rich.console import Console
 
 from flows.artifacts import name_run, publish
 from flows.deploy import PROMOTION, ensure_limit
-from flows.entry import (
-    check_server,
-    leave_nothing_behind,
-    report_errors,
-)
+from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
@@ -66,42 +62,13 @@ async def registry_was_away(_task: object, _run: object, state: State[Contest]) 
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=registry_was_away,
 )
-def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Contest:
-    """Judge the export that is here, and promote it if it has won."""
-
-    def contend(registry: Registry, challenger: Exported) -> tuple[Contest, Contest]:
-        found = run_contest(
-            registry,
-            challenger,
-            load(EvaluateParams, "evaluate"),
-            test_set=test_set,
-            gate=gate,
-            promotion=load(PromotionParams, "promotion"),
-        )
-        record_verdict(found, challenger)
-        return found, found
-
-    return promote_winner(contend, promotion=promotion, by=by)
-
-
-def check_text(test_set: Judged) -> None:
-    """Refuse a test set on which the model could not be judged, before a night is spent on it.
-
-    Raises:
-        GateError: with the reason and a remedy.
-    """
-    download = load(DownloadParams, "download")
-    registry = Registry(model_name(download.languages))
-    check_test_set(registry, download, load(EvaluateParams, "evaluate"), test_set)
-
-
-def promote_winner(
-    contend: Callable[[Registry, Exported], tuple[Contest, OutcomeT]], *, promotion: str, by: str
+def decide(
+    judge: Callable[[Registry, Exported], tuple[Contest, OutcomeT]], *, promotion: str, by: str
 ) -> OutcomeT:
     """Judge the export that is here, anew whenever the champion moves, and promote it if it won.
 
     Args:
-        contend: judges it, and records the contest before anything is moved: a champion that meets
+        judge: judges it, and records the contest before anything is moved: a champion that meets
             itself would have nothing to tell. Returns the contest, and what is to be returned.
         promotion: an id; a promotion with a known id does nothing.
         by: the user.
@@ -109,13 +76,40 @@ def promote_winner(
     challenger = read_exported(load(DownloadParams, "download"))
     registry = Registry(challenger.name, lock=hold_shared_lock)
     while True:
-        contest, outcome = contend(registry, challenger)
+        contest, outcome = judge(registry, challenger)
         try:
             enact(registry, contest, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
             get_run_logger().info("%s; it is judged against the new one", error)
         else:
             return outcome
+
+
+def judge_export(
+    registry: Registry, challenger: Exported, *, test_set: Judged, gate: GateConfig
+) -> tuple[Contest, Contest]:
+    """Judge an export against the champion, and record the contest."""
+    contest = run_contest(
+        registry,
+        challenger,
+        load(EvaluateParams, "evaluate"),
+        test_set=test_set,
+        gate=gate,
+        promotion=load(PromotionParams, "promotion"),
+    )
+    record_verdict(contest, challenger)
+    return contest, contest
+
+
+def check_text(test_set: Judged) -> None:
+    """Refuse a test set on which the model could not be judged, before it is trained.
+
+    Raises:
+        GateError: with the reason and a remedy.
+    """
+    download = load(DownloadParams, "download")
+    registry = Registry(model_name(download.languages))
+    check_test_set(registry, download, load(EvaluateParams, "evaluate"), test_set)
 
 
 @contextmanager
@@ -172,8 +166,11 @@ def retrain(
         before_training=partial(check_text, test_set),
     ):
         publish()
-        who = f"flow run {flow_run.get_name()}"
-        result = decide(test_set, gate, promotion=str(flow_run.get_id()), by=who)
+        result = decide(
+            partial(judge_export, test_set=test_set, gate=gate),
+            promotion=str(flow_run.get_id()),
+            by=f"flow run {flow_run.get_name()}",
+        )
     get_run_logger().info("%s: %s", result.outcome, result.reason)
     create_markdown_artifact(
         render_verdict(result), key="verdict", description="Champion or challenger"

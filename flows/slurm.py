@@ -33,9 +33,6 @@ STARTS = 4
 MINUTES = 24 * 60
 """Time limit of a job unless SBATCH_TIMELIMIT sets another; a job that reaches it is requeued."""
 
-LAST_LINES = 20
-"""Lines of the log that are shown when a job has failed."""
-
 
 @dataclass(frozen=True)
 class Torchrun:
@@ -134,11 +131,8 @@ def run_job(
     )
     try:
         job.results()
-    except UncompletedJobError:  # also of a job that failed
-        lines = (
-            log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-        )
-        say("\n".join([f"{log} ends with", *lines[-LAST_LINES:]]))
+    except UncompletedJobError as error:  # also of a job that failed
+        say(str(error))
     except BaseException:
         job.cancel(check=False)
         raise

@@ -17,12 +17,8 @@ from rich.console import Console
 
 from flows import clone
 from flows.artifacts import name_run, publish
-from flows.entry import (
-    check_server,
-    leave_nothing_behind,
-    report_errors,
-)
-from flows.train import NodeCount, check_nodes, introduce, plan_stages, run_stages
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.train import introduce, plan_stages, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
@@ -60,7 +56,6 @@ def synthesize_and_train(
     *,
     student: bool = False,
     settings: list[str] | None = None,
-    nodes: NodeCount | None = None,
 ) -> WrittenSynthesis:
     """Let a teacher translate text, and train a model on it beside the text that is there.
 
@@ -70,11 +65,8 @@ def synthesize_and_train(
         synthesis: Who translates what, and which pairs are kept.
         student: Train a small, fast model, by the preset student.
         settings: What to change in params.yaml for the training, as in `make repro`.
-        nodes: Number of Slurm machines that train one model and share the folder of this clone.
-            Null trains here.
     """
     say = get_run_logger().info
-    check_nodes(nodes)
     with clone.hold_clone(say):
         introduce()
         config = keep_teacher(synthesis)
@@ -103,7 +95,7 @@ def synthesize_and_train(
         create_markdown_artifact(
             render_synthesis(written), key="synthesis", description="What the teacher has made"
         )
-        run_stages(plan_stages("export"), shared=False, nodes=nodes)
+        run_stages(plan_stages("export"), shared=False)
         publish()
     return written
 

@@ -1,6 +1,6 @@
 """Run the flows of a pool on this machine, in this clone, until it is stopped.
 
-Usage: python -m flows.worker POOL [--limit RUNS] [--name NAME]
+Usage: python -m flows.worker POOL [--limit RUNS]
 
 On a stop signal, a Prefect worker ends at once, while its stages still save their checkpoints.
 This program waits for these stages. Its runs are *Crashed* after three missed heartbeats, by the
@@ -43,9 +43,6 @@ ENVIRONMENT = {
 def main(
     pool: Annotated[str, typer.Argument(help="Pool to take runs from; made if there is none.")],
     limit: Annotated[int, typer.Option(min=1, help="Runs at once.")] = 1,
-    name: Annotated[
-        str | None, typer.Option(help="Name on the server; Prefect makes one up.")
-    ] = None,
     *,
     leashed: Annotated[
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
@@ -60,7 +57,7 @@ def main(
             check_pool(pool)
             typer.echo(f"Prefect is at {redact_url(url)}, MLflow at {redact_url(tracking_uri())}")
             code = processes.run_to_the_end(
-                build_command(pool, name, limit),
+                build_command(pool, limit),
                 build_environment(url),
                 say=typer.echo,
                 last_word=signal.SIGKILL,  # its runs notice that, and say that they have crashed
@@ -68,11 +65,10 @@ def main(
     raise typer.Exit(code)
 
 
-def build_command(pool: str, name: str | None, limit: int) -> list[str]:
+def build_command(pool: str, limit: int) -> list[str]:
     """Return Prefect's own worker."""
     chosen = [f"--pool={pool}", f"--type={KIND}", f"--limit={limit}"]
-    named = [f"--name={name}"] if name else []
-    return [sys.executable, "-m", "prefect", "worker", "start", *chosen, *named]
+    return [sys.executable, "-m", "prefect", "worker", "start", *chosen]
 
 
 def build_environment(url: str) -> dict[str, str]:

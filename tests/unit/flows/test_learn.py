@@ -42,8 +42,9 @@ def flow(stub_flow):
     state = stub_flow
     state.corrections, state.judged = make_corrections(), set()
 
-    def decide(corrections, gate, *, promotion, by):
-        state.note(f"decide {corrections.digest} {promotion} {by}")
+    def decide(judge, *, promotion, by):
+        assert judge.func is learn.judge_learned
+        state.note(f"decide {judge.keywords['corrections'].digest} {promotion} {by}")
         return learned()
 
     return state.install(
@@ -53,7 +54,7 @@ def flow(stub_flow):
         compose_params=lambda *_: "of the corrections",
         was_judged=lambda corrections, *settings: corrections.digest in state.judged,
         note_judged=lambda corrections, *settings: state.judged.add(corrections.digest),
-        decide_learned=decide,
+        decide=decide,
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from types import SimpleNamespace
 from unittest.mock import MagicMock, call
 
@@ -62,7 +63,8 @@ def test_verdict_is_recorded_before_the_champion_moves(steps, patch, moves):
             raise ChampionMovedError("the champion is another by now")
 
     patch(retrain, enact=enact)
-    decided = retrain.decide.fn("current", GATE, promotion="run", by="flow run x")
+    judge = partial(retrain.judge_export, test_set="current", gate=GATE)
+    decided = retrain.decide.fn(judge, promotion="run", by="flow run x")
 
     assert decided.champion == moves + 1
     assert steps == [
@@ -100,9 +102,10 @@ def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub
         yield
         flow.note("leave")
 
-    def decide(test_set, bounds, *, promotion, by):
-        assert bounds == gate
-        flow.note(f"decide {test_set} {promotion} {by}")
+    def decide(judge, *, promotion, by):
+        assert judge.func is retrain.judge_export
+        assert judge.keywords == {"test_set": "same", "gate": gate}
+        flow.note(f"decide {promotion} {by}")
         return contest("hold")
 
     flow.install(retrain, hold_up_to_date=hold_up_to_date, decide=decide)
@@ -110,7 +113,7 @@ def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub
 
     settings = {"settings": ["train.seed=2"], "revision": "v1", "renew": True, "nodes": 2}
     assert flow.settings == settings | {"across_pools": True}
-    decision = "decide same number flow run de-en"
+    decision = "decide number flow run de-en"
     steps = ["until export", "check same", "publish", decision, "leave", "verdict"]
     assert [what for what, _ in flow.done] == steps
 

@@ -120,7 +120,7 @@ def test_pool_is_made_or_of_the_right_kind(monkeypatch):
     [
         ([], ["--limit=1"]),
         (["--leashed"], ["--limit=1"]),
-        (["--name", "mine", "--limit", "2"], ["--limit=2", "--name=mine"]),
+        (["--limit", "2"], ["--limit=2"]),
     ],
 )
 def test_worker_ends_with_the_code_of_prefects(monkeypatch, words, options):
