@@ -9,21 +9,14 @@ NMT_DVC_REMOTE  where DVC keeps data, such as s3://nmt/dvc; default: what the pr
 
 When the first process of a container ends, the kernel kills all others at once. A worker ends
 seconds after SIGTERM, while the stages it told to end still save their checkpoints; so this
-process stays until none is left. It also gives its command an ordinary SIGINT: Prefect turns
-SIGTERM into one, and a worker that inherits SIGINT as ignored never ends.
+process stays until none is left.
 """
 
-import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from contextlib import suppress
-
-LEAVE_SECONDS = 110
-"""Seconds for stages to save after their worker has ended; stop_grace_period allows 120 in all."""
-
-PR_SET_CHILD_SUBREAPER = 36
 
 
 def check_out() -> None:
@@ -55,34 +48,6 @@ def git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
-def run(command: list[str]) -> int:
-    """Run a command, wait for it and its orphans, and return its exit code."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
-    process = subprocess.Popen(command)
-
-    def pass_on(*_: object) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, pass_on)
-    signal.signal(signal.SIGINT, pass_on)
-    code = 0
-    with suppress(ChildProcessError, TimeoutError):
-        while True:
-            pid, status = os.wait()
-            if pid == process.pid:
-                code = os.waitstatus_to_exitcode(status)
-                signal.signal(signal.SIGALRM, too_late)
-                signal.alarm(LEAVE_SECONDS)
-    return code if code >= 0 else 128 - code
-
-
-def too_late(*_: object) -> None:
-    """Give up on processes that do not end."""
-    raise TimeoutError
-
-
 def leave(number: int, _: object) -> None:
     """End before the command has begun; the first process of a container ignores it otherwise."""
     sys.exit(128 + number)
@@ -98,7 +63,11 @@ def main() -> None:
         sys.exit(f"error: {error} is not set; say what to work on")
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: {' '.join(error.cmd)} ended with {error.returncode}")
-    sys.exit(run(sys.argv[1:]))
+    from flows.processes import run_to_the_end  # of the project that was checked out
+
+    program, *arguments = sys.argv[1:]
+    command = [shutil.which(program) or program, *arguments]
+    sys.exit(run_to_the_end(command, os.environ, say=print))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,8 @@ import os
 import secrets
 import shlex
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from ipaddress import ip_address
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -149,12 +146,10 @@ def keep_own(**defaults: str) -> dict[str, str]:
 
 
 def load_password(path: Path) -> str:
-    """Return the password in a file; a missing one is generated and added."""
-    stored = files.read_json(path) if path.exists() else {}
-    if "password" not in stored:
-        stored["password"] = secrets.token_hex(24)
-        write_private(path, json.dumps(stored, indent=2) + "\n")
-    password: str = stored["password"]
+    """Return the password in a file, which is made if it is missing."""
+    if not path.exists():
+        write_private(path, json.dumps({"password": secrets.token_hex(24)}) + "\n")
+    password: str = files.read_json(path)["password"]
     return password
 
 
@@ -185,7 +180,8 @@ def main(
     taken = f"servers run in {folder} already; stop them, or use --folder"
     with report_errors(), hold_lock(folder / "lock", taken):
         folder.chmod(0o700)
-        check_host(host)
+        if host in ("", "0.0.0.0", "::"):  # noqa: S104 - refused
+            raise ConfigError("--host must be an address that clients can call, such as 10.0.0.5")
         servers = build_servers(
             folder, host=host, prefect_port=prefect_port, mlflow_port=mlflow_port
         )
@@ -221,7 +217,7 @@ def announce_servers(environment: Path) -> Iterator[bool]:
         yield False
         return
     paths.DOTENV.unlink(missing_ok=True)  # of a program that was killed
-    paths.DOTENV.symlink_to(shorten_path(environment))
+    paths.DOTENV.symlink_to(environment)
     try:
         yield True
     finally:
@@ -232,43 +228,19 @@ def show(servers: Servers, environment: Path, console: Console, *, announced: bo
     """Show the addresses of the servers, and where their password is."""
     table = Table("server", "address", "log", box=None, pad_edge=False)
     for server in servers:
-        table.add_row(server.name, server.address, shorten_path(server.log))
+        table.add_row(server.name, server.address, str(server.log))
     console.print(table)
-    runs = subprocess.run(
-        [sys.executable, "-m", "stages.tracking", "ui"],
-        env=os.environ | servers.environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    here = (
+        f"by {paths.DOTENV}" if announced else f"after: . {environment} ({paths.DOTENV} is yours)"
     )
-    path = shorten_path(environment)
-    here = f"by {paths.DOTENV}" if announced else f"after: . {path} ({paths.DOTENV} is yours)"
     console.print(
-        f"\n{runs.stdout.strip()}\n\nCommands of this folder use both {here}; other clones "
-        f"need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for its "
-        f"PREFECT_API_AUTH_STRING.",
+        f"\nCommands of this folder use both {here}; other clones need a copy of {environment} as "
+        f"their {paths.DOTENV}. Pages ask for the password there (user {USER}). make sync sends "
+        f"runs that have ended before.",
         soft_wrap=True,
     )
     if servers.prefect.host != LOOPBACK:
         console.print("Passwords and data travel as plain text: listen in a private network only.")
-
-
-def shorten_path(path: Path) -> str:
-    """Return the shortest form of a path."""
-    here, path = Path.cwd(), path.resolve()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
-def check_host(host: str) -> None:
-    """Refuse addresses that servers can listen on but clients cannot call.
-
-    Raises:
-        ConfigError: naming an alternative.
-    """
-    with suppress(ValueError):  # a name, such as localhost
-        host = "" if ip_address(host).is_unspecified else host
-    if not host:
-        raise ConfigError("--host must be an address that workers can reach, such as 10.0.0.5")
 
 
 def stop_on_signals() -> None:

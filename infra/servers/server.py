@@ -28,8 +28,8 @@ GRACE_SECONDS = 10.0
 
 ANSWER_SECONDS = 2.0
 
-WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 60.0
-"""Pause before a server is started again; it doubles until the server answers."""
+PAUSE_SECONDS = 5.0
+"""Pause before a server that ended is started again."""
 
 LOG_BYTES = 10_000_000
 """Size at which a log is rotated; one older log is kept."""
@@ -59,7 +59,6 @@ class Server:
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _reader: threading.Thread | None = field(default=None, init=False)
     _last_line: str = field(default="", init=False)
-    _wait: float = field(default=WAIT_SECONDS, init=False)
     _due: float | None = field(default=None, init=False)
     """Time of the next start of a server that has ended."""
 
@@ -83,15 +82,6 @@ class Server:
         with suppress(httpx2.HTTPError):
             return make_client().get(f"{self.address}{self.health}").is_success
         return False
-
-    def start(self) -> None:
-        """Launch it and wait until it answers.
-
-        Raises:
-            StartError: if it does not.
-        """
-        self.launch()
-        self.wait()
 
     def launch(self) -> None:
         """Run the program without waiting for its answer; it lives as long as our thread.
@@ -128,16 +118,13 @@ class Server:
             time.sleep(0.1)
 
     def revive(self, say: Callable[[str], None]) -> None:
-        """Start it again if it has ended, after a pause that grows until it answers."""
+        """Start it again if it has ended, after a pause."""
         if self.running:
-            if self._wait > WAIT_SECONDS and self.answers():
-                self._wait = WAIT_SECONDS
-                say(f"{self.name} answers again")
-        elif self._due is None:
+            return
+        if self._due is None:
             code = self._process and self._process.poll()
             say(f"{self.name} ended (exit code {code}), see {self.log}; it is started again")
-            self._due, self._wait = time.monotonic() + self._wait, self._wait * 2
-            self._wait = min(self._wait, LONGEST_WAIT_SECONDS)
+            self._due = time.monotonic() + PAUSE_SECONDS
         elif time.monotonic() >= self._due:
             self._due = None
             try:
@@ -175,12 +162,12 @@ class Server:
                 self._last_line = line.strip() or self._last_line
 
 
-def watch(servers: Iterable[Server], say: Callable[[str], None], *, every: float = 0.5) -> None:
+def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
     """Start servers that end again, until an exception, such as a signal raises, ends it."""
     while True:
         for server in servers:
             server.revive(say)
-        time.sleep(every)
+        time.sleep(0.5)
 
 
 @functools.cache
