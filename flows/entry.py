@@ -14,7 +14,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 from flows.processes import STOPPED
 from nmt_core.base.errors import NmtError
 from nmt_core.base.files import locked
-from nmt_core.base.parallel.parent import end_with_parent
+from nmt_core.base.interrupt import end_with_parent
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.checkout import find_servers

@@ -22,8 +22,8 @@ from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import report_errors, require_server
 from nmt_core.base.errors import NmtError
+from nmt_core.base.interrupt import end_with_parent
 from nmt_core.base.packages import name_program
-from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.corpora.fetch.address import redact_url
 from stages.tracking.tracker import tracking_uri
 

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.base import files
-from nmt_core.base.binomial import FEWEST_SENTENCES
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
+from nmt_core.base.random import FEWEST_SENTENCES
 from nmt_core.corpora.cleaning import CleaningOutcome, join_corpora, join_monolingual
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.corpora.fetch.source import Checksum, HttpConfig

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import cut
+from nmt_core.base.jobs import WorkersConfig, cut, run_in_order
 from nmt_core.data.shards import NUMBERED, Block, Numbered, NumberJob, write_numbers, write_shards
 from stages import paths
 from stages.params import ShardParams, load

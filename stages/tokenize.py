@@ -14,8 +14,7 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import append, cut
+from nmt_core.base.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.aligner.aligner import Aligner

@@ -11,8 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import cut
+from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.embeddings.vectors import read_sound_rows
 from nmt_core.text import Characters, Subwords, load_tokenizer

@@ -25,7 +25,7 @@ from flows.entry import hold_lock, report_errors
 from infra.servers.server import LOOPBACK, Server, find_free_port, watch
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.parallel.parent import end_with_parent
+from nmt_core.base.interrupt import end_with_parent
 from stages import paths
 from stages.runtime.checkout import find_server_python
 from stages.tracking.mlflow_login import OPTIONS, USER, list_login_variables, write_login_settings

@@ -1,9 +1,13 @@
-"""A training that is stopped_by to stop, by a signal, does so between two updates."""
+"""Stop by a signal, or with the parent process."""
 
+import ctypes
+import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals after which training saves and ends; the last comes when its terminal is closed."""
@@ -47,3 +51,36 @@ def catch_stop_signals() -> Iterator[Callable[[], int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(parent: int | None = None, *, by: signal.Signals = signal.SIGTERM) -> None:
+    """Send this process a signal when its parent ends (on Linux).
+
+    Args:
+        parent: its process id; if it has ended already, the signal comes at once.
+        by: the signal.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, by)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), by)
+
+
+@contextmanager
+def bare_beginnings() -> Iterator[None]:
+    """Start processes without importing the running program, and deaf to Ctrl-C.
+
+    They would import the running program, and with it torch, which takes seconds; and each would
+    report an interrupt that this process reports.
+    """
+    main = sys.modules["__main__"]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

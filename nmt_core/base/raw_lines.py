@@ -1,19 +1,55 @@
-r"""Read a file's lines as bytes, also compressed; none is held in memory that is too long for text.
+r"""Read a file's lines as bytes, also compressed: .gz, .bz2, .xz, .zst, and a .zip with one file.
 
 Bytes are split at ``\n`` alone, because a reader that also splits at U+2028 or U+0085 shifts every
-pair after it.
+pair after it. No line is held in memory that is too long for text, nothing is written under a name
+that an archive gives, and no file unpacks without a bound.
 """
 
-from collections.abc import Callable, Iterator
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO
 
-from nmt_core.base.compression import open_unpacked, read_errors
+from typing_extensions import Buffer
+
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.packages import advise_installing
 
 MAX_LINE_BYTES = 100_000
 """A longer line is no sentence; it is never held in memory as a whole."""
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""Endings of the names of files that are read as what is compressed in them."""
+
+FREE_BYTES = 1 << 28
+"""Bytes that any file may unpack to."""
+
+MOST_RATIO = 200
+"""Unpacked bytes for a byte of a larger file; text has less than 20, markup less than 100."""
+
+MOST_MEMBERS = 1000
+"""Maximum number of files in a .zip."""
+
+ABOUT = ("readme", "license", "licence", "copying")
+"""Beginnings of the names of files, in a .zip, that are about the others."""
+
+
+class DamagedError(Exception):
+    """Compressed bytes cannot be unpacked."""
+
+
+DAMAGES = (
+    *(EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    *(NotImplementedError, DamagedError),
+)
+"""Errors that damaged compressed bytes cause."""
 
 
 def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
@@ -26,26 +62,6 @@ def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Itera
         yield from bound_lines(file.readline, max_line_bytes)
 
 
-def open_raw(path: Path) -> BinaryIO:
-    """Open a file, plain or compressed, to read its bytes.
-
-    Raises:
-        CorpusError: if it is no ordinary file.
-    """
-    return open_unpacked(require_regular_file(path))
-
-
-@contextmanager
-def explain_damage(path: Path) -> Iterator[None]:
-    """Raise a CorpusError that says why a file cannot be read."""
-    try:
-        yield
-    except read_errors() as error:
-        raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
-    except OSError as error:
-        raise explain_unreadable_file(path, error) from None
-
-
 def bound_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
     r"""Yield lines without their ``\n``; None for one that is too long."""
     while line := readline(max_bytes + 1):
@@ -55,6 +71,17 @@ def bound_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[by
         while line and not line.endswith(b"\n"):
             line = readline(max_bytes)
         yield None
+
+
+@contextmanager
+def explain_damage(path: Path) -> Iterator[None]:
+    """Raise a CorpusError that says why a file cannot be read."""
+    try:
+        yield
+    except DAMAGES as error:
+        raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
+    except OSError as error:
+        raise explain_unreadable_file(path, error) from None
 
 
 def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
@@ -71,5 +98,134 @@ def require_regular_file(path: Path) -> Path:
         CorpusError: if it is a folder, or endless: a device or a pipe.
     """
     if path.exists() and not path.is_file():
-        raise CorpusError(f"{path} is no ordinary file; give one that holds what is to be read")
+        raise CorpusError(f"{path} is not an ordinary file; name the file to read")
     return path
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell whether the name of a file says that it is compressed."""
+    return path.suffix.lower() in COMPRESSED
+
+
+def plain_name(path: Path) -> str:
+    """Return the name of a file without the ending of its compression."""
+    return path.stem if is_compressed(path) else path.name
+
+
+def open_raw(path: Path) -> BinaryIO:
+    """Open a file, plain or compressed, to read its bytes.
+
+    Reading raises one of DAMAGES on wrong bytes, and CorpusError if they unpack to too much.
+
+    Raises:
+        CorpusError: if it is not an ordinary file, a .zip does not hold one file, or the package
+            for .zst is missing.
+    """
+    require_regular_file(path)
+    suffix = path.suffix.lower()
+    if opener := OPENERS.get(suffix):
+        return _bound(opener(path), path)
+    if suffix != ".zip":
+        return path.open("rb")
+    names = list_members(path)
+    if len(names) != 1:
+        listed = ", ".join(names[:3]) or "no file"
+        raise CorpusError(f"{path} holds {listed}, needs one file; take the others out")
+    return open_member(path, names[0])
+
+
+def list_members(path: Path) -> list[str]:
+    """Return the names of the files in a .zip, but for those that are about the others.
+
+    Raises:
+        CorpusError: if there are too many, one is encrypted, or its name leads out of the archive.
+        zipfile.BadZipFile: if it is damaged.
+    """
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+    if not all(PurePosixPath(entry.filename).name for entry in entries):
+        raise zipfile.BadZipFile("a file in it has no name")
+    members = [entry for entry in entries if not entry.is_dir()]
+    if len(members) > MOST_MEMBERS:
+        raise CorpusError(f"{path} holds {len(members):,} files, more than {MOST_MEMBERS:,}")
+    for member in members:
+        place = PurePosixPath(member.filename.replace("\\", "/"))
+        if place.is_absolute() or ".." in place.parts:
+            raise CorpusError(f"{path} holds {member.filename!r}, which leads out of the archive")
+        if member.flag_bits & 1:
+            raise CorpusError(f"{path} is encrypted; pack {member.filename!r} without a password")
+    return [member.filename for member in members if not _is_about(PurePosixPath(member.filename))]
+
+
+def _is_about(place: PurePosixPath) -> bool:
+    name = place.name.lower()
+    return place.parts[0] == "__MACOSX" or name.startswith((".", *ABOUT))
+
+
+def open_member(path: Path, name: str) -> BinaryIO:
+    """Open a file in a .zip to read its bytes."""
+    with zipfile.ZipFile(path) as archive:  # its file stays open for as long as the member is
+        return _bound(archive.open(name), path)
+
+
+def _open_zst(path: Path) -> Any:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd  # seldom needed
+        else:
+            from backports import zstd  # optional
+    except ImportError:
+        command = advise_installing("backports.zstd")
+        raise CorpusError(f"{path} cannot be read without a package; run: {command}") from None
+    return zstd.open(path)
+
+
+OPENERS: Mapping[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
+}
+
+
+def bound_size(size: int) -> int:
+    """Return the most bytes that a file of a number of bytes may unpack to."""
+    return max(FREE_BYTES, MOST_RATIO * size)
+
+
+def _bound(content: IO[bytes], path: Path) -> BinaryIO:
+    raw = _Bounded(content, path, bound_size(path.stat().st_size))
+    return io.BufferedReader(raw, 1 << 18)
+
+
+class _Bounded(io.RawIOBase):
+    """Gives out bytes up to a bound."""
+
+    def __init__(self, content: IO[bytes], path: Path, bound: int) -> None:
+        self._content, self._path, self._left = content, path, bound
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer)
+        try:
+            data = self._content.read(len(view))
+        except Exception as error:
+            of_bz2 = isinstance(error, OSError) and error.errno is None
+            if of_bz2 or type(error).__name__ == "ZstdError":
+                raise DamagedError(str(error)) from None
+            raise
+        self._left -= len(data)
+        if self._left < 0:
+            raise CorpusError(
+                f"{self._path} unpacks to more than {MOST_RATIO} times its size, which text never "
+                f"does; unpack it yourself if you trust it"
+            )
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._content.close()
+        super().close()

@@ -14,8 +14,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.base.parallel.spans import append
+from nmt_core.base.jobs import WorkersConfig, append
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs

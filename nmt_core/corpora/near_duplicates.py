@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import cut
+from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.corpora.splitting import NearDuplicateConfig
 from nmt_core.text.alignment import UNSPACED

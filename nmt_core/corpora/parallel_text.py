@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nmt_core.base import files
-from nmt_core.base.compression import is_compressed
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, cut
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import Job
-from nmt_core.base.parallel.spans import BLOCK_BYTES, LineSpan, cut
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
     bound_lines,
     explain_damage,
+    is_compressed,
     open_raw,
     require_regular_file,
 )

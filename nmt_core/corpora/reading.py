@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base import files
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.fetch.source import Fetch, Fetched, Source
 from nmt_core.corpora.filtering import COUNTS, FilteredCorpus, FilterRules, filter_corpus

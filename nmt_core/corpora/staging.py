@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_core.base.parallel.spans import append
+from nmt_core.base.jobs import append
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import digest

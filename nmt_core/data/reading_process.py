@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from typing_extensions import override
 
 from nmt_core.base.errors import TrainingError
-from nmt_core.base.parallel.parent import bare_beginnings, end_with_parent
+from nmt_core.base.interrupt import bare_beginnings, end_with_parent
 from nmt_core.data.batch import BatchT, Share
 
 READ_AHEAD = 128

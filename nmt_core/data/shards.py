@@ -20,7 +20,7 @@ from pydantic import Field
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError, ShardError
-from nmt_core.base.parallel.jobs import Job, load_cached
+from nmt_core.base.jobs import Job, load_cached
 from nmt_core.text.vocabulary import Vocabulary
 
 FORMAT = 1

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_core.base.parallel.jobs import Job, load_cached
+from nmt_core.base.jobs import Job, load_cached
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 

@@ -24,7 +24,7 @@ from nmt_core.base import config as settings
 from nmt_core.base.compute import explain_out_of_memory
 from nmt_core.base.errors import is_out_of_memory
 from nmt_core.base.interrupt import Interrupted, catch_stop_signals
-from nmt_core.base.parallel.ahead import submit_ahead
+from nmt_core.base.jobs import submit_ahead
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display, NullTracker, Tracker
 from nmt_core.data.batch import Share

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nmt_core.base.binomial import FEWEST_SENTENCES, find_share_interval
+from nmt_core.base.random import FEWEST_SENTENCES, find_share_interval
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.registered import METRICS, find_label
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict

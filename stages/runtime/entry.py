@@ -17,7 +17,7 @@ from rich.text import Text
 
 from nmt_core.base.errors import ConfigError, NmtError, ServerError, is_out_of_memory
 from nmt_core.base.files import disk_error
-from nmt_core.base.parallel.parent import end_with_parent
+from nmt_core.base.interrupt import end_with_parent
 from stages import paths
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.fetch.vectors import MODEL_MAGIC
 from stages import download
 from stages.params import DownloadParams

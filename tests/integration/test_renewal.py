@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core.base.errors import CorpusError, DownloadError
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.fetch.source import Source
 from stages import download, paths
 from stages.configure import __main__ as configure

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.base.tracking import NullTracker

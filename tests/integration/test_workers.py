@@ -13,16 +13,14 @@ from importlib import import_module
 
 import pytest
 
-from nmt_core.base import config
+from nmt_core.base import config, jobs
 from nmt_core.base.errors import WorkersError
-from nmt_core.base.parallel import cluster
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import cut
+from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
-from tests.support import jobs
+from tests.support import job_functions
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
@@ -180,7 +178,7 @@ def test_a_killed_process_leaves_nothing_half_done(given, tmp_path, expected):
         killing(tmp_path / "corpus"),
         pytest.raises(WorkersError, match="one of 2 processes was killed"),
     ):
-        patch.setattr(tokenize, "tokenize_lines", jobs.tokenize_lingering)
+        patch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
         run(given, tmp_path, workers, ["subwords"])
 
     assert sorted(path.name for path in (tmp_path / "subwords").iterdir()) == ["tokenizer"]
@@ -236,7 +234,7 @@ def test_a_cluster_writes_the_same_bytes_though_a_worker_is_killed(
 ):
     """In the middle of its work; the other does that again."""
     running.begin()
-    monkeypatch.setattr(tokenize, "tokenize_lines", jobs.tokenize_lingering)
+    monkeypatch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
     with killing(tmp_path / "corpus"):
         found = run(given, tmp_path, WorkersConfig(dask=running.address, chunk_lines=7))
 
@@ -254,11 +252,11 @@ def text(tmp_path):
     return path
 
 
-def copied(text, address, *, function=jobs.copy):
+def copied(text, address, *, function=job_functions.copy):
     work = [Job((span,)) for span in cut(text, 10)]
     out = text.parents[1] / "out"
     with run_in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
-        jobs.together(done, out)
+        job_functions.together(done, out)
     return out
 
 
@@ -272,15 +270,15 @@ def refusal(text, address, **options):
 @pytest.mark.slow
 def test_a_mistake_on_a_cluster_is_told_with_its_place(text, running):
     with pytest.raises(ValueError, match="lost for words") as told:
-        copied(text, running.address, function=jobs.fail)
+        copied(text, running.address, function=job_functions.fail)
 
     assert told.value.__notes__ == [f"while  {text} lines 11 to 20"]
 
 
 @pytest.mark.slow
 def test_a_worker_with_other_code_is_refused(text, running, monkeypatch):
-    here = cluster.identify_code()
-    monkeypatch.setattr(cluster, "identify_code", lambda: "code of another day")
+    here = jobs.identify_code()
+    monkeypatch.setattr(jobs, "identify_code", lambda: "code of another day")
 
     assert f"runs other code than this program ({here}; here code of another day)" in refusal(
         text, running.address
@@ -295,7 +293,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
 
     with (
         pytest.raises(WorkersError) as told,
-        run_in_order(jobs.copy, work, workers, beside=text.parent, title="") as done,
+        run_in_order(job_functions.copy, work, workers, beside=text.parent, title="") as done,
     ):
         list(done)
     assert f"cannot work on {text} lines 1 to 10 ([Errno 2] No such file" in str(told.value)
@@ -314,20 +312,20 @@ def test_code_that_is_not_there_is_told(text, running, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
     """It has no worker; has one that dies of a job; loses its scheduler; is not there."""
-    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 3)
+    monkeypatch.setattr(jobs, "WORKER_SECONDS", 1)
+    monkeypatch.setattr(jobs, "CONNECT_SECONDS", 3)
     (tmp_path / "dask").mkdir()
     weak = Cluster(tmp_path / "dask", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
     try:
         assert f"the Dask cluster at {weak.address} does not work (" in refusal(text, weak.address)
-        monkeypatch.setattr(cluster, "WORKER_SECONDS", 30)
+        monkeypatch.setattr(jobs, "WORKER_SECONDS", 30)
         weak.begin()
         assert "1 Dask workers died while working on a job, the last at " in (
-            refusal(text, weak.address, function=jobs.die)
+            refusal(text, weak.address, function=job_functions.die)
         )
         weak.begin()
         with killing(text.parent, weak.scheduler):
-            told = refusal(text, weak.address, function=jobs.copy_lingering)
+            told = refusal(text, weak.address, function=job_functions.copy_lingering)
             assert told.startswith(f"the Dask cluster at {weak.address} does not work (")
     finally:
         weak.end()

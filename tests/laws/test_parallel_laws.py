@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base import jobs
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, WorkersError
-from nmt_core.base.parallel import spans
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, load_cached, run_in_order
-from nmt_core.base.parallel.spans import cut
-from tests.support import jobs
+from nmt_core.base.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
+from tests.support import job_functions
 from tests.support.projects import PROJECT
 
 texts = st.text(st.sampled_from("aß\n\n\r\t\u2028\x85\0 "), max_size=40)
@@ -34,7 +33,7 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
     path = folder / "text"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spans, "BLOCK_BYTES", block_bytes)
+        patch.setattr(jobs, "BLOCK_BYTES", block_bytes)
         found = cut(path, lines)
     expected = text.removesuffix("\n").split("\n") if text else []
 
@@ -63,13 +62,13 @@ def text(tmp_path):
     return path
 
 
-def copied(text, workers, *, function=jobs.copy):
+def copied(text, workers, *, function=job_functions.copy):
     """Copy a text, and return who did it."""
     out = text.parents[1] / "out"
     out.unlink(missing_ok=True)
     work = [Job((span,)) for span in cut(text, workers.chunk_lines)]
     with run_in_order(function, work, workers, beside=out, title="copying") as done:
-        copiers = jobs.together(done, out)
+        copiers = job_functions.together(done, out)
     assert out.read_bytes() == text.read_bytes()
     assert len(copiers) == len(work)
     return copiers
@@ -83,7 +82,7 @@ def leftovers(text):
 @pytest.mark.parametrize(("processes", "lines"), [(1, 7), (2, 7), (3, 1), (2, 1000)])
 def test_results_come_in_order(text, processes, lines):
     workers = WorkersConfig(processes=processes, chunk_lines=lines)
-    copiers = copied(text, workers, function=jobs.copy_backwards_in_time)
+    copiers = copied(text, workers, function=job_functions.copy_backwards_in_time)
 
     alone = processes == 1 or lines == 1000
     assert (set(copiers) == {os.getpid()}) == alone
@@ -95,7 +94,9 @@ def test_folders_are_removed_as_results_are_taken(text):
     """Else the disk holds everything twice."""
     work = [Job((span,)) for span in cut(text, 7)]
     out = text.parents[1] / "out"
-    with run_in_order(jobs.copy, work, WorkersConfig(processes=1), beside=out, title="") as done:
+    with run_in_order(
+        job_functions.copy, work, WorkersConfig(processes=1), beside=out, title=""
+    ) as done:
         assert [len([*folder.parent.iterdir()]) for folder, _ in done] == [1] * len(work)
 
 
@@ -104,7 +105,7 @@ def test_little_text_needs_no_process(text):
 
 
 def test_much_text_is_shared(text, monkeypatch):
-    monkeypatch.setattr("nmt_core.base.parallel.jobs.BYTES_WORTH_A_PROCESS", 100)
+    monkeypatch.setattr("nmt_core.base.jobs.BYTES_WORTH_A_PROCESS", 100)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     copiers = set(copied(text, WorkersConfig(chunk_lines=1)))
 
@@ -117,7 +118,9 @@ def test_processes_do_not_import_torch(text):
     """It takes seconds, and spaCy imports it where it can."""
     work = [Job((span,)) for span in cut(text, 30)]
     out = text.parents[1] / "out"
-    with run_in_order(jobs.imports, work, WorkersConfig(processes=2), beside=out, title="") as done:
+    with run_in_order(
+        job_functions.imports, work, WorkersConfig(processes=2), beside=out, title=""
+    ) as done:
         assert [imported for _, imported in done] == [(True, False)] * 2
     assert "torch" in sys.modules
 
@@ -127,7 +130,7 @@ def test_failure_names_its_place(text, processes):
     workers = WorkersConfig(processes=processes, chunk_lines=30)
 
     with pytest.raises(ValueError, match="lost for words") as told:
-        copied(text, workers, function=jobs.fail)
+        copied(text, workers, function=job_functions.fail)
     assert told.value.__notes__ == [f"while copying {text} lines 31 to 40"]
     assert leftovers(text) == ["out"]
 
@@ -145,21 +148,21 @@ def test_killed_process_is_explained(text):
     killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
     killer.start()
     with pytest.raises(WorkersError) as told:
-        copied(text, workers, function=jobs.copy_lingering)
+        copied(text, workers, function=job_functions.copy_lingering)
     killer.join()
 
     assert str(told.value).startswith("one of 2 processes was killed")
     assert leftovers(text) == ["out"]
-    copied(text, workers, function=jobs.copy_lingering)
+    copied(text, workers, function=job_functions.copy_lingering)
 
 
 PROGRAM = """
 import signal, sys
 from pathlib import Path
-from nmt_core.base.parallel.jobs import Job, WorkersConfig, run_in_order
-from nmt_core.base.parallel.spans import cut
+from nmt_core.base.jobs import Job, WorkersConfig, run_in_order
+from nmt_core.base.jobs import cut
 from stages.runtime.entry import run_stage
-from tests.support import jobs
+from tests.support import job_functions
 
 def main():
     text = Path(sys.argv[1])
@@ -172,8 +175,8 @@ def main():
     work = [Job((span,)) for span in cut(text, 1)]
     workers = WorkersConfig(processes=2, chunk_lines=1)
     out = text.parents[1] / "out"
-    with run_in_order(jobs.copy_lingering, work, workers, beside=out, title="copying") as done:
-        jobs.together(done, out)
+    with run_in_order(job_functions.copy_lingering, work, workers, beside=out, title="") as done:
+        job_functions.together(done, out)
 
 if __name__ == "__main__":
     run_stage(main)
@@ -198,7 +201,7 @@ def program(text):
 
 def test_a_worker_whose_parent_is_gone_does_not_begin():
     """Its parent may have been killed before the worker asks to end with it."""
-    program = "from nmt_core.base.parallel.jobs import _begin; _begin(0); print('works')"
+    program = "from nmt_core.base.jobs import _begin; _begin(0); print('works')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
 
     assert b"" == done.stdout
@@ -231,12 +234,12 @@ def test_loaded_files_are_read_again_when_they_change(tmp_path):
     """A worker of a cluster outlives the tokenizer it began with."""
     path = tmp_path / "words"
     path.write_text("ja")
-    first = load_cached(jobs.Words, path)
-    again = load_cached(jobs.Words, path)
+    first = load_cached(job_functions.Words, path)
+    again = load_cached(job_functions.Words, path)
     path.write_text("nein")
 
     assert first is again
-    assert load_cached(jobs.Words, path).text == "nein"
+    assert load_cached(job_functions.Words, path).text == "nein"
 
 
 @pytest.mark.parametrize("user", ["anna", "anna:canary", ":canary", "a:can@ary"])
@@ -246,7 +249,7 @@ def test_address_with_a_password_is_refused(user, port):
     with pytest.raises(ConfigError) as told:
         build(WorkersConfig, {"dask": f"tcp://{user}@10.0.0.5{port}"}, at="workers")
     assert str(told.value).startswith("workers.dask: must hold no user name or password")
-    assert str(told.value).endswith(f"write tcp://10.0.0.5{port}")
+    assert user not in str(told.value)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])

@@ -1,7 +1,7 @@
 """Corpora as the download stage leaves them."""
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from stages import download
 from stages.paths import SIDES, SPLITS
 

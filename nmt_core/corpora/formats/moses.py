@@ -5,10 +5,15 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
-from nmt_core.base.compression import list_members, open_member
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines, explain_damage
+from nmt_core.base.raw_lines import (
+    MAX_LINE_BYTES,
+    bound_lines,
+    explain_damage,
+    list_members,
+    open_member,
+)
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, pick_pair
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
 
-from nmt_core.base.compression import COMPRESSED, list_members, plain_name
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import explain_damage
+from nmt_core.base.raw_lines import COMPRESSED, explain_damage, list_members, plain_name
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.formats.units import PairedUnits
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
 
-from nmt_core.base import compression
+from nmt_core.base import raw_lines
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.packages import require
@@ -94,7 +94,7 @@ def _check(file: IO[bytes], path: Path) -> bool:
     """
     with zipfile.ZipFile(file) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
-        most = min(MOST_BYTES, compression.bound_size(file.seek(0, io.SEEK_END)))
+        most = min(MOST_BYTES, raw_lines.bound_size(file.seek(0, io.SEEK_END)))
         if unpacked > most:
             raise CorpusError(
                 f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from nmt_core.base.binomial import find_tail
 from nmt_core.base.config import Config
+from nmt_core.base.random import find_tail
 
 
 class Condition(Config):

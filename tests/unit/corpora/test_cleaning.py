@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import join_corpora
 from nmt_core.corpora.filtering import FilterRules, filter_corpus
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base import compression
+from nmt_core.base import raw_lines
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import open_units
@@ -457,7 +457,7 @@ def test_a_truncated_archive_is_damaged(refusal, suffix, cut):
 
 @pytest.mark.parametrize("ending", [*COMPRESSORS, ".zip"])
 def test_unpacked_size_is_limited(refusal, monkeypatch, ending):
-    monkeypatch.setattr(compression, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(raw_lines, "FREE_BYTES", 10_000)
     bomb = b"0" * 3_000_000
     content = zipped(**{"a.tsv": bomb}) if ending == ".zip" else COMPRESSORS[ending](bomb)
 
@@ -465,7 +465,7 @@ def test_unpacked_size_is_limited(refusal, monkeypatch, ending):
 
 
 def test_unpacked_workbook_is_limited(refusal, monkeypatch):
-    monkeypatch.setattr(compression, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(raw_lines, "FREE_BYTES", 10_000)
     bomb = rezip(xlsx(PAIRS), "xl/styles.xml", lambda xml: xml + b" " * 10_000_000)
 
     assert "a.xlsx unpacks to " in refusal("a.xlsx", bomb)

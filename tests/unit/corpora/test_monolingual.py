@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from nmt_core.corpora.replay import TrainedText, list_replayed

@@ -12,8 +12,8 @@ from safetensors.numpy import load_file
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
 from nmt_core.data.batch import Position
 from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
 from nmt_core.text.subwords import SubwordConfig

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.parallel_text import CorpusReading, Text, cut_rows, read_pairs
 from nmt_core.models.architectures import build_model
 from nmt_core.search.pytorch import PyTorchEngine

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from omegaconf import OmegaConf
 
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, NmtError
-from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import compose, reference, refresh
 from stages.configure.__main__ import main

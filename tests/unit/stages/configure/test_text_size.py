@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from nmt_core.base import files
-from nmt_core.base.binomial import FEWEST_SENTENCES
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.random import FEWEST_SENTENCES
 from nmt_core.corpora.splitting import PER, split_of
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import MixtureConfig

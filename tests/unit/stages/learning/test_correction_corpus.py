@@ -4,8 +4,8 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
-from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.translation.memory.correction import Suggestion

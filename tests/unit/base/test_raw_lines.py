@@ -4,17 +4,17 @@ import gzip
 
 import pytest
 
-from nmt_core.base import compression
-from nmt_core.base.compression import open_unpacked
+from nmt_core.base import raw_lines
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import open_raw
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_as_much_is_unpacked_as_is_allowed_and_no_more(tmp_path, monkeypatch, more):
-    monkeypatch.setattr(compression, "FREE_BYTES", 100_000)
+    monkeypatch.setattr(raw_lines, "FREE_BYTES", 100_000)
     content = b"x" * (100_000 + more)
     (path := tmp_path / "a.gz").write_bytes(gzip.compress(content))
-    with open_unpacked(path) as file:
+    with open_raw(path) as file:
         if more:
             with pytest.raises(CorpusError, match="times its size"):
                 file.read()

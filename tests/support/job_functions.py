@@ -6,7 +6,7 @@ import sys
 import time
 from importlib import import_module
 
-from nmt_core.base.parallel.spans import append
+from nmt_core.base.jobs import append
 from nmt_core.text.tokenizing import tokenize
 
 LINES = "lines"

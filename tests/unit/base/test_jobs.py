@@ -2,9 +2,9 @@
 
 import pytest
 
+from nmt_core.base import jobs
 from nmt_core.base.errors import WorkersError
-from nmt_core.base.parallel import cluster
-from nmt_core.base.parallel.cluster import _at_worker, identify_code
+from nmt_core.base.jobs import _at_worker, identify_code
 
 
 def fail(_):
@@ -28,12 +28,12 @@ def test_job_is_done_where_the_code_is_the_same():
 
 
 def test_code_is_that_of_the_whole_library(tmp_path, monkeypatch):
-    own = tmp_path / "nmt_core/base/parallel/cluster.py"
+    own = tmp_path / "nmt_core/base/jobs.py"
     other = tmp_path / "nmt_core/text/tokenizer.py"
     for path in (own, other):
         path.parent.mkdir(parents=True)
         path.touch()
-    monkeypatch.setattr(cluster, "__file__", str(own))
+    monkeypatch.setattr(jobs, "__file__", str(own))
     digests = [identify_code.__wrapped__() for _ in range(2)]
     other.write_text("1")
     digests.append(identify_code.__wrapped__())

@@ -11,7 +11,7 @@ from tests.support.projects import PROJECT
 
 BOUND = """\
 import time
-from nmt_core.base.parallel.parent import end_with_parent
+from nmt_core.base.interrupt import end_with_parent
 end_with_parent({})
 print("bound", flush=True)
 time.sleep(5)

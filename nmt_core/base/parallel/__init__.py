@@ -1,1 +1,0 @@
-"""Data work cut into jobs, done by processes or a cluster, with results in order."""
