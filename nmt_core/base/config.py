@@ -136,7 +136,8 @@ def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
     for base in reversed(kind.__mro__):
         if not issubclass(base, Config):
             continue
-        described = _parse_class(base)
+        [described] = parse_source(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(described, ast.ClassDef)
         for setting, text in pairwise(described.body):
             match setting, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
@@ -146,23 +147,17 @@ def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
     return docstrings
 
 
-def _parse_class(kind: type) -> ast.ClassDef:
-    """Return the source of a class as a tree.
+def parse_source(source: str | bytes) -> ast.Module:
+    """Parse Python, also while other threads do, as Prefect's.
 
-    CPython 3.11 counts how deep all threads parse together, and fails where another one does, as
-    Prefect's do (python/cpython#106905).
+    CPython 3.11 counts how deep all threads parse together, and then fails
+    (python/cpython#106905).
     """
     for _ in range(PARSES - 1):
         with suppress(SystemError):
-            return _parse_source(kind)
+            return ast.parse(source)
         time.sleep(PAUSE_SECONDS)
-    return _parse_source(kind)
-
-
-def _parse_source(kind: type) -> ast.ClassDef:
-    [described] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(described, ast.ClassDef)
-    return described
+    return ast.parse(source)
 
 
 def shorten(value: object) -> str:

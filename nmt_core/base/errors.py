@@ -1,21 +1,5 @@
 """Errors that a user can cause and should understand from one sentence.
 
-::
-
-    NmtError
-    ├── ConfigError       a parameter is unknown, missing or of the wrong type
-    ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
-    ├── DocumentError     a document that cannot be read, or has no known format
-    ├── DownloadError     a file could not be fetched, or differs from the expected one
-    │   └── ServerError   ... but may be later, since the server or the network failed
-    ├── WorkersError      processes that share the work died, or cannot be reached
-    ├── TokenizerError    a tokenizer cannot be trained or loaded
-    ├── ShardError        a data shard is missing or altered
-    ├── CheckpointError   no checkpoint can be read, or it belongs to another training
-    ├── TrainingError     training cannot go on, such as after a loss that is not a number
-    ├── BundleError       an exported model is incomplete or altered
-    └── DiskError         a disk is full, or must not be written
-
 Each message says what is wrong, what was got and what to do. A wrong argument inside the program is
 a ``ValueError``; what only we can break is an ``assert``.
 """

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nmt_core.base.config import parse_source
 from nmt_core.evaluation.registered import DEFAULT_METRICS
 
 PACKAGES = ("nmt_core", "stages")
@@ -22,7 +23,6 @@ NEUTRAL = (
     "nmt_core/base/errors.py",
     "nmt_core/base/files.py",
     "nmt_core/base/packages.py",
-    "nmt_core/base/jobs.py",
     "nmt_core/base/interrupt.py",
     "nmt_core/base/jobs.py",
     "nmt_core/base/progress.py",
@@ -113,7 +113,7 @@ def read_module(path: Path) -> Module:
 
 def parse_code(source: bytes) -> ast.Module:
     """Return the syntax tree without docstrings and other strings that are never used."""
-    tree = ast.parse(source)
+    tree = parse_source(source)
     for node in ast.walk(tree):
         for name, block in ast.iter_fields(node):
             if isinstance(block, list) and any(map(is_bare_string, block)):

@@ -1,6 +1,5 @@
 """The real comparison, by its own command: two models in miniature, side by side, then again."""
 
-import re
 import sqlite3
 import subprocess
 import sys
@@ -104,12 +103,11 @@ def test_what_both_share_is_made_once(compared):
     assert first.stderr.count("Running stage 'train'") == 2
 
 
-def test_the_time_left_is_shown(compared):
-    first, _, again = compared
+def test_finished_runs_are_counted(compared):
+    first, _, _ = compared
 
-    assert re.search(r"1 of 2 runs are done, about 0:\d\d:\d\d left", first.stderr)
+    assert "1 of 2 runs are done\n" in first.stderr
     assert "2 of 2 runs are done\n" in first.stderr
-    assert "left" not in again.stderr
 
 
 def test_a_second_time_trains_nothing_and_reports_the_same(clone, compared):

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from nmt_core.base import compute
-from nmt_core.base.binomial import find_share_interval
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.random import find_share_interval
 from nmt_core.base.seal import require_replaceable
 from nmt_core.cli.lines import open_standard_input, read_chunks
 from nmt_core.cli.options import Changes, Device, Threads
