@@ -36,7 +36,6 @@ from stages.synthesis.composition import (
     SynthesisConfig,
     compose_synthesis,
     leave_out,
-    leave_out_phases,
 )
 from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 
@@ -81,7 +80,7 @@ def synthesize_and_train(
         compose(kept=1, pairs=1.0)  # checks all settings before hours of translating
         try:
             if values != present:
-                of_text = build_all(leave_out_phases(values), source=str(paths.PARAMS))
+                of_text = build_all(values, source=str(paths.PARAMS))
                 without = render_params(of_text)
                 put_aside(without)
                 clone.put_params(without)

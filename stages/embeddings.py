@@ -14,9 +14,9 @@ from safetensors.numpy import save_file
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.embeddings.fasttext import compose_missing, train_vectors
-from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
-from nmt_core.data.embeddings.vectors import WordVectors, build_embedding_matrix, read_vectors
+from nmt_core.data.fasttext import compose_missing, train_vectors
+from nmt_core.data.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
+from nmt_core.data.vectors import WordVectors, build_embedding_matrix, read_vectors
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EmbeddingsParams, load
@@ -40,8 +40,7 @@ def run(
             made = dict(zip(paths.SIDES, trained, strict=True))
         case GivenVectors():
             made = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
-            if config.equal_dimensions:
-                _check_dimensions(made, vectors)
+            _check_dimensions(made, vectors)
     with files.whole_folder(embeddings) as part:
         for side, of_words in made.items():
             random = make_generator(params.seed, "embeddings", side)
@@ -75,7 +74,7 @@ def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:
     if source != target:
         raise CorpusError(
             f"{vectors} holds source vectors of {source} numbers and target vectors of {target}; "
-            f"take two of one length, or set embeddings.vectors.equal_dimensions to false"
+            f"take two of one length"
         )
 
 

@@ -17,8 +17,14 @@ from nmt_core.corpora.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.corpora.named import CorporaConfig, check_corpora
 from nmt_core.corpora.registered import CORPORA
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
-from nmt_core.data.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
-from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
+from nmt_core.data.settings import (
+    AugmentationConfig,
+    BatchingConfig,
+    GivenVectors,
+    LearnedEmbeddings,
+    MixtureConfig,
+    TrainedVectors,
+)
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.search.registered import Precision

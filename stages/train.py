@@ -176,7 +176,7 @@ def build_objective(
 
 
 def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
-    """Return the mixture of the corpora, which take the names that the phases know."""
+    """Return the mixture of the corpora."""
     weights = files.read_json(inputs.weights)
     others = range(len(inputs.corpora), len(weights))  # those of an initial model
     names = [*inputs.corpora, *map(str, others)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.data.embeddings.vectors import read_sound_rows
+from nmt_core.data.vectors import read_sound_rows
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary

@@ -177,10 +177,6 @@ class Position(Config):
     """Of the group."""
     group: int = 0
     """Of an epoch that is planned in several."""
-    phase: int = 0
-    """Of the mixture."""
-    tokens: int = 0
-    """Target tokens so far of a phase that ends by them, ends of sentences counted."""
 
     @property
     def begins_epoch(self) -> bool:
@@ -231,7 +227,7 @@ class TrainingBatches:
 
     def in_epochs(self, epochs: int) -> int:
         """Estimate the batches of some epochs; an epoch may differ by a few."""
-        return epochs * self._count_groups(0) * len(self.plan(Position()))
+        return epochs * self._count_groups() * len(self.plan(Position()))
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
@@ -242,7 +238,7 @@ class TrainingBatches:
         while True:
             batches = self.plan(at)
             for rows, mine, tokens in read(batches, at, rank, size):
-                at = self._advance(at, tokens + len(rows), len(batches))
+                at = self._advance(at, len(batches))
                 yield Share(
                     collate(mine),
                     predictions=tokens + len(rows),
@@ -255,27 +251,23 @@ class TrainingBatches:
 
     def plan(self, at: Position) -> Batches:
         """Return the batches of the group of a place."""
-        rows = self.mixture.list_rows(at.epoch, at.phase, at.group) if self.mixture else None
+        rows = self.mixture.list_rows(at.epoch, at.group) if self.mixture else None
         lengths = self.dataset.measure(rows)
         batches = batches_of_epoch(
             lengths, self.config, seed=self.seed, epoch=at.epoch, group=at.group
         )
         return batches if rows is None else [rows[batch] for batch in batches]
 
-    def _count_groups(self, phase: int) -> int:
-        return self.mixture.count_groups(phase) if self.mixture else 1
+    def _count_groups(self) -> int:
+        return self.mixture.count_groups() if self.mixture else 1
 
-    def _advance(self, at: Position, tokens: int, batches: int) -> Position:
-        """Return the place after a batch: in its group, the next one, epoch or phase."""
-        limit = self.mixture and self.mixture.find_phase(at.phase).tokens
-        read = at.tokens + tokens if limit else 0
-        if limit and read >= limit:
-            return Position(epoch=at.epoch + 1, phase=at.phase + 1)
+    def _advance(self, at: Position, batches: int) -> Position:
+        """Return the place after a batch: in its group, the next one or the next epoch."""
         if at.batch + 1 < batches:
-            return at.model_copy(update={"batch": at.batch + 1, "tokens": read})
-        if at.group + 1 < self._count_groups(at.phase):
-            return at.model_copy(update={"group": at.group + 1, "batch": 0, "tokens": read})
-        return Position(epoch=at.epoch + 1, phase=at.phase, tokens=read)
+            return at.model_copy(update={"batch": at.batch + 1})
+        if at.group + 1 < self._count_groups():
+            return at.model_copy(update={"group": at.group + 1, "batch": 0})
+        return Position(epoch=at.epoch + 1)
 
     def _read(self, batches: Batches, position: Position, rank: int, size: int) -> Iterator[_Rows]:
         """Yield the batches from a place on."""

@@ -5,18 +5,20 @@ the batches that the interrupted one would have seen.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Int
+from numpy.typing import NDArray
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.settings import BucketBatching, TokenBatching
 
-Lengths = Int[np.ndarray, "pairs 2"]
-"""Source and target length of every pair, in tokens."""
+Lengths = NDArray[np.integer]
+"""Source and target length of every pair, in tokens; (pairs, 2)."""
 
-Batches = list[Int[np.ndarray, " rows"]]
+Numbers = NDArray[np.integer]
+
+Batches = list[Numbers]
 """Pair numbers, batch by batch."""
 
 
@@ -90,7 +92,7 @@ def _pool_size(lengths: Lengths, config: TokenBatching) -> int:
     return max(1, int(config.pool_batches * config.max_tokens / mean))
 
 
-def _snake(lengths: Lengths, numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+def _snake(lengths: Lengths, numbers: Numbers) -> Numbers:
     """Sort by source length in steps of two; within a step by target length, up and down in turn.
 
     Neighbours are then close on both sides, also where one step meets the next.
@@ -101,9 +103,7 @@ def _snake(lengths: Lengths, numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, 
     return numbers[np.lexsort((turned, step))]
 
 
-def _fill(
-    numbers: Int[np.ndarray, " n"], lengths: Lengths, max_tokens: int
-) -> Iterator[Int[np.ndarray, " rows"]]:
+def _fill(numbers: Numbers, lengths: Lengths, max_tokens: int) -> Iterator[Numbers]:
     ends = lengths[numbers].max(axis=1) + 1 if len(numbers) else np.zeros(0, dtype=np.int64)
     first, longest = 0, 0
     for number, length in enumerate(ends.tolist()):
@@ -117,7 +117,7 @@ def _fill(
 
 def _buckets(
     lengths: Lengths, config: BucketBatching, draw: np.random.Generator
-) -> Iterator[Int[np.ndarray, " rows"]]:
+) -> Iterator[Numbers]:
     sides = np.searchsorted(config.boundaries, lengths[:, 0], side="right")
     buckets: dict[int, list[int]] = {}
     for number in _through_buffer(len(lengths), config.shuffle_pairs, draw.integers):
@@ -145,3 +145,45 @@ def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) ->
         drawn = int(draw(len(buffer)))
         buffer[drawn], buffer[-1] = buffer[-1], buffer[drawn]
         yield buffer.pop()
+
+
+POOL = 64
+"""Batches whose rows are sorted by length together, so that little is padding."""
+
+
+def batches_by_length(
+    lengths: Mapping[int, int], *, max_tokens: int, max_rows: int | None = None
+) -> Iterator[list[int]]:
+    """Yield rows in batches of similar length, longest first.
+
+    Args:
+        lengths: tokens of every row, by its number.
+        max_tokens: tokens of a batch, padding included; a longer row is a batch of its own.
+        max_rows: rows of a batch.
+    """
+    batch: list[int] = []
+    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
+        is_full = max_rows is not None and len(batch) >= max_rows
+        if batch and (is_full or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def shuffle_by_length(
+    lengths: Sequence[int], *, rows: int, draw: np.random.Generator
+) -> Iterator[list[int]]:
+    """Yield every row once, in batches of similar length, shuffled.
+
+    Args:
+        lengths: tokens of every row.
+        rows: rows of a batch; one may have fewer.
+        draw: shuffles rows before they are sorted, pool by pool, and batches after.
+    """
+    order = draw.permutation(len(lengths)).tolist()
+    pools = [order[at : at + POOL * rows] for at in range(0, len(order), POOL * rows)]
+    order = [row for pool in pools for row in sorted(pool, key=lengths.__getitem__)]
+    for batch in draw.permutation(-(-len(order) // rows)):
+        yield order[batch * rows : (batch + 1) * rows]

@@ -1,19 +1,31 @@
 """Training pairs that are drawn anew in every epoch: modified, segmented, tagged."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from nmt_core.base.random import make_generator
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.batch import NumberedPair, Sample, TokenNumbers
-from nmt_core.data.modifiers import Lines, SymbolModifier, list_modifiers
+from nmt_core.data.modifiers import (
+    Lines,
+    change_punctuation,
+    drop_final_stop,
+    make_typing_errors,
+    put_symbols,
+)
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
+
+Modify = Callable[[Lines, np.random.Generator], Lines]
+
+DRAWS, PLACES = 9, [0, 1, 2, 3, 8]
+"""Numbers drawn for a pair, and those that decide; another count would draw other pairs."""
 
 
 class AugmentedPairs:
@@ -37,28 +49,30 @@ class AugmentedPairs:
         config: AugmentationConfig,
         seed: int,
     ) -> None:
-        modifiers = [*list_modifiers(languages[0]), SymbolModifier(languages)]
-        shares = [getattr(config, modifier.name) for modifier in modifiers]
-        if not all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS):
-            shares[-1] = 0.0  # of a tokenizer from before there were any
+        has_symbols = all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS)
+        modifiers: list[tuple[float, Modify]] = [
+            (config.no_final_stop, drop_final_stop),
+            (config.punctuation, change_punctuation),
+            (config.typing_errors, partial(make_typing_errors, language=languages[0])),
+            (config.symbols if has_symbols else 0.0, partial(put_symbols, languages=languages)),
+        ]
         self._dataset, self._sides, self._seed = dataset, sides, seed
-        self._modifiers = modifiers
-        self._shares = np.array([config.merged, *shares])
+        self._modifiers = [modify for _, modify in modifiers]
+        self._shares = np.array([config.merged, *(share for share, _ in modifiers)])
         self._longest = dataset.longest
 
     def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the source and target tokens that a pair has in an epoch."""
         draw = make_generator(self._seed, "augmentation", epoch, number)
-        merged, *chosen = (draw.random(len(self._shares)) < self._shares).tolist()
+        merged, *chosen = (draw.random(DRAWS)[PLACES] < self._shares).tolist()
         if not merged and not any(chosen):
             return self._dataset[number]
         lines = self._read(number)
         if merged:
             other = self._read(int(draw.integers(len(self._dataset))))
             lines = Lines(*map(" ".join, zip(lines, other, strict=True)))
-        for modifier, wanted in zip(self._modifiers, chosen, strict=True):
-            if wanted:
-                lines = modifier.modify(lines, draw)
+        for modify, wanted in zip(self._modifiers, chosen, strict=True):
+            lines = modify(lines, draw) if wanted else lines
         source, target = (
             np.array(side.ids(line), np.int32)
             for side, line in zip(self._sides, lines, strict=True)

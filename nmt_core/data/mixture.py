@@ -1,4 +1,4 @@
-"""Mix corpora: which pairs an epoch reads, as a function of seed, epoch, phase and group alone."""
+"""Mix corpora: which pairs an epoch reads, as a function of seed, epoch and group alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.settings import MixtureConfig, Phase
+from nmt_core.data.settings import MixtureConfig
 
 PairNumbers = Int[np.ndarray, " pairs"]
 """Numbers of pairs, some of them several times."""
@@ -24,7 +24,7 @@ PIECES = 16
 class Mixture:
     """Corpora whose pairs are read more or less often than once in an epoch.
 
-    An epoch has as many pairs as the corpora of its phase have together. Of each corpus it takes a
+    An epoch has as many pairs as the corpora have together. Of each corpus it takes a
     share of them, the next ones of an endless sequence in which every pass over the corpus is
     shuffled anew: so all pairs are read, and none twice more often than another. An epoch of many
     pairs is cut into groups in which each corpus has its share, so that memory holds one group
@@ -33,7 +33,7 @@ class Mixture:
     Attributes:
         ranges: pairs of each corpus.
         weights: of each, by which its size is multiplied.
-        config: temperature and phases.
+        config: temperature.
         seed: decides all orders, with the place of the corpus.
         group_pairs: most pairs of a group.
     """
@@ -44,42 +44,28 @@ class Mixture:
     seed: int
     group_pairs: int = GROUP
 
-    def find_phase(self, number: int) -> Phase:
-        """Return a phase by its number; without any there is one, of all corpora."""
-        return self.config.phases[number] if self.config.phases else Phase()
-
-    def compute_shares(self, phase: int) -> dict[str, float]:
-        """Return the share of each corpus among the pairs of a phase.
+    def compute_shares(self) -> dict[str, float]:
+        """Return the share of each corpus among the pairs.
 
         That of a corpus of n pairs and weight w is in proportion to (w n)^(1/T), for a temperature
         T (Arivazhagan et al. 2019, section 3.2).
-
-        Args:
-            phase: its number.
         """
         names = [name for name in self.ranges if self.weights[name] and len(self.ranges[name])]
-        names = [name for name in names if name in (self.find_phase(phase).corpora or names)]
         sizes = np.array([self.weights[name] * len(self.ranges[name]) for name in names])
         sizes = (sizes / sizes.max()) ** (1 / self.config.temperature)
         return dict(zip(names, (sizes / sizes.sum()).tolist(), strict=True))
 
-    def count_groups(self, phase: int) -> int:
-        """Return the number of groups of an epoch of a phase."""
-        pairs = sum(len(self.ranges[name]) for name in self.compute_shares(phase))
+    def count_groups(self) -> int:
+        """Return the number of groups of an epoch."""
+        pairs = sum(len(self.ranges[name]) for name in self.compute_shares())
         return -(-pairs // self.group_pairs)
 
-    def list_rows(self, epoch: int, phase: int, group: int = 0) -> PairNumbers | None:
-        """Return the pairs of a group, in no order; None if these are all pairs, once each.
-
-        Args:
-            epoch: its number, those of earlier phases counted.
-            phase: number of its phase.
-            group: its number in the epoch.
-        """
-        shares = self.compute_shares(phase)
+    def list_rows(self, epoch: int, group: int = 0) -> PairNumbers | None:
+        """Return the pairs of a group, in no order; None if these are all pairs, once each."""
+        shares = self.compute_shares()
         pairs = sum(len(self.ranges[name]) for name in shares)
         counts = {name: Fraction(share) * pairs for name, share in shares.items()}
-        groups = self.count_groups(phase)
+        groups = self.count_groups()
         if self._reads_all_once(shares):
             if groups == 1:
                 return None

@@ -1,24 +1,31 @@
-"""Modifiers: pairs of lines as people type them, for training and for test sets.
+"""Modifiers: pairs of lines as people type them, for training.
 
 Each changes a source line as carelessness does; only what must follow in the translation, such as a
 full stop that is not there, changes in the target line, too.
 """
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import regex
 from numpy.random import Generator
-from typing_extensions import override
 
 from nmt_core.base.symbols import SYMBOLS, SymbolClass
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
 from nmt_core.literals.meaning import read_worth
-from nmt_core.text.restoration import remove_accents
+
+MISTYPED = 1 / 8
+"""Share of words with a typing error, where there are any."""
+SPACED, HALF = 0.5, 0.5
+QUOTES = ('"', "'", "“", "„", "«", "''")
+DASHES = (" - ", " -- ", "—", " – ")
+
+_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}])\p{L}{2,}(?![\p{L}\p{M}\p{Nd}])")
+_QUOTE = regex.compile(r'["“”„«»]')
+_MARK = regex.compile(r"(?<=\p{L})([,;:!?]) ")
 
 
 class Lines(NamedTuple):
@@ -28,140 +35,52 @@ class Lines(NamedTuple):
     target: str
 
 
-class Modifier(ABC):
-    """A way in which text differs from edited text.
+def drop_final_stop(lines: Lines, _draw: Generator) -> Lines:
+    """Remove the full stop at the end, in the translation as in the source."""
+    if all(line.endswith(".") and not line.endswith("..") for line in lines):
+        return Lines(*(line[:-1].rstrip() for line in lines))
+    return lines
 
-    One that forgets commas::
 
-        class NoCommas(Modifier):
-            name = "no_commas"
+def change_punctuation(lines: Lines, draw: Generator) -> Lines:
+    """Write other quotation marks and dashes, spaces where none belong, and none where one does."""
+    quote = QUOTES[int(draw.integers(len(QUOTES)))]
+    source = _QUOTE.sub(quote, lines.source)
+    source = source.replace(" – ", DASHES[int(draw.integers(len(DASHES)))])
+    if draw.random() < SPACED:
+        space = r" \1" if draw.random() < HALF else r"\1"
+        source = _MARK.sub(space, source)
+    return Lines(source, lines.target)
 
-            def modify(self, lines, draw):
-                return Lines(lines.source.replace(",", ""), lines.target)
+
+def make_typing_errors(lines: Lines, draw: Generator, language: str) -> Lines:
+    """Mistype, swap, leave out or double a letter, in one word of eight.
+
+    The keyboard is that of the source language.
     """
-
-    name: ClassVar[str]
-    """The name of its share in the settings."""
-
-    @abstractmethod
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        """Return a pair of normalised lines as modified, by what is drawn."""
-
-
-class Lower(Modifier):
-    """No capitals."""
-
-    name = "lower"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        return Lines(lines.source.lower(), lines.target)
+    neighbours = KEYBOARDS.get(language.partition("-")[0], KEYBOARDS["en"])
+    words = [*_WORD.finditer(lines.source)]
+    chosen = draw.random(len(words)) < MISTYPED
+    source = lines.source
+    for match in [word for word, wrong in zip(words, chosen, strict=True) if wrong][::-1]:
+        mistyped = mistype(match[0], draw, neighbours)
+        source = source[: match.start()] + mistyped + source[match.end() :]
+    return Lines(source, lines.target)
 
 
-class Title(Modifier):
-    """A capital at the beginning of every word."""
-
-    name = "title"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        return Lines(_FIRST.sub(lambda match: match[0].upper(), lines.source), lines.target)
-
-
-class Capitals(Modifier):
-    """Capitals alone, in the translation as in the source."""
-
-    name = "capitals"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        return Lines(lines.source.upper(), lines.target.upper())
-
-
-class NoFinalStop(Modifier):
-    """No full stop at the end, in the translation as in the source."""
-
-    name = "no_final_stop"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        if all(line.endswith(".") and not line.endswith("..") for line in lines):
-            return Lines(*(line[:-1].rstrip() for line in lines))
-        return lines
-
-
-class NoAccents(Modifier):
-    """Letters without accents, umlauts and the like."""
-
-    name = "no_accents"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        return Lines(remove_accents(lines.source), lines.target)
-
-
-class Punctuation(Modifier):
-    """Other quotation marks and dashes, spaces where none belong, and none where one does."""
-
-    name = "punctuation"
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        quote = QUOTES[int(draw.integers(len(QUOTES)))]
-        source = _QUOTE.sub(quote, lines.source)
-        source = source.replace(" – ", DASHES[int(draw.integers(len(DASHES)))])
-        if draw.random() < SPACED:
-            space = r" \1" if draw.random() < HALF else r"\1"
-            source = _MARK.sub(space, source)
-        return Lines(source, lines.target)
-
-
-class TypingErrors(Modifier):
-    """A letter mistyped, swapped, left out or typed twice, in one word of eight.
-
-    Args:
-        language: code of the source language, whose keyboard has neighbours.
-    """
-
-    name = "typing_errors"
-
-    def __init__(self, language: str) -> None:
-        self._neighbours = KEYBOARDS.get(language.partition("-")[0], KEYBOARDS["en"])
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        words = [*_WORD.finditer(lines.source)]
-        chosen = draw.random(len(words)) < MISTYPED
-        source = lines.source
-        for match in [word for word, wrong in zip(words, chosen, strict=True) if wrong][::-1]:
-            source = source[: match.start()] + self.mistype(match[0], draw) + source[match.end() :]
-        return Lines(source, lines.target)
-
-    def mistype(self, word: str, draw: Generator) -> str:
-        """Return a word of two letters or more with an error."""
-        at = int(draw.integers(len(word) - 1))
-        kind = int(draw.integers(4))
-        if kind == 0:
+def mistype(word: str, draw: Generator, neighbours: Mapping[str, str]) -> str:
+    """Return a word of two letters or more with an error."""
+    at = int(draw.integers(len(word) - 1))
+    match int(draw.integers(4)):
+        case 0:
             return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-        if kind == 1:
+        case 1:
             return word[: at + 1] + word[at + 2 :]
-        if kind == 2:  # noqa: PLR2004 - one of the four
+        case 2:
             return word[: at + 1] + word[at:]
-        near = self._neighbours.get(word[at].lower(), word[at])
-        letter = near[int(draw.integers(len(near)))]
-        return word[:at] + (letter.upper() if word[at].isupper() else letter) + word[at + 1 :]
-
-
-MISTYPED = 1 / 8
-"""Share of words with a typing error, where there are any."""
-SPACED, HALF = 0.5, 0.5
-QUOTES = ('"', "'", "“", "„", "«", "''")
-DASHES = (" - ", " -- ", "—", " – ")
-
-_FIRST = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}'’])\p{Ll}")
-_WORD = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}])\p{L}{2,}(?![\p{L}\p{M}\p{Nd}])")
-_QUOTE = regex.compile(r'["“”„«»]')
-_MARK = regex.compile(r"(?<=\p{L})([,;:!?]) ")
+    near = neighbours.get(word[at].lower(), word[at])
+    letter = near[int(draw.integers(len(near)))]
+    return word[:at] + (letter.upper() if word[at].isupper() else letter) + word[at + 1 :]
 
 
 def find_near_keys(*rows: str) -> dict[str, str]:
@@ -182,19 +101,6 @@ KEYBOARDS: Mapping[str, Mapping[str, str]] = {
     "ru": find_near_keys("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
 }
 """Letters beside each letter, by language."""
-
-
-def list_modifiers(language: str) -> list[Modifier]:
-    """Return all modifiers, of a source language, in the order in which they are applied."""
-    return [
-        NoFinalStop(),
-        Punctuation(),
-        TypingErrors(language),
-        NoAccents(),
-        Lower(),
-        Title(),
-        Capitals(),
-    ]
 
 
 MASKED = 0.8
@@ -218,48 +124,37 @@ class CommonPart(NamedTuple):
     symbol_class: SymbolClass
 
 
-class SymbolModifier(Modifier):
-    """Symbols, the same on both sides, so that a model learns to copy them.
-
-    Args:
-        languages: codes of both languages.
-    """
-
-    name = "symbols"
-
-    def __init__(self, languages: tuple[str, str]) -> None:
-        self._languages = languages
-
-    @override
-    def modify(self, lines: Lines, draw: Generator) -> Lines:
-        symbols = {
-            name: iter([those[number] for number in draw.permutation(len(those))])
-            for name, those in SYMBOLS.items()
-        }
-        source, target = (
-            index_once(list_parts(line, language))
-            for line, language in zip(lines, self._languages, strict=True)
-        )
-        chosen: dict[Hashable, str] = {}
-        for value, part in source.items():
-            if value in target and draw.random() < MASKED:
-                chosen[value] = next(symbols[part.symbol_class], "")
-        masked = Lines(
-            replace_parts(lines.source, source, chosen), replace_parts(lines.target, target, chosen)
-        )
-        if draw.random() < INSERTED:
-            for symbol in islice(symbols["name"], 1 + int(draw.integers(MOST_INSERTED))):
-                masked = insert(masked, symbol, draw)
-        return masked
+def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Lines:
+    """Put symbols into a pair, the same on both sides, so that a model learns to copy them."""
+    symbols = {
+        name: iter([those[number] for number in draw.permutation(len(those))])
+        for name, those in SYMBOLS.items()
+    }
+    source, target = (
+        index_once(list_parts(line, language))
+        for line, language in zip(lines, languages, strict=True)
+    )
+    chosen: dict[Hashable, str] = {}
+    for value, part in source.items():
+        if value in target and draw.random() < MASKED:
+            chosen[value] = next(symbols[part.symbol_class], "")
+    masked = Lines(
+        replace_parts(lines.source, source, chosen), replace_parts(lines.target, target, chosen)
+    )
+    if draw.random() < INSERTED:
+        for symbol in islice(symbols["name"], 1 + int(draw.integers(MOST_INSERTED))):
+            masked = insert(masked, symbol, draw)
+    return masked
 
 
 def list_parts(line: str, language: str) -> Iterator[CommonPart]:
     """Yield the literals and the names of a line: words with a capital that are no literals."""
     literals = find_literals(line, language)
-    for one in literals:
-        yield CommonPart(read_worth(one, language), one.start, one.end, one.kind.symbol_class)
+    for literal in literals:
+        value = read_worth(literal, language)
+        yield CommonPart(value, literal.start, literal.end, literal.kind.symbol_class)
     for match in _NAME.finditer(line):
-        if not any(one.start < match.end() and match.start() < one.end for one in literals):
+        if not any(n.start < match.end() and match.start() < n.end for n in literals):
             yield CommonPart(match[0], match.start(), match.end(), "name")
 
 

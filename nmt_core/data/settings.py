@@ -1,6 +1,6 @@
 """Settings of batching; this file imports no NumPy."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -31,16 +31,6 @@ class BucketBatching(Config):
     """Pairs in the buffer from which the next pair is drawn."""
 
 
-class Phase(Config):
-    """A part of the training that reads some of the corpora."""
-
-    corpora: tuple[str, ...] = ()
-    """Names of corpora; none stands for all."""
-    tokens: int | None = Field(None, ge=1)
-    """Target tokens, ends of sentences counted, after which the next phase begins; null for the
-    last phase alone."""
-
-
 class MixtureConfig(Config):
     """The shares of several corpora."""
 
@@ -50,20 +40,6 @@ class MixtureConfig(Config):
     untagged: float = Field(0.1, ge=0, le=1)
     """Share of the pairs of corpora with a tag that are read without it, drawn anew in every epoch,
     so that text whose tag nobody chooses is translated well, too."""
-    phases: tuple[Phase, ...] = ()
-    """Parts of the training in order, such as ``[{tokens: 20000000}, {corpora: [own]}]``: all
-    corpora until 20 million target tokens, then only ``own``."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "MixtureConfig":
-        for number, phase in enumerate(self.phases, start=1):
-            if (phase.tokens is None) != (number == len(self.phases)):
-                raise ValueError(
-                    f"phases: each but the last ends after a number of tokens, and the last with "
-                    f"the budget, but phase {number} of {len(self.phases)} has "
-                    f"tokens {'null' if phase.tokens is None else phase.tokens}"
-                )
-        return self
 
 
 class AugmentationConfig(Config):
@@ -79,17 +55,8 @@ class AugmentationConfig(Config):
     symbols: float = Field(0.0, ge=0, le=1)
     """Symbols in the place of numbers, names and other literals that stand on both sides, which
     the model so learns to copy."""
-    lower: float = Field(0.0, ge=0, le=1)
-    """No capitals."""
-    title: float = Field(0.0, ge=0, le=1)
-    """A capital at the beginning of every word."""
-    capitals: float = Field(0.0, ge=0, le=1)
-    """Capitals alone, on both sides; a line wholly in capitals needs none of this, as it is
-    translated in the ordinary case."""
     no_final_stop: float = Field(0.0, ge=0, le=1)
     """No full stop at the end, on both sides."""
-    no_accents: float = Field(0.0, ge=0, le=1)
-    """Letters without accents."""
     typing_errors: float = Field(0.0, ge=0, le=1)
     """Letters mistyped, swapped, left out or typed twice, in one word of eight."""
     punctuation: float = Field(0.0, ge=0, le=1)
@@ -99,3 +66,57 @@ class AugmentationConfig(Config):
 
 
 BatchingConfig = Annotated[TokenBatching | BucketBatching, Field(discriminator="kind")]
+
+
+class LearnedEmbeddings(Config):
+    """The model learns its embeddings itself, from random numbers."""
+
+    kind: Literal["none"] = "none"
+    """The tag of this choice."""
+
+
+class TrainedVectors(Config):
+    """Vectors that fastText learns from the training text, per language."""
+
+    kind: Literal["train"] = "train"
+    """The tag of this choice."""
+
+    objective: Literal["skipgram", "cbow"] = "skipgram"
+    """Predict the words around a word, or the word from those around; skipgram as published."""
+
+    dimensions: int = Field(300, ge=1, le=10_000)
+    """Numbers per vector; 300 as in the published vectors."""
+
+    epochs: int = Field(10, ge=1, le=10_000)
+    """Passes over the text; fewer than 10 on a small text make all vectors alike."""
+
+    min_count: int = Field(5, ge=1)
+    """Occurrences below which a word gets no vector of its own but one composed of subwords."""
+
+    learning_rate: float = Field(0.05, gt=0)
+    """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""
+
+    min_n: int = Field(3, ge=0, le=100)
+    """Letters in the shortest subwords."""
+
+    max_n: int = Field(6, ge=0, le=100)
+    """Letters in the longest subwords; 0 for none, then rare words have no vector."""
+
+    buckets: int = Field(200_000, ge=1, le=100_000_000)
+    """Vectors that all subwords share; fastText's own 2,000,000 take 2.4 GB at 300 dimensions."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.max_n and not 1 <= self.min_n <= self.max_n:
+            raise ValueError(
+                f"min_n must be from 1 to max_n ({self.max_n}), got {self.min_n}; "
+                f"set max_n to 0 for no subwords"
+            )
+        return self
+
+
+class GivenVectors(Config):
+    """Vectors that the download stage has brought, such as fastText's of Wikipedia."""
+
+    kind: Literal["vectors"] = "vectors"
+    """The tag of this choice."""

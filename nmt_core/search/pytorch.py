@@ -17,7 +17,7 @@ from nmt_core.base import files
 from nmt_core.base.compute import find_device, set_threads
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
-from nmt_core.data.by_length import batches_by_length
+from nmt_core.data.batching import batches_by_length
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_tensors, restore_model

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from nmt_core.data.batch import collate
-from nmt_core.data.by_length import batches_by_length
+from nmt_core.data.batching import batches_by_length
 from nmt_core.search.pytorch import MOST_LOG_PROBS
 from nmt_core.search.score import LogLikelihood
 from nmt_core.text.side import Tokenized

@@ -7,7 +7,7 @@ from typing import Any
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.packages import advise_installing, is_installed
-from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.settings import TrainedVectors
 from nmt_core.evaluation.words import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from stages import paths
@@ -87,7 +87,6 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
         )
     if tokenize.kind == "spacy" and not is_installed("spacy"):
         yield f"tokenize.kind 'spacy' needs spaCy; run: {advise_installing('spacy')}"
-    yield from check_phases(train, download)
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
     try:
         check_installed(download.languages.target)
@@ -125,24 +124,6 @@ def check_initial(
                 f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
                 f"choose 'bundle', 'champion' or 'language_models'"
             )
-
-
-def check_phases(train: TrainParams, download: DownloadParams) -> Iterator[str]:
-    """Yield why the phases of a training cannot be had from the corpora."""
-    corpora, phases, before = download.parallel, train.mixture.phases, 0
-    for number, phase in enumerate(phases):
-        name = f"train.mixture.phases[{number}]"
-        for wanted in phase.corpora:
-            if wanted not in corpora:
-                yield f"{name}: {wanted!r} is none of download.corpora; {suggest(wanted, corpora)}"
-        if not any(corpora[known].weight for known in phase.corpora or corpora if known in corpora):
-            yield f"{name} has no corpus of a weight above 0, so there is nothing to read"
-        if train.budget.tokens and before >= train.budget.tokens:
-            yield (
-                f"{name} is never reached: the phases before it take {before} target tokens, and "
-                f"train.budget.tokens is {train.budget.tokens}"
-            )
-        before += phase.tokens or 0
 
 
 def check_sampling(

@@ -240,7 +240,6 @@ def compose_learning(
     )
     tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
-    train["mixture"] = train.get("mixture", {}) | {"phases": []}  # none reads corrections
     train["initial_share"] = config.champion_share
     train["budget"] = {"tokens": max(int(tokens), MIN_TOKENS)}
     # the gate judges: validation on the earlier text would select the model that learnt least

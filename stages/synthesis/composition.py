@@ -76,13 +76,6 @@ def leave_out(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, A
     return left
 
 
-def leave_out_phases(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without phases of training, which may name a corpus that is not there yet."""
-    left = copy.deepcopy(dict(values))
-    left["train"].get("mixture", {}).pop("phases", None)
-    return left
-
-
 def compose_synthesis(
     values: Mapping[str, Any],
     config: SynthesisConfig,

@@ -12,8 +12,8 @@ from safetensors.numpy import load_file
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
-from nmt_core.data.embeddings.fasttext import ZEROED_MEMORY, Task, train_vectors
-from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.fasttext import ZEROED_MEMORY, Task, train_vectors
+from nmt_core.data.settings import TrainedVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
 from stages.params import EmbeddingsParams
@@ -157,7 +157,7 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
         result=project / "result",
         vectors=TrainedVectors(**FOREVER),
     )
-    command = [sys.executable, "-m", "nmt_core.data.embeddings.fasttext", task.model_dump_json()]
+    command = [sys.executable, "-m", "nmt_core.data.fasttext", task.model_dump_json()]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
 
     process.stdin.close()
@@ -201,15 +201,12 @@ def test_a_model_composes_source_words(project):
     assert (counts["target"]["found"], counts["target"]["composed"]) == (1, 0)
 
 
-def test_sides_of_two_lengths_are_refused_unless_allowed(project):
+def test_sides_of_two_lengths_are_refused(project):
     write_vectors(project, "source", {"hund": [1.0] * 3})
     write_vectors(project, "target", {"hund": [1.0] * 2})
 
     with pytest.raises(CorpusError, match="source vectors of 3 numbers and target vectors of 2"):
         run(project, params(vectors={"kind": "vectors"}))
-
-    run(project, params(vectors={"kind": "vectors", "equal_dimensions": False}))
-    assert description(project)["dimensions"] == {"source": 3, "target": 2}
 
 
 def test_vectors_of_another_language_are_refused(project):

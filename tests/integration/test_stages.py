@@ -511,7 +511,7 @@ def test_training_reads_the_mixture_that_is_wanted(project, monkeypatch):
 
     monkeypatch.setattr(train, "Trainer", stop)
     params = project.settings["train"]
-    mixture = MixtureConfig(phases=({"tokens": 9}, {"corpora": ("0",)}))
+    mixture = MixtureConfig(temperature=3.0)
     with pytest.raises(StoppedError):
         train_on(project, params=params.model_copy(update={"mixture": mixture, "seed": 7}))
     [pairs] = count_lines(project.corpus)["train"]

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, measured_batches
-from nmt_core.data.batching import batches_in_order, batches_of_epoch, split_evenly
-from nmt_core.data.by_length import batches_by_length
+from nmt_core.data.batching import (
+    batches_by_length,
+    batches_in_order,
+    batches_of_epoch,
+    split_evenly,
+)
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.text.vocabulary import BOS, EOS, PAD

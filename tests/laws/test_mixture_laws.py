@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base import config
-from nmt_core.base.errors import ConfigError
 from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
 from nmt_core.data.mixture import GROUP, Mixture
@@ -37,17 +35,16 @@ corpora = st.lists(
 ).filter(lambda given: any(weight for _, weight in given))
 
 
-def mix(sizes, weight, *, temperature=1.0, phases=(), seed=3, names=NAMES, group_pairs=GROUP):
+def mix(sizes, weight, *, temperature=1.0, seed=3, names=NAMES, group_pairs=GROUP):
     ends = np.cumsum([0, *sizes]).tolist()
     ranges = {name: range(*ends[n : n + 2]) for n, name in enumerate(names[: len(sizes)])}
-    values = {"temperature": temperature, "phases": [*phases]}
-    settings = config.build(MixtureConfig, values, at="mixture")
+    settings = MixtureConfig(temperature=temperature)
     return Mixture(ranges, dict(zip(ranges, weight, strict=True)), settings, seed, group_pairs)
 
 
-def read_epoch(mixture, epoch=0, phase=0):
+def read_epoch(mixture, epoch=0):
     """Return the rows of an epoch, group by group."""
-    return [mixture.list_rows(epoch, phase, n) for n in range(mixture.count_groups(phase))]
+    return [mixture.list_rows(epoch, n) for n in range(mixture.count_groups())]
 
 
 def count(mixture, rows):
@@ -59,7 +56,7 @@ def count(mixture, rows):
 def test_shares_are_met_to_the_pair(given, temperature, epoch):
     sizes, weight = zip(*given, strict=True)
     mixture = mix(sizes, weight, temperature=temperature)
-    rows = mixture.list_rows(epoch, 0)
+    rows = mixture.list_rows(epoch)
     wanted = {
         n: (w * s) ** (1 / temperature) for n, s, w in zip(NAMES, sizes, weight, strict=False)
     }
@@ -89,15 +86,15 @@ def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs, group
 
 @given(sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4), weight=st.floats(0.5, 5))
 def test_equal_weights_change_nothing(sizes, weight):
-    assert mix(sizes, [weight] * len(sizes)).list_rows(3, 0) is None
+    assert mix(sizes, [weight] * len(sizes)).list_rows(3) is None
 
 
 def test_a_name_draws_nothing_and_a_seed_everything():
     given = ([50, 70], [1.0, 3.0])
-    rows = mix(*given).list_rows(2, 0).tolist()
-    assert rows == mix(*given, names=("eins", "zwei")).list_rows(2, 0).tolist()
-    assert rows != mix(*given, seed=4).list_rows(2, 0).tolist()
-    assert rows != mix(*given).list_rows(3, 0).tolist()
+    rows = mix(*given).list_rows(2).tolist()
+    assert rows == mix(*given, names=("eins", "zwei")).list_rows(2).tolist()
+    assert rows != mix(*given, seed=4).list_rows(2).tolist()
+    assert rows != mix(*given).list_rows(3).tolist()
 
 
 @given(given=corpora, group_pairs=st.integers(40, 300), epoch=st.integers(0, 3))
@@ -111,7 +108,7 @@ def test_each_group_has_the_shares_of_its_epoch(given, group_pairs, epoch):
     for rows in groups if len(groups) > 1 else ():
         assert len(rows) == pytest.approx(total / len(groups), abs=1 + 2 * len(given))
         for name, taken in count(mixture, rows.tolist()).items():
-            wanted = mixture.compute_shares(0).get(name, 0) * total / len(groups)
+            wanted = mixture.compute_shares().get(name, 0) * total / len(groups)
             assert taken == pytest.approx(wanted, abs=2.001)
 
 
@@ -151,13 +148,9 @@ def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
     assert not found - Counter(np.concatenate(read_epoch(mixture, 1)).tolist())
 
 
-PHASES = [{"corpora": ["one"], "tokens": 300}, {"tokens": 200}, {"corpora": ["three"]}]
-
-
-def mixed_batches(phases=PHASES, lengths=None, group_pairs=GROUP):
-    lengths = np.random.default_rng(1).integers(1, 30, (90, 2)) if lengths is None else lengths
-    mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], phases=phases, group_pairs=group_pairs)
-    dataset = Numbered(lengths)
+def mixed_batches(group_pairs=GROUP):
+    mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], group_pairs=group_pairs)
+    dataset = Numbered(np.random.default_rng(1).integers(1, 30, (90, 2)))
     return TrainingBatches(dataset, TokenBatching(max_tokens=60), 7, None, mixture)
 
 
@@ -171,22 +164,6 @@ class Numbered(SimpleNamespace):
     def __getitem__(self, number):
         source, target = self.lengths[number]
         return [4] * source, [5] * target
-
-
-def test_a_phase_reads_its_corpora_until_its_tokens_are_read():
-    batches = mixed_batches()
-    stream, place, read = batches.start_from(Position()), Position(), Counter()
-    for _ in range(60):
-        share = next(stream)
-        ranges = batches.mixture.ranges
-        wanted = batches.mixture.find_phase(place.phase).corpora or tuple(ranges)
-        assert all(any(pair in ranges[name] for name in wanted) for pair in share.pairs)
-        read[place.phase] += share.target_tokens
-        if share.after.phase > place.phase:
-            limit = PHASES[place.phase]["tokens"]
-            assert read[place.phase] - share.target_tokens < limit <= read[place.phase]
-        place = share.after
-    assert place.phase == 2
 
 
 @given(st.integers(0, 50), st.sampled_from([GROUP, 25]))
@@ -221,12 +198,11 @@ def draw_merged(dataset):
 @pytest.mark.parametrize(
     "name", mark_slow(["transformer", "convs2s", "rnn_plain"], but=["rnn_plain"])
 )
-def test_resuming_with_five_corpora_in_phases_with_tags_is_continuing(tmp_path, name):
+def test_resuming_with_five_corpora_and_tags_is_continuing(tmp_path, name):
     """An epoch of all corpora is planned in two groups."""
     dataset = write_pairs(tmp_path / "pairs", longest=6)
-    phases = [{"tokens": 150}, {"corpora": ["two", "five"], "tokens": 100}, {"corpora": ["one"]}]
     weight = [1.0, 3.0, 0.0, 1.0, 9.0]
-    mixture = mix([5, 10, 15, 20, 10], weight, phases=phases, group_pairs=30)
+    mixture = mix([5, 10, 15, 20, 10], weight, group_pairs=30)
     tags = [TARGET_SIZE, None, None, TARGET_SIZE + 1, TARGET_SIZE]
     read = draw_merged(dataset).draw
     tagged = TaggedPairs(read, [*mixture.ranges.values()], tags, untagged=0.3, seed=9)
@@ -236,7 +212,6 @@ def test_resuming_with_five_corpora_in_phases_with_tags_is_continuing(tmp_path, 
     more = {"mixture": mixture, "sample": tagged.draw, "words": TARGET_SIZE + 2}
     whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **more)
     whole.fit()
-    assert whole.progress.position.phase == 2
     for cut_at in range(1, STEPS):
         folder = tmp_path / str(cut_at)
         with pytest.raises(PowerCut):
@@ -245,11 +220,3 @@ def test_resuming_with_five_corpora_in_phases_with_tags_is_continuing(tmp_path, 
         again.fit()
         assert weights(whole.model) == weights(again.model)
         assert untimed(whole.progress) == untimed(again.progress)
-
-
-@pytest.mark.parametrize(
-    "phases", [[{"tokens": 5}], [{}, {"tokens": 5}], [{}, {}], [{"tokens": 5}, {"tokens": 6}]]
-)
-def test_a_phase_that_never_ends_is_told(phases):
-    with pytest.raises(ConfigError, match="each but the last ends after a number of tokens"):
-        mix([1], [1.0], phases=phases)

@@ -6,7 +6,7 @@ from omegaconf import MISSING, OmegaConf
 from pydantic import ValidationError
 
 from nmt_core.base.config import Config, list_kinds
-from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.settings import TrainedVectors
 from stages.demo.corpus import DemoCorpus
 from stages.params import SECTIONS
 from tests.support.projects import PROJECT

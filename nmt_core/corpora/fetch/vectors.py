@@ -1,6 +1,6 @@
 """Pre-trained word vectors: their sources, and a copy of their valid rows.
 
-The copy is in fastText's text format (:mod:`nmt_core.data.embeddings.vectors`).
+The copy is in fastText's text format (:mod:`nmt_core.data.vectors`).
 """
 
 import shutil
@@ -19,7 +19,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.fetch.address import Address
 from nmt_core.corpora.fetch.source import Fetch, Fetchable, Renewed, Source
-from nmt_core.data.embeddings.vectors import open_vectors
+from nmt_core.data.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 

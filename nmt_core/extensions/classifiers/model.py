@@ -28,7 +28,7 @@ from nmt_core.base.compute import find_device
 from nmt_core.base.config import Config
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.data.batch import pad
-from nmt_core.data.by_length import batches_by_length
+from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.classifiers.texts import HashedWords, TextConfig
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table, pretrained_table

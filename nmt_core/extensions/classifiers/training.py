@@ -19,7 +19,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share, TensorBatch, pad
-from nmt_core.data.by_length import shuffle_by_length
+from nmt_core.data.batching import shuffle_by_length
 from nmt_core.extensions.classifiers.model import (
     Classifier,
     ClassifierConfig,

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import TensorBatch, pad
-from nmt_core.data.by_length import shuffle_by_length
+from nmt_core.data.batching import shuffle_by_length
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
 MASKED_SHARE = 0.15

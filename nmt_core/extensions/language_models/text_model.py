@@ -13,7 +13,7 @@ from torch import Tensor
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
-from nmt_core.data.by_length import batches_by_length
+from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.extensions.language_models.units import Units, blank, split_lines, unknown
 from nmt_core.search.sampling import draw_tokens, shape_distribution

@@ -83,16 +83,6 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     assert read_params()["train"]["model"]["decoder_layers"] == 1
 
 
-@pytest.mark.parametrize("phases", ["[{tokens:9},{corpora:[demo]}]", "[{corpora:[distilled]}]"])
-def test_phases_that_read_the_pairs_stay_a_second_time_too(flow, phases):
-    """Though no corpus has the name while there is nothing but the text."""
-    run(settings=[f"train.mixture.phases={phases}"])
-    once = read_params()
-    run()
-    assert read_params() == once
-    assert once["train"]["mixture"]["phases"]
-
-
 @pytest.mark.parametrize("fails", ["download", "translate"])
 def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
     for fail in (False, True):  # before and after a first success

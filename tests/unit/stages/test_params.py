@@ -128,7 +128,6 @@ def test_no_setting_has_a_name_that_dvc_overlooks():
     assert not names & {"size", "nfiles"}
 
 
-PHASES = "train__mixture__phases"
 JOINT = "train.model.tie 'all' needs one vocabulary for both languages"
 TIED = "train.model.tie must be 'none' with embeddings.vectors.kind 'train'"
 NO_VECTORS = "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks"
@@ -147,18 +146,6 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
     ("values", "messages"),
     [
         ({"tokenize__kind": "spacy"}, [JOINT]),
-        ({PHASES: [{"tokens": 9}, {"corpora": ["demo"]}]}, []),
-        (
-            {PHASES: [{"tokens": 9}, {"corpora": ["dem"]}]},
-            [
-                "train.mixture.phases[1]: 'dem' is none of download.corpora; did you mean 'demo'",
-                "train.mixture.phases[1] has no corpus of a weight above 0",
-            ],
-        ),
-        (
-            {PHASES: [{"tokens": 9}, {}], "train__budget__tokens": 9},
-            ["train.mixture.phases[1] is never reached: the phases before it take 9 target"],
-        ),
         ({"tokenize__kind": "characters", "tokenize__subwords__joint": False}, []),
         (
             DOWNLOADED | {"tokenize__kind": "characters"},

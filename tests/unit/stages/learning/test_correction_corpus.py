@@ -196,17 +196,16 @@ def test_writing_style_of_users_stops_nothing(text, tmp_path, monkeypatch):
     assert filters["corrections"].max_words == 99
 
 
-def test_phases_do_not_keep_corrections_out(monkeypatch):
+def test_the_mixture_keeps_its_temperature(monkeypatch):
     monkeypatch.chdir(PROJECT)
     before = read_settings()
-    own = {"corpora": ["demo"]}
-    before["train"]["mixture"] |= {"phases": [own | {"tokens": 10**6}, own], "temperature": 2.0}
+    before["train"]["mixture"]["temperature"] = 2.0
     written = CorrectionCorpus(
         digest="d", ids=[], learnt=9, held_out=1, words=9, given=10, dropped={}, examples={}
     )
     values = compose_learning(before, written, LearningConfig(), champion="d" * 64, pairs=30.0)
     train = build_all(values, source="test")["train"]
-    assert (train.mixture.phases, train.mixture.temperature) == ((), 2.0)
+    assert train.mixture.temperature == 2.0
     assert values["download"]["corpora"]["corrections"]["weight"] == pytest.approx(
         (0.15 / 0.85 * 30) ** 2 / 9
     )

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.base.errors import CorpusError, TrainingError
-from nmt_core.data.embeddings import fasttext
-from nmt_core.data.embeddings.fasttext import Task, compose_missing
-from nmt_core.data.embeddings.settings import TrainedVectors
-from nmt_core.data.embeddings.vectors import (
+from nmt_core.data import fasttext
+from nmt_core.data.fasttext import Task, compose_missing
+from nmt_core.data.settings import TrainedVectors
+from nmt_core.data.vectors import (
     COMPOSED,
     FOUND,
     MAX_DIMENSIONS,

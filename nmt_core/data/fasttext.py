@@ -21,8 +21,8 @@ from safetensors.numpy import load_file, save_file
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
 from nmt_core.base.packages import is_installed
-from nmt_core.data.embeddings.settings import TrainedVectors
-from nmt_core.data.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
+from nmt_core.data.settings import TrainedVectors
+from nmt_core.data.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 ZEROED_MEMORY = {
@@ -134,7 +134,7 @@ def _check_installed() -> None:
 
 def _start(task: Task) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nmt_core.data.embeddings.fasttext", task.model_dump_json()],
+        [sys.executable, "-m", "nmt_core.data.fasttext", task.model_dump_json()],
         env=os.environ | ZEROED_MEMORY | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdin=subprocess.PIPE,  # open while the parent waits for the result
         stderr=subprocess.PIPE,

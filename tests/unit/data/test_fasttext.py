@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from nmt_core.data.embeddings.fasttext import ZEROED_MEMORY, _train
-from nmt_core.data.embeddings.settings import TrainedVectors
+from nmt_core.data.fasttext import ZEROED_MEMORY, _train
+from nmt_core.data.settings import TrainedVectors
 
 fasttext = pytest.importorskip("fasttext")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.data.embeddings.vectors import FOUND, MISSING, read_vectors
+from nmt_core.data.vectors import FOUND, MISSING, read_vectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 WORDS = ["haus", "nan", "null", "NA", '"', "ein\u00a0wort", "a\u2028b", "größe"]

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.embeddings.vectors import (
+from nmt_core.data.vectors import (
     COMPOSED,
     FOUND,
     MISSING,

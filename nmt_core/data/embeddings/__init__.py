@@ -1,1 +1,0 @@
-"""Word vectors: learnt by fastText or read from a file, as a matrix for a vocabulary."""
