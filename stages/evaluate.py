@@ -21,12 +21,12 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.registered import check_references, find_label, load_metric
-from nmt_core.translation.attention import trace_attention
-from nmt_core.translation.length_penalty import (
+from nmt_core.translation.fitting import (
     LengthPenaltyTrial,
     set_length_penalty,
     try_length_penalties,
 )
+from nmt_core.translation.forced_decoding import trace_attention
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load

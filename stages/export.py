@@ -23,13 +23,12 @@ from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.replay import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.architectures import read_model_config
-from nmt_core.text.aligner.settings import ShortlistConfig
-from nmt_core.text.aligner.shortlist import Shortlist, learn_shortlist
+from nmt_core.text.aligner.learning import Shortlist, learn_shortlist
+from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
+from nmt_core.translation.engine_export import ParityText, prepare_engines
 from nmt_core.translation.loading import count_cores
-from nmt_core.translation.parity import ParityText
-from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load

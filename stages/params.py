@@ -29,7 +29,7 @@ from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.search.registered import Precision
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.aligner.settings import ShortlistConfig
+from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.schedule import Budget, ScheduleConfig

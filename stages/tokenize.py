@@ -17,8 +17,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
-from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.bundle import ALIGNER, write_aligner
+from nmt_core.text.aligner.aligner import ALIGNER, Aligner, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer

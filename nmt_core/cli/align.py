@@ -9,8 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.seal import require_replaceable
 from nmt_core.cli.lines import read_columns
-from nmt_core.text.aligner.aligner import Aligner, format_links
-from nmt_core.text.aligner.bundle import FORMAT, load_aligner, write_aligner
+from nmt_core.text.aligner.aligner import FORMAT, Aligner, format_links, load_aligner, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 
 

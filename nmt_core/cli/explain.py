@@ -32,8 +32,7 @@ from nmt_core.cli.records import (
     format_ranks,
     write_portions,
 )
-from nmt_core.text.aligner.aligner import Aligner, format_links
-from nmt_core.text.aligner.bundle import load_aligner
+from nmt_core.text.aligner.aligner import Aligner, format_links, load_aligner
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -174,7 +173,7 @@ class AttentionPictures:
         if is_long or len(self.looks) == MOST_PICTURES:
             self.left_out += 1
             return
-        from nmt_core.translation.attention import trace_attention  # needs matplotlib
+        from nmt_core.translation.forced_decoding import trace_attention  # needs matplotlib
 
         look = trace_attention(self.translator, text, best)
         if look is None:

@@ -11,8 +11,8 @@ from rich.text import Text
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError
 from nmt_core.cli.options import Device, Threads, open_translator
-from nmt_core.translation.golden import Mismatch, check_golden
 from nmt_core.translation.loading import list_usable_engines
+from nmt_core.translation.trial import Mismatch, check_golden
 
 
 def verify(

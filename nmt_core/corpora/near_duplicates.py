@@ -24,7 +24,7 @@ from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.corpora.splitting import NearDuplicateConfig
-from nmt_core.text.alignment import UNSPACED
+from nmt_core.text.words import UNSPACED
 
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 

@@ -13,9 +13,9 @@ import regex
 from numpy.random import Generator
 
 from nmt_core.base.symbols import SYMBOLS, SymbolClass
+from nmt_core.literals.checking import read_worth
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
-from nmt_core.literals.meaning import read_worth
 
 MISTYPED = 1 / 8
 """Share of words with a typing error, where there are any."""

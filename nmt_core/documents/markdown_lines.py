@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nmt_core.documents.pieces import Written
-from nmt_core.text.span import Span
+from nmt_core.text.words import Span
 
 FRONT_MATTER = re.compile(
     r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",

@@ -13,16 +13,16 @@ from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
-from nmt_core.text.alignment import (
+from nmt_core.text.sentences import space_sentences
+from nmt_core.text.words import (
     UNALIGNED,
     WORD,
+    Span,
     Translated,
     align_words,
     carry_cuts,
     find_words,
 )
-from nmt_core.text.sentences import space_sentences
-from nmt_core.text.span import Span
 
 BREAK = "\n"
 """The character for a line end that must be kept in the text of a passage."""

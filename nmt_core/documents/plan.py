@@ -18,10 +18,9 @@ from nmt_core.documents.passage import (
     place_tags,
 )
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
-from nmt_core.text.alignment import Translated
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.sentences import split_sentences
-from nmt_core.text.span import Span
+from nmt_core.text.words import Span, Translated
 
 TOKEN_CHARACTERS = 20
 """Maximum characters of a token, about; longer text is not cut into tokens to be measured."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base import files
-from nmt_core.text.alignment import Translated
+from nmt_core.text.words import Translated
 
 REVIEW_BELOW = 0.5
 """The default confidence below which a person must review a segment."""

@@ -7,8 +7,8 @@ from sacrebleu.metrics.bleu import BLEU
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
-from nmt_core.text.loops import find_loop
 from nmt_core.text.vocabulary import UNK
+from nmt_core.text.words import find_loop
 
 _log = logging.getLogger(__name__)
 

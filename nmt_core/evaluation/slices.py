@@ -17,7 +17,7 @@ from nmt_core.evaluation.slice import Mask, Slice, SlicedText
 from nmt_core.evaluation.statistics.resampling import resample_scores
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.literal import LiteralKind
-from nmt_core.text.alignment import WORD
+from nmt_core.text.words import WORD
 
 FEW_WORDS, MANY_WORDS = 8, 25
 """Up to the one a source is short, from the other on it is long."""

@@ -4,14 +4,206 @@ One rule serves both directions: a line *says* a literal of the other if it has 
 meaning that stands for no other, or says it in words.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import NamedTuple
 
+import regex
+
+from nmt_core.literals.cldr import Conventions, load_conventions, names_unit, spells
 from nmt_core.literals.finding import find_extent, find_literals
 from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.masking import write_literal
-from nmt_core.literals.meaning import MeasuredLine
+from nmt_core.literals.number import (
+    LONE_SIGN,
+    list_days,
+    list_joined,
+    read_date,
+    read_number,
+    read_times,
+    shorten_year,
+)
+
+ONE = Decimal(1)
+"""Articles say it, too."""
+SHORT_YEAR = 2
+"""Digits of a year without its century."""
+
+_GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_PARTED = regex.compile(r"[\s,;]*")
+"""The text between two numbers that no longer form a range."""
+
+
+@dataclass(frozen=True)
+class MeasuredLine:
+    """A line of a language with its literals."""
+
+    text: str
+    language: str
+    literals: Sequence[Literal]
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        """The conventions of its language."""
+        return load_conventions(self.language)
+
+    @cached_property
+    def scales(self) -> frozenset[int]:
+        """The powers of ten of its words of scale."""
+        words = _WORD.findall(self.text)
+        return frozenset(filter(None, map(self.conventions.read_scale, words)))
+
+    def read(self, literal: Literal) -> Iterator[Hashable]:
+        """Yield what one of its literals may mean; literals that share a meaning say the same."""
+        match literal.kind:
+            case LiteralKind.VERBATIM:
+                yield fold_name(literal.text)
+            case LiteralKind.TERM:
+                yield from literal.forms
+            case _:
+                if date := read_date(literal.text):
+                    yield "date", *date
+                yield from read_times(literal.text, self.text[literal.end :])
+                yield from self._read_number(literal)
+
+    def _read_number(self, literal: Literal) -> Iterator[Hashable]:
+        if not literal.scale:
+            yield literal.text
+        value = read_number(literal.text, self.language)
+        if isinstance(value, Decimal):
+            yield value.scaleb(literal.scale).normalize()
+        elif value is None and literal.kind is LiteralKind.NUMBER:
+            parts = list_joined(literal.text)
+            yield "joined", *(shorten_year(read_number(part, self.language)) for part in parts)
+
+    def read_loosely(self, literal: Literal, other: "MeasuredLine") -> Iterator[Hashable]:
+        """Yield what a number may mean if a word of scale elsewhere is its own, or a year is short.
+
+        A word of scale right behind it may only stand elsewhere in the other line, not nowhere.
+        """
+        value = read_number(literal.text, self.language)
+        if literal.kind is not LiteralKind.NUMBER or not isinstance(value, Decimal):
+            return
+        if shorten_year(value) != value or len(literal.text) == SHORT_YEAR:
+            yield "year", shorten_year(value)
+        letter = self.text[literal.end : literal.end + 1]
+        scales = {*self.scales, self.conventions.scales.get(letter.casefold(), 0)}
+        if not literal.scale or literal.scale in other.scales:
+            yield from (value.scaleb(power).normalize() for power in {0, *scales})
+
+    def has_unit(self, unit: str, language: str) -> bool:
+        """Tell whether the line has a unit of another line's language, in any form."""
+        return names_unit(self.text, unit, (language, self.language))
+
+    def says(self, literal: Literal, other: "MeasuredLine") -> bool:
+        """Tell whether the line says a literal of another: in words, or within its own literals."""
+        if literal.kind is LiteralKind.TERM:
+            return False
+        if literal.kind is LiteralKind.VERBATIM:
+            count = sum(one.text == literal.text for one in other.literals)
+            if len(match_name(literal.text).findall(self.text)) >= count:
+                return True
+            if not LONE_SIGN.fullmatch(literal.text):
+                return False
+            return self.has_unit(literal.text, other.language)
+        return (
+            any(self._says_day(*day) for day in list_days(literal.text))
+            or self._says_numbers(literal, other.language)
+            or any(
+                match_name(literal.text).search(one.text)
+                for one in self.literals
+                if one.kind is LiteralKind.VERBATIM
+            )
+        )
+
+    def _says_numbers(self, literal: Literal, language: str) -> bool:
+        """Tell whether the line says a number in words, or those of a range in order."""
+        values = [read_number(part, language) for part in list_joined(literal.text)]
+        if len(values) > 1:
+            return self._says_in_order(values)
+        value = values[0]
+        if not isinstance(value, Decimal):
+            return False
+        meant = {value.scaleb(literal.scale)}
+        if not literal.scale or literal.scale in self.scales:
+            meant |= {value, _shorten_decade(value)}
+        is_article = value == ONE and not literal.unit
+        return (
+            is_article
+            or value in self._inner_numbers
+            or any(spells(self.text, each, self.language) for each in meant)
+        )
+
+    def _says_day(self, day: int, month: int) -> bool:
+        """Tell whether the line has a day in digits and a month by its name."""
+        return self.conventions.months[month - 1] in self.text.casefold() and (
+            Decimal(day) in self._numbers or spells(self.text, Decimal(day), self.language)
+        )
+
+    def _says_in_order(self, values: Sequence[Hashable]) -> bool:
+        """Tell whether numbers stand in the line in order, with more than a space between them."""
+        end = -1
+        wanted = [*values]
+        for literal in self.literals:
+            if wanted and wanted[0] == read_number(literal.text, self.language):
+                if end >= 0 and _PARTED.fullmatch(self.text, end, literal.start):
+                    return False
+                del wanted[0]
+                end = literal.end
+        return not wanted
+
+    @cached_property
+    def _numbers(self) -> set[Hashable]:
+        """The values of its numbers, those within dates and ranges, too."""
+        return {
+            read_number(part, self.language)
+            for one in self.literals
+            for part in (one.text, *list_joined(one.text))
+            if one.kind is not LiteralKind.TERM
+        }
+
+    @cached_property
+    def _inner_numbers(self) -> set[Hashable]:
+        """The values of numbers within its names, dates and ranges."""
+        return {
+            read_number(run, self.language)
+            for one in self.literals
+            if read_number(one.text, self.language) is None
+            for run in regex.findall(r"\p{Nd}+", one.text)
+        }
+
+
+def _shorten_decade(value: Decimal) -> Decimal:
+    """Return the decade of a year, as *the eighties* say 1980; other numbers as they are."""
+    short = shorten_year(value)
+    is_decade = short != value and isinstance(short, Decimal) and short and short % 10 == 0
+    return short if isinstance(short, Decimal) and is_decade else value
+
+
+@lru_cache(maxsize=1000)
+def match_name(text: str) -> regex.Pattern[str]:
+    """Return what finds a name in a line, whether or not spaces and hyphens part its signs."""
+    begin = r"(?<![\p{L}\p{Nd}])" if text[0].isalnum() else ""
+    end = r"(?![\p{L}\p{Nd}])" if text[-1].isalnum() else ""
+    signs = rf"{_GAPS.pattern}*".join(map(regex.escape, fold_name(text)))
+    return regex.compile(f"{begin}{signs}{end}")
+
+
+def fold_name(text: str) -> str:
+    """Return a name as it is compared: without spaces and hyphens, so that *A-4* equals *A 4*."""
+    return _GAPS.sub("", text) or text
+
+
+def read_worth(literal: Literal, language: str) -> Hashable:
+    """Return what a literal of a training pair is worth; equal ones stand for each other."""
+    if literal.kind is LiteralKind.NUMBER:
+        return read_number(literal.text, language) or literal.text
+    return literal.text
+
 
 Problem = OneOf[
     "missing", "unit", "placed", "added", "repeated", "looping", "empty", "too long", "copied"
@@ -27,7 +219,7 @@ class Breach(NamedTuple):
     """A literal that did not come through a translation, or a flaw of all of it."""
 
     kind: str
-    """The kind of the literal; ``sentence`` for a flaw of all, ``quotation`` for odd marks."""
+    """The kind of the literal; ``sentence`` for a flaw of all."""
     text: str
     """The literal as the source has it, or as the translation has an added one; repeated words."""
     expected: str
@@ -82,10 +274,10 @@ def find_unsaid(
         at = next((at for at, (_, said) in enumerate(free) if values & said), None)
         if at is None:
             unread.append(literal)
-        elif literal.unit and not other.has_unit(free.pop(at)[0], literal.unit, line.language):
+            continue
+        del free[at]
+        if literal.unit and not other.has_unit(literal.unit, line.language):
             yield literal, "unit"
-        elif not literal.unit:
-            del free[at]
     loosely = [{*said, *other.read_loosely(one, line)} for one, said in free] if unread else []
     for number, literal in enumerate(unread):
         loose = {*line.read_loosely(literal, other)}

@@ -1,37 +1,52 @@
-"""Forms of numbers, currencies, units and dates in each language, from CLDR (by Babel)."""
+"""Forms of numbers, currencies and months in each language, and numbers in words, from CLDR.
 
-import unicodedata
-from collections import defaultdict
+Babel has the forms. The rules for words are those of Unicode Technical Standard 35, part 3,
+section 6: cardinal and ordinal numbers and years of some eighty languages.
+"""
+
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import regex
 from babel import Locale, UnknownLocaleError
 from babel.numbers import get_currency_name, get_currency_symbol, list_currencies
+from babel.units import get_unit_name
 
 FALLBACK = "en"
 """Language whose conventions stand in for those of a language that CLDR does not know."""
 LONGEST_ABBREVIATION = 4
 """Letters of a word of scale up to which it has no endings."""
-SHORT = 3
-"""Letters of a sign, which has no other forms, such as *km*."""
-ALIKE = 0.82
-"""Ratio of Ratcliff and Obershelp of forms of a name: *metre*, *meters*; not *euro*, *Europe*."""
 BEGINNING = 3
-"""Letters by which the name of a month or unit is known."""
-NEW = "New"
-PERCENT = frozenset({"percent"})
-DURATIONS = "duration-"
-"""Units that texts put in other words: *2 weeks* are a fortnight."""
+"""Letters by which the name of a month, or of per cent and degrees, is known."""
+ALIKE = 0.82
+"""Ratio of Ratcliff and Obershelp of forms of a currency's name: *euros*, and not *Europe*."""
+SIGNED_UNITS = {
+    "%": ("concentr-percent",),
+    "‰": ("concentr-permille",),
+    "°": ("temperature-celsius", "angle-degree"),
+}
+"""CLDR's units of signs that are no currency."""
+
+LARGEST = 10**12
+"""Larger numbers are not looked for in words."""
+SMALL = range(1, 100)
+"""Numbers whose words begin others, as *six* begins *sixty*."""
+ROMAN = {1000: "M", 900: "CM", 500: "D", 400: "CD", 100: "C", 90: "XC", 50: "L", 40: "XL", 10: "X"}
+ROMAN |= {9: "IX", 5: "V", 4: "IV", 1: "I"}
+INITIALS = {"", "C", "D", "L", "M"}
+"""Roman numerals that are taken for letters, and none."""
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _NUMBERS = regex.compile(r"[\d#.,]+")
+_GAP = regex.compile(r"[\s\-\N{SOFT HYPHEN}]+")
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Arabic}\p{Hebrew}]")
+"""Letters of scripts in which words stand behind others without a space."""
 
 
-@dataclass(frozen=True)
-class Conventions:
+class Conventions(NamedTuple):
     """The conventions of one language."""
 
     decimal: str
@@ -44,10 +59,6 @@ class Conventions:
     """Place of the percent sign, in the same way."""
     scales: Mapping[str, int]
     """Powers of ten by words of scale, in lower case; longer ones may have any ending."""
-    units: Mapping[str, frozenset[str]]
-    """Units by what may stand beside a number, see :func:`fold_unit`."""
-    names: Mapping[str, frozenset[str]]
-    """The words of the names of units, in lower case."""
     months: tuple[str, ...]
     """Beginnings of the names of the twelve months, in lower case."""
 
@@ -57,34 +68,6 @@ class Conventions:
         while folded not in self.scales and len(folded) > LONGEST_ABBREVIATION:
             folded = folded[:-1]
         return self.scales.get(folded, 0)
-
-    def find_units(self, text: str) -> frozenset[str]:
-        """Return the units that a text beside a number may mean; none if it is not a unit."""
-        sign = next((one for one in text if unicodedata.category(one) == "Sc"), text)
-        for form in (text, sign, text.rpartition("-")[2]):
-            if units := self.units.get(fold_unit(form)):
-                return units
-        return frozenset()
-
-    def names_unit(self, text: str, units: frozenset[str]) -> bool:
-        """Tell whether a text has one of some units, as a sign or in words of any ending."""
-        forms = [form for form, meant in self.units.items() if meant & units]
-        words = {fold_unit(word) for word in _WORD.findall(text)}
-        names = {name for one in units for name in self.names.get(one, ())}
-        is_like = is_like_currency if any(map(str.isupper, units)) else is_like_unit
-        return any(
-            form in (words if form.isalpha() and len(form) <= SHORT else text) for form in forms
-        ) or any(is_like(name, word) for name in names for word in words)
-
-
-def is_like_unit(name: str, word: str) -> bool:
-    """Tell whether a word may be another form of the name of a unit, as *kilos* of *kilogram*."""
-    return name[:BEGINNING] == word[:BEGINNING]
-
-
-def is_like_currency(name: str, word: str) -> bool:
-    """Tell whether a word is another form of the name of a currency: *euros*, and not *Europe*."""
-    return name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
 
 
 @lru_cache(maxsize=64)
@@ -98,8 +81,6 @@ def load_conventions(language: str) -> Conventions:
         currency=_read_pattern(locale.currency_formats["standard"].pattern, "¤"),
         percent=_read_pattern(locale.percent_formats[None].pattern, "%"),
         scales=_read_scales(locale),
-        units=_read_units(locale),
-        names=_read_names(locale),
         months=tuple(
             name.casefold()[:BEGINNING] for name in locale.months["format"]["wide"].values()
         ),
@@ -137,54 +118,139 @@ def _read_scales(locale: Locale) -> dict[str, int]:
     return powers
 
 
-def _read_units(locale: Locale) -> dict[str, frozenset[str]]:
-    forms: dict[str, set[str]] = defaultdict(set)
-    for unit, form in (*_list_units(locale), *_list_currencies(locale)):
-        if folded := fold_unit(form):
-            forms[folded].add(unit)
-    return {form: frozenset(units) for form, units in forms.items()}
+@lru_cache(maxsize=1)
+def list_currency_codes() -> frozenset[str]:
+    """Return the codes of all currencies."""
+    return frozenset(list_currencies())
 
 
-def _list_units(locale: Locale) -> Iterator[tuple[str, str]]:
-    """Yield units with their names and signs, but for those of time."""
-    for unit, lengths in locale._data["unit_patterns"].items():  # noqa: SLF001 - no other access
-        if unit.startswith(DURATIONS):
+def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
+    """Tell whether a text has a unit, by its sign, its code or its name in any form.
+
+    Args:
+        text: in the second language.
+        unit: the sign or code of a unit in the first language.
+        languages: their codes.
+    """
+    signs, names = describe_unit(unit, *languages)
+    words = {*_WORD.findall(text)}
+    if any(sign in (words if sign.isalpha() else text) for sign in signs):
+        return True
+    folded = {word.casefold() for word in words}
+    if unit[0] in SIGNED_UNITS:
+        return any(name[:BEGINNING] == word[:BEGINNING] for name in names for word in folded)
+    return any(
+        name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
+        for name in names
+        for word in folded
+    )
+
+
+@lru_cache(maxsize=1000)
+def describe_unit(unit: str, source: str, target: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the signs and codes of a unit, and words of its names in the target language.
+
+    Only the first and the last word of a currency's name are taken, and none where *new* is one.
+    """
+    own, other = find_locale(source), find_locale(target)
+    if unit[0] in SIGNED_UNITS:
+        texts = [get_unit_name(name, "long", other) or "" for name in SIGNED_UNITS[unit[0]]]
+        return frozenset({unit}), _list_long_words(texts)
+    signs, names = {unit}, []
+    for code in list_currency_codes():
+        forms = {code, *(get_currency_symbol(code, place) for place in (own, other, FALLBACK))}
+        if unit in forms or regex.sub(r"\P{Sc}", "", unit) in forms:
+            signs |= forms
+            is_new = "New" in get_currency_name(code, locale=FALLBACK)
+            for count in () if is_new else (1, 2):
+                words = _WORD.findall(get_currency_name(code, count, other))
+                names += [*words[:1], *words[-1:]]
+    return frozenset(signs), _list_long_words(names)
+
+
+def _list_long_words(texts: list[str]) -> frozenset[str]:
+    words = (word.casefold() for text in texts for word in _WORD.findall(text))
+    return frozenset(word for word in words if len(word) > BEGINNING)
+
+
+def spells(line: str, value: Decimal, language: str) -> bool:
+    """Tell whether a line has a whole number in words or Roman numerals, regardless of its sign."""
+    whole = int(abs(value))
+    if whole > LARGEST or whole != abs(value):
+        return False
+    lower = line.lower()
+    return any(
+        parts[0] in lower and _is_there(parts, lower, language)
+        for parts in split_spellings(whole, language)
+    ) or _has_numeral(line, whole)
+
+
+def _is_there(parts: tuple[str, ...], lower: str, language: str) -> bool:
+    """Tell whether the words of a number are there, inflected or not, and are not another's."""
+    others = list_small_words(language) - {"".join(parts)}
+    return any(
+        match[0] not in others and match["last"] not in others - {parts[-1]}
+        for match in _compile(parts).finditer(lower)
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _compile(parts: tuple[str, ...]) -> regex.Pattern[str]:
+    """Return what finds words, whether spaces, hyphens, *and* or nothing stand between them."""
+    *first, last = map(regex.escape, parts)
+    words = "".join(rf"{word}[ \-]?(?:\p{{L}}{{1,3}} )?" for word in first)
+    if _UNSPACED.search(parts[0]):
+        return regex.compile(rf"{words}(?<last>{last})")
+    return regex.compile(rf"(?<!\p{{L}}){words}(?<last>{last}\p{{L}}{{0,3}})(?!\p{{L}})")
+
+
+@lru_cache(maxsize=10_000)
+def split_spellings(value: int, language: str) -> frozenset[tuple[str, ...]]:
+    """Return the words of a whole number in lower case; a hundred also without the *one* of it."""
+    ones = {*_list_words(1, language)} if value > 1 else set()
+    words = {*_list_words(value, language)}
+    words |= {rest for full in words for one in ones if (rest := full.removeprefix(one)) != full}
+    return frozenset(tuple(filter(None, _GAP.split(word))) for word in words) - {()}
+
+
+@lru_cache(maxsize=16)
+def list_small_words(language: str) -> frozenset[str]:
+    """Return the cardinal numbers below a hundred in words, without gaps in them."""
+    return frozenset(_GAP.sub("", word) for value in SMALL for word in _list_words(value, language))
+
+
+def _list_words(value: int, language: str) -> Iterator[str]:
+    """Yield a number in words by all rules of a language; nothing if there are none."""
+    from unicode_rbnf import FormatPurpose  # takes 0.2 s, and few lines need it
+    from unicode_rbnf.engine import RbnfError
+
+    rules = load_rules(language)
+    for purpose in (FormatPurpose.CARDINAL, FormatPurpose.ORDINAL, FormatPurpose.YEAR):
+        try:
+            texts = rules.format_number(value, purpose).text_by_ruleset if rules else {}
+        except (ValueError, RbnfError):  # the language has no such rules, or none of this number
             continue
-        name = unit.partition("-")[2]
-        for patterns in lengths.values():
-            texts = patterns.values() if isinstance(patterns, Mapping) else ()
-            for text in texts:
-                if isinstance(text, str) and "{0}" in text:
-                    yield name, text.replace("{0}", "")
+        yield from (
+            text.lower() for text in texts.values() if text and not regex.search(r"\d", text)
+        )
 
 
-def _read_names(locale: Locale) -> dict[str, frozenset[str]]:
-    """Return the long words of the names of each unit and currency."""
-    names: dict[str, set[str]] = defaultdict(set)
-    for unit, form in (*_list_units(locale), *_list_currencies(locale)):
-        names[unit] |= {word.casefold() for word in _WORD.findall(form) if len(word) > SHORT}
-    return {unit: frozenset(words) for unit, words in names.items()}
+@lru_cache(maxsize=16)
+def load_rules(language: str) -> Any | None:
+    """Return the rules by which a language spells numbers; None if they are not known."""
+    from unicode_rbnf import RbnfEngine
+
+    names = (language.replace("-", "_"), language.partition("-")[0])
+    known = next((name for name in names if name in RbnfEngine.get_supported_languages()), None)
+    return RbnfEngine.for_language(known) if known else None
 
 
-def _list_currencies(locale: Locale) -> Iterator[tuple[str, str]]:
-    """Yield currencies with their codes, signs, and the first and last words of their names.
-
-    Of names such as *new shekel* no word is taken, since *new* would be one.
-    """
-    for code in list_currencies(locale):
-        yield code, code
-        yield code, get_currency_symbol(code, locale)
-        yield code, get_currency_symbol(code, FALLBACK)
-        is_new = NEW in get_currency_name(code, locale=FALLBACK)
-        for count in () if is_new else (1, 2):
-            words = _WORD.findall(get_currency_name(code, count, locale))
-            yield from ((code, word) for word in {*words[:1], *words[-1:]} if len(word) > SHORT)
-
-
-def fold_unit(text: str) -> str:
-    """Return a unit as it is compared: *m²* as *m2*, without spaces and dots, names in lower case.
-
-    Case parts signs: *nm* from *nM*.
-    """
-    folded = "".join(unicodedata.normalize("NFKC", text).replace(".", "").split())
-    return folded.casefold() if len(folded) > SHORT else folded
+def _has_numeral(line: str, value: int) -> bool:
+    """Tell whether a line has a Roman numeral up to 3999 that is not part of a word."""
+    numeral = ""
+    for size, letters in ROMAN.items() if value < 4 * max(ROMAN) else ():
+        numeral += letters * (value // size)
+        value %= size
+    if numeral in INITIALS or numeral not in line:
+        return False
+    return regex.search(rf"(?<!\p{{L}}){numeral}\p{{Ll}}{{0,3}}(?!\p{{L}})", line) is not None

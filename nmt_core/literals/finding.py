@@ -10,9 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from nmt_core.literals.date import is_time, read_date
 from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
-from nmt_core.literals.number import SPACES, list_joined, read_beside, read_number
+from nmt_core.literals.number import (
+    SPACES,
+    is_time,
+    list_joined,
+    read_beside,
+    read_date,
+    read_number,
+)
 
 REFERENCE = regex.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
 
@@ -141,16 +147,8 @@ def _list_all(line: str, language: str) -> Iterator[Literal]:
 
 
 def _make_number(line: str, start: int, end: int, language: str) -> Literal:
-    beside = read_beside(line, start, end, language)
-    return Literal(
-        LiteralKind.NUMBER,
-        start,
-        end,
-        line[start:end],
-        beside.unit,
-        beside.scale,
-        extent=beside.extent,
-    )
+    unit, scale, extent = read_beside(line, start, end, language)
+    return Literal(LiteralKind.NUMBER, start, end, line[start:end], unit, scale, extent=extent)
 
 
 def _read_run(line: str, start: int, end: int, language: str) -> Iterator[Literal]:

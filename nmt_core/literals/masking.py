@@ -6,10 +6,9 @@ from typing import NamedTuple
 import regex
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
-from nmt_core.literals.date import is_time, write_time
 from nmt_core.literals.finding import find_extent, join_adjacent
 from nmt_core.literals.literal import Literal, LiteralKind
-from nmt_core.literals.number import write_amount, write_number
+from nmt_core.literals.number import is_time, write_amount, write_number, write_time
 
 _FINAL = regex.compile(r"[.!?…]*$")
 _SYMBOL = regex.compile(f"[{''.join(ALL_SYMBOLS)}]")

@@ -1,13 +1,12 @@
-"""Numbers in digits: what they are worth, and how the target language writes them."""
+"""Numbers, dates and times in digits: their values, and how the target language writes them."""
 
 import unicodedata
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 import regex
 
-from nmt_core.literals.cldr import PERCENT, Conventions, load_conventions
+from nmt_core.literals.cldr import Conventions, list_currency_codes, load_conventions
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces in numbers and before their units."""
@@ -29,20 +28,16 @@ _THREES = regex.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 _WORD_AFTER = regex.compile(rf"[{SPACES}\-]?(\p{{L}}[\p{{L}}\p{{M}}]*+)\.?")
 _UNIT_AFTER = regex.compile(
-    rf"(?:[.,][\-–—])?[{SPACES}\-]?([%‰]|°\p{{Lu}}?(?!\p{{L}})|\p{{Lu}}{{0,3}}\p{{Sc}}"
-    r"|\p{L}[\p{L}\p{M}/²³\-]*(?:\p{Nd}(?![\p{L}\p{Nd}]))?(?!['’]|\.\p{L}))"
+    rf"(?:[.,][\-–—])?[{SPACES}\-]?"
+    r"([%‰]|°\p{Lu}?(?!\p{L})|\p{Lu}{0,3}\p{Sc}|\p{Lu}{3}(?![\p{L}\p{Nd}]))"
 )
 _SIGN_BEFORE = regex.compile(
     rf"(?<![\p{{L}}\p{{Nd}}])(\p{{Lu}}{{0,3}}\p{{Sc}}|\p{{Lu}}{{3}})[{SPACES}]?$"
 )
-_MAY_BE_WORD = regex.compile(r"(?=.*[aeiouy])\p{Ll}{1,3}")
-"""Short signs of units that are words, too, such as *in* and *a*; those without vowels are none."""
 LONE_SIGN = regex.compile(r"[%‰]|°\p{Lu}?|\p{Lu}{0,3}\p{Sc}")
 """A sign of a unit or currency that stands beside no number, which a translation may write out."""
 LONGEST_SIGN = 6
 """Characters before a number in which the sign or code of a currency stands."""
-CODE = 3
-"""Letters of a currency's code."""
 
 _JOINT = regex.compile(r"[^\p{Nd}.,]+")
 
@@ -126,13 +121,10 @@ def write_amount(number: str, unit: str, source: str, target: str) -> str:
 
     Nothing for another unit.
     """
-    conventions = load_conventions(target)
-    if has_currency_sign(unit):
-        pattern = conventions.currency
-    elif conventions.find_units(unit) == PERCENT:
-        pattern = conventions.percent
-    else:
+    if unit != "%" and not has_currency_sign(unit):
         return ""
+    conventions = load_conventions(target)
+    pattern = conventions.percent if unit == "%" else conventions.currency
     written = write_number(number, source, target)
     digits = written.lstrip("+-")
     return written.removesuffix(digits) + pattern.replace("#", digits).replace("¤", unit)
@@ -145,48 +137,28 @@ def shorten_year(value: Hashable) -> Hashable:
     return value
 
 
-class Beside(NamedTuple):
-    """The unit and the word of scale beside a number."""
+def read_beside(
+    line: str, start: int, end: int, language: str
+) -> tuple[str, int, tuple[int, int] | None]:
+    """Return the sign or code of a number's unit, the power of ten of its word of scale, and where.
 
-    unit: str = ""
-    """Its unit or currency, in signs, as a code, or as a word."""
-    extent: tuple[int, int] | None = None
-    """The place of the number with the sign or code beside it."""
-    scale: int = 0
-    """The power of ten of the word of scale behind it."""
-
-
-def read_beside(line: str, start: int, end: int, language: str) -> Beside:
-    """Return the unit of a number of a line, and the word of scale behind it."""
-    conventions = load_conventions(language)
+    The span holds the number with the sign or code beside it; None without one.
+    """
     word = _WORD_AFTER.match(line, end)
-    scale = conventions.read_scale(word[1]) if word and is_word(word[1]) else 0
+    is_word = word is not None and (len(word[1]) > 1 or not word[1].isascii())  # and no unit
+    scale = load_conventions(language).read_scale(word[1]) if word and is_word else 0
     behind = _UNIT_AFTER.match(line, word.end() if word and scale else end)
-    if behind and is_unit_sign(behind[1]):
-        return Beside(behind[1], (start, behind.end()), scale)
+    if behind and is_unit(behind[1]):
+        return behind[1], scale, (start, behind.end())
     before = _SIGN_BEFORE.search(line, max(0, start - LONGEST_SIGN), start)
-    if before and conventions.find_units(before[1]):
-        return Beside(before[1], (before.start(), end), scale)
-    unit = behind[1] if behind and not _MAY_BE_WORD.fullmatch(behind[1]) else ""
-    if behind and unit and conventions.find_units(unit):
-        is_name = unit.replace("-", "").isalpha() and not is_code(unit)
-        return Beside(unit, None if is_name else (start, behind.end()), scale)
-    return Beside(scale=scale)
+    if before and is_unit(before[1]):
+        return before[1], scale, (before.start(), end)
+    return "", scale, None
 
 
-def is_word(text: str) -> bool:
-    """Tell whether a text is a word; a single Latin letter, as in *5 M*, may be a unit."""
-    return len(text) > 1 or not text.isascii()
-
-
-def is_code(unit: str) -> bool:
-    """Tell whether a unit is the code of a currency."""
-    return len(unit) == CODE and unit.isupper()
-
-
-def is_unit_sign(unit: str) -> bool:
-    """Tell whether a unit is a sign that stands beside numbers alone."""
-    return unit[0] in "%‰°" or has_currency_sign(unit)
+def is_unit(text: str) -> bool:
+    """Tell whether a text is the sign of a unit, or the sign or code of a currency."""
+    return text[0] in "%‰°" or has_currency_sign(text) or text in list_currency_codes()
 
 
 def has_currency_sign(unit: str) -> bool:
@@ -197,3 +169,72 @@ def has_currency_sign(unit: str) -> bool:
 def list_joined(text: str) -> list[str]:
     """Return the numbers of a range or ratio, without their separators."""
     return [part.strip(".,") for part in _JOINT.split(text) if DIGIT.search(part)]
+
+
+_DATE = regex.compile(
+    r"(\p{Nd}{4})([./\-])(\p{Nd}{1,2})\2(\p{Nd}{1,2})|(\p{Nd}{1,2})([./\-])(\p{Nd}{1,2})\6(\p{Nd}{4}|\p{Nd}{2})"
+)
+_DAY = regex.compile(r"\p{Nd}{1,2}[./]\p{Nd}{1,2}")
+_TIME = regex.compile(
+    rf"(\p{{Nd}}{{1,2}})(?:([:.])|[{SPACES}]?h[{SPACES}]?)(\p{{Nd}}{{2}})(?::(\p{{Nd}}{{2}}))?"
+)
+_HALF_OF_DAY = regex.compile(rf"[{SPACES}]?([ap])(?:\.[{SPACES}]?m\.|m\b)", regex.IGNORECASE)
+MONTHS, DAYS, HOURS, SIXTY, NOON = 12, 31, 24, 60, 12
+
+
+def read_date(text: str) -> tuple[int, frozenset[int]] | None:
+    """Return the year of a date, by its last two digits, and its day and month in any order.
+
+    None if it is not a date.
+    """
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
+    year, *others = numbers if match[1] else [numbers[2], *numbers[:2]]
+    low, high = sorted(others)
+    return (year % 100, frozenset(others)) if 1 <= low <= MONTHS and high <= DAYS else None
+
+
+def list_days(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the days and months that a date may mean, with its year or without."""
+    if date := read_date(text):
+        numbers = [*date[1]]
+    elif _DAY.fullmatch(text):
+        numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
+    else:
+        return
+    for day, month in {(numbers[0], numbers[-1]), (numbers[-1], numbers[0])}:
+        if 1 <= month <= MONTHS and 1 <= day <= DAYS:
+            yield day, month
+
+
+def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
+    """Yield the times of day that *14:20*, *14.20*, *14h20* or an hour may mean.
+
+    A full hour is also a number; *p.m.* behind it makes it later by twelve hours.
+    """
+    match, half = _TIME.fullmatch(text), _HALF_OF_DAY.match(behind)
+    if match is None and (half is None or not text.isdecimal()):
+        return
+    hour, minute, second = int(text) if match is None else int(match[1]), 0, 0
+    if match:
+        minute, second = int(match[3]), int(match[4] or 0)
+    if hour > HOURS or minute >= SIXTY or second >= SIXTY:
+        return
+    later = hour if half is None else hour % NOON + NOON * (half[1] in "pP")
+    for moved in {hour, later}:
+        yield "time", moved % HOURS, minute, second
+        if not minute and not second:
+            yield Decimal(moved).normalize()
+
+
+def is_time(text: str) -> bool:
+    """Tell whether a text is a time of day, and no number."""
+    match = _TIME.fullmatch(text)
+    return match is not None and match[2] != "." and any(read_times(text))
+
+
+def write_time(text: str) -> str:
+    """Return a time of day with colons, as every language reads it."""
+    return ":".join(regex.findall(r"\p{Nd}+", text))

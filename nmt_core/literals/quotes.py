@@ -1,55 +1,19 @@
-"""Quotation marks: replaced by known ones, put around a line again, and reported if unpaired.
-
-A translation without any is no mistake: of references whose source has some, 3 to 68 % have none
-(docs/results.md). An unpaired one nearly always is.
-"""
+"""Quotation marks: read as ones that a model knows, and put around a whole line again."""
 
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
-from nmt_core.literals.checking import Breach
-
-QUOTATION = "quotation"
-"""The kind of these breaches."""
-LONGEST_NAMED = 40
-"""Characters of a passage in quotation marks that a breach names."""
-
 STRAIGHT = '"'
 PAIRS = ("„“", STRAIGHT * 2, "“”", "«»")
 """Marks that open and close, as which others are read: the first that are known; last come those
 that many a text has only now and then."""
-_ENGLISH = ("“", "”")
-_OWN = {
-    language: pair
-    for languages, pair in {
-        "bg cs da de et is lt sk sl": ("„", "“"),
-        "hr hu pl ro sr": ("„", "”"),
-        "be ca el es it nn no pt-PT ru uk": ("«", "»"),
-        "fi sv": ("”", "”"),
-        "fr": ("«\N{NARROW NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}»"),
-    }.items()
-    for language in languages.split()
-}
-"""How languages quote, as CLDR has it; others do as English does."""
 _MARKS = '"„“”«»'
 _MARK = re.compile(f"[{_MARKS}]")
 _READ = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
 """Those that are read, among them what closes ``‚`` and is an apostrophe elsewhere."""
 _MAY_BE_READ = re.compile(f"[{_MARKS}‟‹›‚‘]")
-_PASSAGE = re.compile(rf"[{_MARKS}][^{_MARKS}]*[{_MARKS}]")
 _ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}\w]*\w[^{_MARKS}]*[{_MARKS}]\s*")
-
-
-def find_odd_quote(source: str, translation: str) -> list[Breach]:
-    """Return that a translation has an odd number of quotation marks, unless its source has."""
-    marks = _MARK.findall(translation)
-    if len(marks) % 2 == 0 or len(_MARK.findall(source)) % 2:
-        return []
-    passage = _PASSAGE.search(source)
-    if passage is None:
-        return [Breach(QUOTATION, marks[0], "", "added")]
-    return [Breach(QUOTATION, passage[0][:LONGEST_NAMED], "", "missing")]
 
 
 def list_known_marks(tokens: Iterable[str]) -> frozenset[str]:
@@ -88,14 +52,11 @@ def unquote(line: str) -> str:
     return line.strip()[1:-1].strip() if is_enclosed(line) else line
 
 
-def enclose(translation: str, source: str, language: str) -> str:
-    """Return a translation in quotation marks if its source stands in some and it has none.
+def enclose(translation: str, source: str) -> str:
+    """Return a translation in straight quotation marks if its source stands in any and it has none.
 
-    They are those of the translation's language, or straight ones if the source has these.
+    Straight ones are right in every language.
     """
     if not is_enclosed(source) or not translation or _MARK.search(translation):
         return translation
-    if STRAIGHT in source:
-        return f"{STRAIGHT}{translation}{STRAIGHT}"
-    opening, closing = _OWN.get(language, _OWN.get(language.partition("-")[0], _ENGLISH))
-    return f"{opening}{translation}{closing}"
+    return f"{STRAIGHT}{translation}{STRAIGHT}"

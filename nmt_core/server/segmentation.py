@@ -9,8 +9,8 @@ from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
-from nmt_core.text.alignment import Translated
 from nmt_core.text.side import Side
+from nmt_core.text.words import Translated
 
 SAMPLE_CHARACTERS = 2000
 """Characters of a document that are enough to detect its language."""

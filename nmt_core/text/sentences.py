@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import sentencex
 
-from nmt_core.text.span import Span
+from nmt_core.text.words import Span
 
 WINDOW = 10_000
 """Characters that are cut into sentences at a time: sentencex takes the square of their number."""

@@ -1,12 +1,15 @@
 """Other subwords of the same line: BPE-dropout and sampling from a unigram model.
 
 A model that reads each sentence in other subwords every time learns what words are made of.
-SentencePiece can sample, too, but draws differently in every process, for any seed.
+SentencePiece can sample, too, but draws differently in every process, for any seed. A word is what
+no piece reaches beyond. Chances are independent numbers, uniform above 0 up to 1.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Literal
+import bisect
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -14,9 +17,149 @@ from pydantic import Field
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.text.normalize import WORD_BOUNDARY
-from nmt_core.text.segmentations import MergeDropout, SegmentationSampler, UnigramLattice
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
+
+REMEMBERED = 2**17
+"""States of words, and ends in their lattices, that are remembered before all are forgotten."""
+
+Merge = tuple[float, int, int, int]
+"""Rank, and where in the word the left symbol begins, the right one begins, and it ends."""
+
+
+class SegmentationSampler(Protocol):
+    """Draws segmentations of words."""
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces; at most as many chances are used as characters."""
+
+
+Symbols = tuple[tuple[int, ...], tuple[Merge, ...], tuple[int, ...]]
+"""What some merges have made of a word: where its symbols end, 0 before the first; the merges that
+are possible, the best first; the symbols' numbers. Plain tuples, for Python's garbage collector
+does not walk through these again and again."""
+
+STRIDE = 2**20
+"""More than a word has merges."""
+
+
+class MergeDropout:
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1).
+
+    Of all merges that are possible, each is left out with probability ``dropout``, and the best of
+    the others is made; so again, until none is left. The best ``k`` are left out with probability
+    ``dropout ** k``, so that one chance decides about them all.
+
+    Args:
+        pieces: number and rank of every piece, lower ranks being merged first.
+        dropout: at least 0 and below 1.
+    """
+
+    def __init__(self, pieces: Mapping[str, tuple[int, float]], dropout: float) -> None:
+        self._pieces = pieces
+        self._per_log = 1 / math.log(dropout) if dropout else 0.0
+        self._forget()
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces."""
+        if len(self._states) > REMEMBERED:
+            self._forget()
+        state = self._words.get(word)
+        if state is None:
+            state = self._begin(word)
+        while True:
+            _, merges, pieces = self._states[state]
+            if not merges:
+                return pieces
+            left_out = int(math.log(next(chances)) * self._per_log)
+            if left_out >= len(merges):
+                return pieces
+            state = self._after.get(state * STRIDE + left_out) or self._merge(word, state, left_out)
+
+    def _forget(self) -> None:
+        self._states: list[Symbols] = []
+        self._words: dict[str, int] = {}
+        self._after: dict[int, int] = {}
+
+    def _begin(self, word: str) -> int:
+        ends = tuple(range(len(word) + 1))
+        pieces = tuple(self._pieces[character][0] for character in word)
+        self._words[word] = state = len(self._states)
+        self._states.append((ends, tuple(sorted(self._merges(word, ends))), pieces))
+        return state
+
+    def _merge(self, word: str, state: int, number: int) -> int:
+        before, merges, pieces = self._states[state]
+        _, first, middle, last = merges[number]
+        at = before.index(middle)
+        ends = before[:at] + before[at + 1 :]
+        others = [each for each in merges if each[3] <= first or each[1] >= last]
+        for new in self._merges(word, ends[max(0, at - 2) : at + 2]):
+            bisect.insort(others, new)
+        made = (self._pieces[word[first:last]][0],)
+        self._after[state * STRIDE + number] = following = len(self._states)
+        self._states.append((ends, tuple(others), pieces[: at - 1] + made + pieces[at + 1 :]))
+        return following
+
+    def _merges(self, word: str, ends: tuple[int, ...]) -> Iterator[Merge]:
+        for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
+            if piece := self._pieces.get(word[first:last]):
+                yield piece[1], first, middle, last
+
+
+SegmentationLattice = list[tuple[list[float], list[tuple[int, int]]]]
+"""For each end, running sums over the pieces that end there; and their beginnings and numbers."""
+
+
+class UnigramLattice:
+    """Subword regularization (Kudo 2018, section 3.3), of all segmentations.
+
+    One is drawn by its probability to the power ``alpha``: forward, the sums over all segmentations
+    of the beginnings of a word; backward, piece by piece from its end.
+
+    Args:
+        pieces: number and log-probability of every piece.
+        alpha: above 0.
+    """
+
+    def __init__(self, pieces: Mapping[str, tuple[int, float]], alpha: float) -> None:
+        self._pieces = pieces
+        self._alpha = alpha
+        self._longest = max(map(len, pieces))
+        self._words: dict[str, SegmentationLattice] = {}
+        self._ends = 0
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces."""
+        lattice = self._words.get(word) or self._lattice(word)
+        drawn: list[int] = []
+        end = len(word)
+        while end:
+            sums, pieces = lattice[end]
+            end, piece = pieces[bisect.bisect_left(sums, next(chances) * sums[-1])]
+            drawn.append(piece)
+        return tuple(reversed(drawn))
+
+    def _lattice(self, word: str) -> SegmentationLattice:
+        if self._ends > REMEMBERED:
+            self._words, self._ends = {}, 0
+        totals, lattice = [0.0], [([0.0], [(0, 0)])]
+        for end in range(1, len(word) + 1):
+            starts = range(max(0, end - self._longest), end)
+            pieces = [
+                (start, *self._pieces[word[start:end]])
+                for start in starts
+                if word[start:end] in self._pieces
+            ]
+            logs = [totals[start] + self._alpha * score for start, _, score in pieces]
+            most = max(logs)
+            sums = [*accumulate(math.exp(log - most) for log in logs)]
+            totals.append(most + math.log(sums[-1]))
+            lattice.append((sums, [(start, number) for start, number, _ in pieces]))
+        self._ends += len(word)
+        self._words[word] = lattice
+        return lattice
+
 
 SAMPLED = {"bpe_dropout": "bpe", "unigram": "unigram"}
 """Which model each kind of sampling draws from."""

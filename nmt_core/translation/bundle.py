@@ -38,11 +38,11 @@ from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import own_tensors
 from nmt_core.search.registered import FOLDER
-from nmt_core.text.aligner.bundle import ALIGNER, write_aligner
-from nmt_core.translation.golden import check_golden, translate_golden
+from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
+from nmt_core.translation.engine_export import AddedEngine
 from nmt_core.translation.loading import CONFIDENCE, GLOSSARY, LANGUAGES
-from nmt_core.translation.prepared import AddedEngine
 from nmt_core.translation.translator import Translator
+from nmt_core.translation.trial import check_golden, translate_golden
 
 
 class Papers(NamedTuple):

@@ -1,13 +1,16 @@
-"""Fit confidence on validation text, and measure how far it can be trusted on other text."""
+"""Fit confidence and the length penalty on validation text, and measure confidence."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
+from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
+from nmt_core.text.side import Tokenized
 from nmt_core.translation.confidence import (
     TENTHS,
     ConfidenceModel,
@@ -20,6 +23,7 @@ from nmt_core.translation.confidence import (
     tabulate_features,
 )
 from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 
 FEWEST = 200
 """Sentences to fit on."""
@@ -114,6 +118,8 @@ class _Regression(NamedTuple):
 
 def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the weights of standardized features, and last the intercept."""
+    from scipy.optimize import minimize  # takes 0.2 s
+
     inputs = np.column_stack([rows, np.ones(len(rows))])
     penalty = np.array([*[PENALTY] * rows.shape[1], 0.0])
 
@@ -210,3 +216,71 @@ def compute_error(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> 
     """Return the expected calibration error (Guo et al. 2017, equation 3), with tenths."""
     gaps = np.bincount(find_tenths(confidences), weights=confidences - good, minlength=TENTHS)
     return float(np.abs(gaps).sum() / len(good))
+
+
+STEP = 0.5
+"""By how much the length penalty changes from trial to trial."""
+HIGHEST = 3.0
+"""The highest length penalty that is tried."""
+FITTING = 0.02
+"""Share by which translations may be shorter or longer than their references without a trial."""
+
+
+class LengthPenaltyTrial(Config):
+    """Result of a search with a length penalty."""
+
+    length_penalty: float
+    score: float
+    """Higher is better."""
+    length_ratio: float
+    """Characters of the translations by those of the references."""
+
+
+def try_length_penalties(
+    translator: Translator,
+    lines: Sequence[str | Tokenized],
+    references: Sequence[str],
+    measure: Callable[[Sequence[str]], float],
+) -> list[LengthPenaltyTrial]:
+    """Try length penalties as long as the translations get better.
+
+    The configured one is tried first; then, in steps, higher ones where translations are too short
+    and lower ones where they are too long. If the last step went too far, half of it is tried.
+
+    Args:
+        translator: translates the lines.
+        lines: source text.
+        references: their reference translations.
+        measure: returns the score of their translations; higher is better.
+    """
+    attempt = partial(_try, translator, lines, references, measure)
+    trials = [attempt(translator.config.beam.length_penalty)]
+    lacking = 1 - trials[0].length_ratio
+    if abs(lacking) <= FITTING:
+        return trials
+    step = STEP if lacking > 0 else -STEP
+    while 0 <= (penalty := trials[-1].length_penalty + step) <= HIGHEST:
+        trials.append(attempt(penalty))
+        if trials[-1].score <= trials[-2].score:
+            if lacking * (1 - trials[-1].length_ratio) < 0:
+                trials.append(attempt(penalty - step / 2))
+            break
+    return trials
+
+
+def _try(
+    translator: Translator,
+    lines: Sequence[str | Tokenized],
+    references: Sequence[str],
+    measure: Callable[[Sequence[str]], float],
+    penalty: float,
+) -> LengthPenaltyTrial:
+    texts = set_length_penalty(translator, penalty).translate_sentences(lines)
+    ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
+    return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
+
+
+def set_length_penalty(translator: Translator, penalty: float) -> Translator:
+    """Return a translator that searches with a length penalty."""
+    beam = translator.config.beam.model_copy(update={"length_penalty": penalty})
+    return replace(translator, config=translator.config.model_copy(update={"beam": beam}))

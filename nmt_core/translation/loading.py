@@ -20,12 +20,12 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Engine, FullEngine
 from nmt_core.search.registered import FOLDER, PROGRAMS, find_program, list_choices, rank_engine
 from nmt_core.text import load_tokenizer
-from nmt_core.text.aligner.bundle import ALIGNER, find_aligner
+from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.text_search import TranslatorConfig
 
 LANGUAGES = "languages.json"
 """The file of a bundle that names its languages; earlier ones have none."""

@@ -1,10 +1,11 @@
-"""Lines as a model reads them, and its output as text, with its literals checked.
+"""Lines as a model reads them, and its output as text, with its literals and flaws checked.
 
 What no model has learnt, such as placeholders and URLs, is a symbol from the start; numbers and the
 terms of a glossary are symbols only where they did not come through by themselves.
 """
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -20,19 +21,110 @@ from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.masking import Masked, insert_lost, mask, restore, write_literals
 from nmt_core.literals.quotes import (
     enclose,
-    find_odd_quote,
     list_known_marks,
     read_quotes,
     unquote,
 )
+from nmt_core.literals.terms import split_words
 from nmt_core.search.settings import SearchConfig
 from nmt_core.text.aligner.aligner import Aligner
+from nmt_core.text.aligner.words import ENDING
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import OddCase, Restored, Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.translation.flaws import find_flaws
-from nmt_core.translation.term_replacement import replace_terms
+from nmt_core.text.words import UNALIGNED, Span, find_letter_loop, find_loop, find_words, list_words
 from nmt_core.translation.translation import Translation
+
+FEWEST_COPIED = 6
+"""Words in lower case of a source that no translation should be equal to."""
+
+LONGEST_NAMED = 24
+"""Letters of a repetition that are named."""
+
+FLAW = "sentence"
+"""The kind of these breaches."""
+
+
+def find_flaws(
+    source: str, translation: str, *, tokens: int, limit: int, literals: Sequence[str] = ()
+) -> Iterator[Breach]:
+    """Yield what is wrong with a translation as a whole.
+
+    Args:
+        source: the line.
+        translation: its translation.
+        tokens: of the translation, its end included.
+        limit: tokens beyond which no hypothesis was followed.
+        literals: parts of the source that are not words.
+    """
+    is_empty = _has_words(source, literals) and not _has_words(translation, literals)
+    if is_empty or (source.strip() and not translation.strip()):
+        yield Breach(FLAW, "", "", "empty")
+        return
+    words = list_without_marks(translation)
+    if (loop := find_loop(words)) and not find_loop(list_without_marks(source)):
+        yield Breach(FLAW, " ".join(loop), "", "looping")
+    elif (letters := find_letter_loop(translation)) and not find_letter_loop(source):
+        yield Breach(FLAW, letters[:LONGEST_NAMED], "", "looping")
+    if tokens >= limit:
+        yield Breach(FLAW, "", "", "too long")
+    if translation == source and sum(map(str.islower, words)) >= FEWEST_COPIED:
+        yield Breach(FLAW, "", "", "copied")
+
+
+def _has_words(text: str, literals: Sequence[str]) -> bool:
+    """Tell whether letters stand in a text beside its literals."""
+    for literal in literals:
+        text = text.replace(literal, " ")
+    return any(map(str.isalpha, text))
+
+
+def is_flaw(breach: Breach) -> bool:
+    """Tell whether a breach is a flaw of a whole translation."""
+    return breach.kind == FLAW
+
+
+def list_without_marks(line: str) -> list[str]:
+    """Return the words and symbols of a line without its marks, such as the dots of an ellipsis."""
+    return [word for word in split_words(line) if unicodedata.category(word[0])[0] not in "PS"]
+
+
+def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner: Aligner) -> str:
+    """Return a translation in which terms replace the words that are linked with them.
+
+    A term stays as the translation has it where no word is linked with it, or others stand between.
+
+    Args:
+        line: the source.
+        translation: its translation.
+        terms: terms of the line, each with the form to write first.
+        aligner: links words of both.
+    """
+    [links] = aligner.trace([(list_words(line), list_words(translation))])
+    words, target_words = find_words(line), find_words(translation)
+    replaced: list[tuple[Span, str]] = []
+    for term in terms:
+        own = {n for n, word in enumerate(words) if word.start < term.end and term.start < word.end}
+        linked = [number for number, link in enumerate(links) if link in own]
+        if linked and {*links[linked[0] : linked[-1] + 1]} <= own | {UNALIGNED}:
+            form, first = term.forms[0], linked[0]
+            before = translation[slice(*target_words[first - 1])] if first else ""
+            first -= before.casefold() == form.split()[0].casefold()  # it brings its own article
+            span = Span(target_words[first].start, target_words[linked[-1]].end)
+            replaced.append((span, form))
+    for span, form in sorted(replaced, reverse=True):
+        old = translation[span.start : span.end]
+        ending = ENDING.search(old)
+        new = match_case(form, old, begins=not span.start) + (ending[0] if ending else "")
+        translation = translation[: span.start] + new + translation[span.end :]
+    return translation
+
+
+def match_case(form: str, replaced: str, *, begins: bool) -> str:
+    """Return a form in capitals if it replaces capitals, or with one where it begins a sentence."""
+    if len(replaced) > 1 and replaced.isupper():
+        return form.upper()
+    return form[0].upper() + form[1:] if begins and replaced[0].isupper() else form
 
 
 class ProtectedLine(NamedTuple):
@@ -195,7 +287,7 @@ class Protector:
 
     def write_around(self, line: ProtectedLine, text: str) -> str:
         """Return a translation in its line's quotation marks, with character references if any."""
-        quoted = enclose(text, line.line, self.languages.target) if line.is_unquoted else text
+        quoted = enclose(text, line.line) if line.is_unquoted else text
         return escape(quoted, quote=False) if line.is_escaped else quoted
 
     def _replace_terms(self, line: ProtectedLine, text: str) -> str:
@@ -210,8 +302,7 @@ class Protector:
     def _check(self, line: ProtectedLine, text: str) -> list[Breach]:
         """Return the breaches of the literals of a translation."""
         codes = self.languages.codes
-        breaches = check_literals(line.line, text, codes, self.terms, found=line.literals)
-        return [*breaches, *find_odd_quote(line.line, text)]
+        return check_literals(line.line, text, codes, self.terms, found=line.literals)
 
     def _resolve(self, line: str | Tokenized) -> tuple[str, bool]:
         """Return a line with character references resolved, and whether it had some."""

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from nmt_core.literals.checking import Breach
-from nmt_core.literals.quotes import QUOTATION
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.flaws import is_flaw
-from nmt_core.translation.protection import ProtectedLine, Protector
+from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
 from nmt_core.translation.text_search import TextSearch
 from nmt_core.translation.translation import Translation
 
@@ -71,7 +69,7 @@ def rank(translation: Translation) -> tuple[int, int, float]:
 
 def is_loss(breach: Breach) -> bool:
     """Tell whether a literal of the source is not in the translation as it should be."""
-    return breach.problem in {"missing", "unit"} and breach.kind != QUOTATION
+    return breach.problem in {"missing", "unit"}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Lines as requests of an engine, and its hypotheses as translations."""
+"""Search of texts: lines as requests of an engine, and its hypotheses as translations."""
 
 import logging
 import math
@@ -8,13 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from nmt_core.base.config import Config
 from nmt_core.search.engine import Engine, FullEngine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+
+
+class TranslatorConfig(Config):
+    """Search and batching of translations."""
+
+    beam: BeamConfig = BeamConfig()
+    """How to search."""
+
+    batch_tokens: int = Field(2048, ge=1, le=1_000_000)
+    """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line
+    is searched alone. Where the vocabulary is large, a batch has fewer lines."""
+
+    max_source_tokens: int = Field(512, ge=1, le=10_000)
+    """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
+    warning. It bounds time and memory, and models know little about lines longer than those they
+    were trained on."""
+
 
 _log = logging.getLogger(__name__)
 

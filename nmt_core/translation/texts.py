@@ -18,7 +18,7 @@ from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.text.side import Side
 from nmt_core.translation.memory.unit import MemoryMatch, MemoryScope
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
 
 Texts: TypeAlias = list[str] | tuple[str, ...]

@@ -19,16 +19,20 @@ from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Engine, FullEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.alignment import list_words
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
+from nmt_core.text.words import list_words
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
-from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.text_search import TextCodec, TextSearch, drop_tag_column
+from nmt_core.translation.text_search import (
+    TextCodec,
+    TextSearch,
+    TranslatorConfig,
+    drop_tag_column,
+)
 from nmt_core.translation.texts import ApprovedTexts, Texts, list_texts, translate_texts
 from nmt_core.translation.translation import NextToken, Translation
 

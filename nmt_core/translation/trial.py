@@ -1,13 +1,15 @@
-"""Try a model in a separate process before this one loads it.
+"""Check that an exported model still translates as it did, in a separate process first.
 
-A malicious file may end or block the C++ program that reads it. So another process first loads the
-model, translates its golden sentences and names the problem on its last line. The server does so
-whenever it loads a model; a command does so once for each model and version of these programs, and
-records it by an empty file in the user's cache.
+Golden sentences are a model's translations at the time of export. A malicious file may end or block
+the C++ program that reads it. So another process first loads the model, translates its golden
+sentences and names the problem on its last line. The server does so whenever it loads a model; a
+command does so once for each model and version of these programs, and records it by an empty file
+in the user's cache.
 """
 
 import hashlib
 import json
+import logging
 import os
 import resource
 import signal
@@ -19,12 +21,95 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from traceback import extract_tb
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
+from pydantic import TypeAdapter
+
+from nmt_core.base import files
+from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.base.seal import digest_bundle
-from nmt_core.translation.golden import load_verified
+from nmt_core.base.seal import digest_bundle, explain_unreadable
+from nmt_core.search.registered import FOLDER
 from nmt_core.translation.translator import Translator
+
+_log = logging.getLogger(__name__)
+
+FEW = 2
+"""Golden sentences that may differ: another processor rounds otherwise, and so decides otherwise
+where two translations are almost equally good."""
+
+
+class Answer(Config):
+    """The model's translation of a line at the time of export."""
+
+    source: str
+    ids: tuple[int, ...]
+    """Numbers of the translation's tokens."""
+    text: str
+    """The translation."""
+
+
+class Mismatch(NamedTuple):
+    """A line that the model no longer translates as it did when it was exported."""
+
+    source: str
+    expected: str
+    got: str
+
+
+def translate_golden(translator: Translator, lines: Sequence[str]) -> list[Answer]:
+    """Translate the golden sentences."""
+    translations = translator.search(lines, n_best=1, probabilities=False)
+    return [
+        Answer(source=line, ids=best.ids, text=best.text)
+        for line, [best] in zip(lines, translations, strict=True)
+    ]
+
+
+def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
+    """Translate the golden sentences of a bundle again; return those that differ.
+
+    Each engine is compared with its own translations at the time of export.
+
+    Raises:
+        BundleError: if the bundle holds none, which would prove nothing.
+    """
+    name = translator.engine.name
+    path = folder / ("golden.json" if name == "torch" else f"{FOLDER}/{name}.json")
+    with explain_unreadable(path):
+        stored = files.read_json(path)
+        answers = stored if name == "torch" else stored["golden"]
+        expected = TypeAdapter(list[Answer]).validate_json(json.dumps(answers))
+    if not expected:
+        raise BundleError(f"{path} holds no line to translate again; export the model again")
+    got = translate_golden(translator, [answer.source for answer in expected])
+    return [
+        Mismatch(old.source, old.text, new.text)
+        for old, new in zip(expected, got, strict=True)
+        if old != new
+    ]
+
+
+def load_verified(
+    folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
+) -> Translator:
+    """Load an exported model, see ``Translator.load``, and check its golden sentences.
+
+    Raises:
+        BundleError: if it is incomplete or altered, or translates otherwise than it did.
+        ConfigError: if the engine or the device is not there.
+    """
+    translator = Translator.load(folder, engine=engine, device=device, threads=threads)
+    changed = len(check_golden(translator, folder))
+    if changed > FEW:
+        raise BundleError(
+            f"{folder} translates {changed} of its golden sentences otherwise than when it was "
+            f"exported; check device and library versions, or export it again"
+        )
+    if changed:
+        _log.warning("%d golden sentences come out otherwise, as rounding may have it", changed)
+    return translator
+
 
 TRIAL_SECONDS = 300.0
 """Seconds that a model may take to load and to translate its golden sentences."""

@@ -17,7 +17,7 @@ from nmt_core.evaluation.metric import Score, ScoreInterval
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
-from nmt_core.translation.length_penalty import LengthPenaltyTrial
+from nmt_core.translation.fitting import LengthPenaltyTrial
 from stages.reporting.download_report import Result
 
 MOST_SCORES = 11

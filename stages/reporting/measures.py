@@ -19,7 +19,7 @@ from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.slice import Mask, SlicedText
 from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams

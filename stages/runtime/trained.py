@@ -16,10 +16,10 @@ from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.search.pytorch import PyTorchEngine
-from nmt_core.text.aligner.bundle import ALIGNER, find_aligner
+from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams

@@ -26,7 +26,7 @@ from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
 from nmt_core.literals.checking import check_literals
 from nmt_core.search.settings import SamplingConfig
-from nmt_core.translation.flaws import find_flaws, is_flaw
+from nmt_core.translation.protection import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths

@@ -16,8 +16,7 @@ from packaging.utils import canonicalize_name
 
 from nmt_core.base import packages, seal
 from nmt_core.base.languages import Languages
-from nmt_core.translation.parity import ParityText
-from nmt_core.translation.prepared import prepare_engines
+from nmt_core.translation.engine_export import ParityText, prepare_engines
 from nmt_core.translation.translator import Translator
 from stages.tracking.journal import BUNDLE_DIGEST, Journal
 from stages.tracking.mlflow_run import list_requirements

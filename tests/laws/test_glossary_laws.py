@@ -11,8 +11,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import Glossary, join_glossaries
 from nmt_core.literals.masking import write_literal
-from nmt_core.literals.stems import find_stem, stem_words
-from nmt_core.literals.terms import TermFinder, has_fitting_case
+from nmt_core.literals.terms import TermFinder, find_stem, has_fitting_case, stem_words
 
 LANGUAGES = ("de", "en")
 WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")

@@ -20,7 +20,7 @@ from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.drawn_pairs import SampledPairs
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.text import Characters, Subwords
-from nmt_core.text import segmentations as segmentations_module
+from nmt_core.text import subword_sampling as sampling_module
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.text.vocabulary import EOS, UNK
@@ -255,7 +255,7 @@ def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
 @pytest.mark.parametrize("remembered", [0, 30])
 def test_forgetting_words_changes_no_draw(kind, remembered, monkeypatch):
     expected = segmentations(kind)
-    monkeypatch.setattr(segmentations_module, "REMEMBERED", remembered)
+    monkeypatch.setattr(sampling_module, "REMEMBERED", remembered)
 
     assert segmentations(kind) == expected
 

@@ -18,9 +18,8 @@ from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
-from nmt_core.translation.likelihood import score_pairs
-from nmt_core.translation.parity import ParityText
-from nmt_core.translation.prepared import prepare_engines
+from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from tests.support.pairs import write_pairs

@@ -21,7 +21,7 @@ from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Wa
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
-from nmt_core.text.alignment import list_words
+from nmt_core.text.words import list_words
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import check_tag
 from tests.support.tasks import Words

@@ -17,7 +17,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel, FeatureWeight
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
 
 MODEL = TransformerConfig(

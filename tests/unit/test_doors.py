@@ -24,8 +24,7 @@ from nmt_core.models.settings import RnnConfig
 from nmt_core.search.engine import PlainEngine
 from nmt_core.search.registered import PROGRAMS, Program
 from nmt_core.search.stepwise import greedy_search
-from nmt_core.translation.parity import ParityText
-from nmt_core.translation.prepared import prepare_engines
+from nmt_core.translation.engine_export import ParityText, prepare_engines
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from tests.support.echoes import Echo

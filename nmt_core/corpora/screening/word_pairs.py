@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.screening.flat_text import STEM_LETTERS, Array, FlatLines, Numbers, cut_stems
 from nmt_core.text.aligner.learning import learn_aligner
-from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.words import AlignerConfig
 
 LEARNING = AlignerConfig(
     max_words=60,

@@ -42,7 +42,7 @@ from nmt_core.extensions.language_models.units import (
 from nmt_core.extensions.settings import change_settings, explain_settings
 from nmt_core.search.score import LogLikelihood
 from nmt_core.search.settings import TokenSampling
-from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 
 HEADING = "log-likelihood\tperplexity\ttokens"

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.text.aligner.settings import AlignerConfig
+from nmt_core.text.aligner.words import AlignerConfig
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -8,8 +8,7 @@ import pytest
 from nmt_core.cli import options
 from nmt_core.models.settings import RnnConfig
 from nmt_core.search.settings import SamplingConfig
-from nmt_core.text.aligner.aligner import format_links
-from nmt_core.text.aligner.bundle import write_aligner
+from nmt_core.text.aligner.aligner import format_links, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run

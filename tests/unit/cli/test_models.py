@@ -5,8 +5,7 @@ import shutil
 import pytest
 
 from nmt_core.base.seal import digest_bundle
-from nmt_core.text.aligner.aligner import format_links
-from nmt_core.text.aligner.bundle import load_aligner
+from nmt_core.text.aligner.aligner import format_links, load_aligner
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.tiny import tiny_translator

@@ -15,7 +15,7 @@ from nmt_core.documents.passage import (
     place_tags,
 )
 from nmt_core.documents.plan import Plan, Segmenter
-from nmt_core.text.alignment import UNALIGNED, list_words
+from nmt_core.text.words import UNALIGNED, list_words
 from tests.support.echoes import Answer, show_marks
 
 words = st.sampled_from(["one ", "two", " three. ", "Four, ", " ", "", "本", "\n", "five. Six "])

@@ -4,9 +4,16 @@ from decimal import Decimal
 
 import pytest
 
-from nmt_core.literals.date import list_days, read_date, read_times
-from nmt_core.literals.number import read_number, to_ascii, write_amount, write_number
-from nmt_core.literals.spelled import spells
+from nmt_core.literals.cldr import spells
+from nmt_core.literals.number import (
+    list_days,
+    read_date,
+    read_number,
+    read_times,
+    to_ascii,
+    write_amount,
+    write_number,
+)
 
 
 @pytest.mark.parametrize(

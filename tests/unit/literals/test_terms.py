@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.stems import find_stem, split_words, stem_words
-from nmt_core.literals.terms import KeptTerms, OwnPattern, has_fitting_case
+from nmt_core.literals.terms import (
+    KeptTerms,
+    OwnPattern,
+    find_stem,
+    has_fitting_case,
+    split_words,
+    stem_words,
+)
 
 
 def test_longer_terms_come_first_and_words_are_whole():

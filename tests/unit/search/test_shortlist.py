@@ -12,7 +12,7 @@ from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import load_ctranslate2
 from nmt_core.search.registered import SCORES, SHORTLIST
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.aligner.shortlist import Shortlist
+from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import EOS, SPECIALS, UNK
 from tests.unit.search.test_ctranslate2 import GREEDY, QUIET, WORDS, pair, requests
 

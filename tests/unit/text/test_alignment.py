@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.text.alignment import align_words, carry_cuts, find_words
+from nmt_core.text.words import align_words, carry_cuts, find_words
 from tests.support.echoes import Answer
 
 texts = st.text("aé1 ,.'-本カ。\N{COMBINING ACUTE ACCENT}\n")

@@ -11,16 +11,16 @@ from pydantic import ValidationError
 from nmt_core.base.errors import TokenizerError
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.text import Characters, Subwords, load_tokenizer, segmentations
+from nmt_core.text import Characters, Subwords, load_tokenizer, subword_sampling
 from nmt_core.text.language_codes import pick_code
-from nmt_core.text.loops import LOOP_TIMES, LOOP_WORDS, find_loop
 from nmt_core.text.normalize import normalize
-from nmt_core.text.segmentations import MergeDropout, UnigramLattice
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
+from nmt_core.text.subword_sampling import MergeDropout, UnigramLattice
 from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
+from nmt_core.text.words import LOOP_TIMES, LOOP_WORDS, find_loop
 from tests.support.subword_pairs import LINES, subwords
 
 # codes of languages
@@ -244,7 +244,7 @@ def test_forgetting_changes_no_segmentation(monkeypatch, make):
 
     kept = make(PIECES, 0.3)
     found = draw(kept)
-    monkeypatch.setattr(segmentations, "REMEMBERED", 3)
+    monkeypatch.setattr(subword_sampling, "REMEMBERED", 3)
     small = make(PIECES, 0.3)
     assert draw(small) == found
     assert len(small._words) < len(kept._words) == 5

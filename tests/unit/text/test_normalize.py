@@ -13,7 +13,7 @@ from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths, tokenize
 from stages.params import TokenizeParams

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from nmt_core.documents.plan import FEWEST_CHARACTERS, TOKEN_CHARACTERS, Segmenter
 from nmt_core.text.sentences import WINDOW, space_sentences, split_sentences
-from nmt_core.text.span import Span
+from nmt_core.text.words import Span
 
 characters = st.characters(exclude_categories=["Cs"])
 texts = st.one_of(

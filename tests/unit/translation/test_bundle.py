@@ -29,8 +29,8 @@ from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.translation.golden import check_golden
 from nmt_core.translation.translator import Translator
+from nmt_core.translation.trial import check_golden
 from tests.support.sealing import reseal
 from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
 

@@ -23,6 +23,7 @@ from nmt_core.translation.confidence import (
     measure_features,
     standardize,
 )
+from nmt_core.translation.engine_export import ParityText, prepare_engines
 from nmt_core.translation.fitting import (
     FEWEST,
     FEWEST_OF_A_KIND,
@@ -38,8 +39,6 @@ from nmt_core.translation.fitting import (
     trace_reliability,
 )
 from nmt_core.translation.loading import CONFIDENCE
-from nmt_core.translation.parity import ParityText
-from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.translation.translator import Translator
 from tests.support.sealing import reseal
@@ -173,19 +172,6 @@ def test_drift_is_that_of_its_definition(counts):
     ours, theirs = ([(n + 0.5) / (sum(each) + 5) for n in each] for each in (counts, other))
     expected = sum((a - b) * np.log(a / b) for a, b in zip(ours, theirs, strict=True))
     assert compute_drift(counts, other) == pytest.approx(expected)
-
-
-def test_interval_is_the_middle_95_percent_of_resamples():
-    confidences, good = np.linspace(0, 1, 60), np.arange(60) % 3 == 0
-    measured = measure_reliability(confidences, good, resamples=400, seed=1)
-    assert (measured.sentences, measured.good) == (60, pytest.approx(1 / 3))
-    assert measured.area_low < measured.area < measured.area_high
-    assert 0.2 < measured.area_high - measured.area_low < 0.5
-    assert measured.error_low < measured.error_high
-    assert measured == measure_reliability(confidences, good, resamples=400, seed=1)
-    assert measure_reliability(confidences, good, resamples=0, seed=1).area_low == measured.area
-    other = measure_reliability(confidences, good, resamples=400, seed=2)
-    assert (other.area == measured.area, other.area_low == measured.area_low) == (True, False)
 
 
 # fitting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.translation.flaws import find_flaws
+from nmt_core.translation.protection import find_flaws
 from tests.support.scripted import scripted_translator
 
 LINE = "der kleine Hund sieht heute keine anderen Hunde im Park"

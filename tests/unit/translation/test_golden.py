@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError
-from nmt_core.translation.golden import FEW, load_verified
+from nmt_core.translation.trial import FEW, load_verified
 from tests.support.sealing import reseal
 from tests.support.tiny import LINES, export, tiny_translator
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.translation.length_penalty import STEP, set_length_penalty, try_length_penalties
+from nmt_core.translation.fitting import STEP, set_length_penalty, try_length_penalties
 from tests.support.scripted import scripted_translator
 from tests.support.tiny import tiny_translator
 

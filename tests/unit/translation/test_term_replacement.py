@@ -7,7 +7,7 @@ import pytest
 
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.translation.term_replacement import match_case, replace_terms
+from nmt_core.translation.protection import match_case, replace_terms
 
 LANGUAGES = ("de", "en")
 TERMS = {"Rat": ("Board",), "Hof": ("High Tribunal",), "Amt": ("the Office",)}

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from nmt_core.search.engine import Hypothesis
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.side import Tokenized
-from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.text_search import (
     SourceTask,
     TextCodec,
+    TranslatorConfig,
     copy_unknown,
     drop_tag_column,
     leave_tag_out,

@@ -12,8 +12,8 @@ from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
-from nmt_core.translation.likelihood import score_pairs
-from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.forced_decoding import score_pairs
+from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, tiny_translator
 from tests.support.toy_model import Toy, ToyMemory
@@ -361,7 +361,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     model = Watched(end=1.0)
     pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
     free = score_pairs(toy_translator(model=model), pairs)
-    monkeypatch.setattr("nmt_core.translation.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
+    monkeypatch.setattr("nmt_core.translation.forced_decoding.MOST_LOG_PROBS", 5 * len(WORDS))
     model.most = 0
     rows, encode = [], model.encode
     monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))

@@ -16,7 +16,7 @@ from nmt_core.extensions.language_models.units import Units, Words, WordUnit
 from nmt_core.search.score import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
 from tests.support.language_models import LSTM, learnt

@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.literals.checking import check_literals
-from nmt_core.translation.flaws import find_flaws
+from nmt_core.translation.protection import find_flaws
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths

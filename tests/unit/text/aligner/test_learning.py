@@ -5,15 +5,14 @@ import pytest
 
 from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.text.aligner import batches, bundle, learning
-from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.batches import pair_text, plan_batches
-from nmt_core.text.aligner.bundle import load_aligner, write_aligner
+from nmt_core.text.aligner import aligner as aligner_module
+from nmt_core.text.aligner import hmm, learning
+from nmt_core.text.aligner.aligner import Aligner, load_aligner, write_aligner
+from nmt_core.text.aligner.hmm import pair_text, plan_batches
 from nmt_core.text.aligner.learning import JUMP_SMOOTHING, SMALLEST, Learner, learn_aligner
 from nmt_core.text.aligner.lexicon import measure_priors
-from nmt_core.text.aligner.settings import AlignerConfig
-from nmt_core.text.aligner.words import cut_line
-from nmt_core.text.alignment import UNALIGNED
+from nmt_core.text.aligner.words import AlignerConfig, cut_line
+from nmt_core.text.words import UNALIGNED
 from tests.support.processes import run_python
 from tests.support.sealing import reseal
 
@@ -55,7 +54,7 @@ def prepare(config):
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])
 def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
-    monkeypatch.setattr(batches, "WAITING", waiting)
+    monkeypatch.setattr(hmm, "WAITING", waiting)
     draw = make_generator(1, "sentences")
     source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
     text = pair_text(source, target, 12)
@@ -343,9 +342,9 @@ def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
 )
 def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypatch):
     """Its seal is right, its numbers are not."""
-    save = bundle.save_file
+    save = aligner_module.save_file
     monkeypatch.setattr(
-        bundle,
+        aligner_module,
         "save_file",
         lambda tensors, path: save(
             {name: change.get(name, np.array)(array) for name, array in tensors.items()}, path

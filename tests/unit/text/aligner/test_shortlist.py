@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.text.aligner import shortlist as shortlist_module
-from nmt_core.text.aligner.settings import ShortlistConfig
-from nmt_core.text.aligner.shortlist import learn_shortlist
+from nmt_core.text.aligner import learning
+from nmt_core.text.aligner.learning import learn_shortlist
+from nmt_core.text.aligner.words import ShortlistConfig
 
 SIZE = 12
 SOURCE = [f"s{number}" for number in range(SIZE)]
@@ -82,12 +82,12 @@ def test_pairs_that_are_too_long_teach_nothing():
 
 @pytest.mark.parametrize(("most", "step"), [(10**9, 1), (600, None), (1, None)])
 def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
-    monkeypatch.setattr(shortlist_module, "MOST_PLACES", most)
+    monkeypatch.setattr(learning, "MOST_TOKEN_PAIRS", most)
     pairs = draw_pairs()
     places = sum(len(source) * len(target) for source, target in pairs)
     step = step or math.ceil(places / most)
     found = learn_shortlist(pairs, (SOURCE, TARGET), FEW)
-    monkeypatch.setattr(shortlist_module, "MOST_PLACES", 10**9)
+    monkeypatch.setattr(learning, "MOST_TOKEN_PAIRS", 10**9)
 
     assert found == learn_shortlist(pairs[::step], (SOURCE, TARGET), FEW)
 

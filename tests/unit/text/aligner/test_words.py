@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.text.aligner.lexicon import compare_spelling, encode_words
-from nmt_core.text.aligner.settings import AlignerConfig
-from nmt_core.text.aligner.words import cut_line, cut_word
+from nmt_core.text.aligner.words import AlignerConfig, cut_line, cut_word
 
 WHOLE = AlignerConfig(stem_length=100, tail_length=0)
 

@@ -1,4 +1,4 @@
-"""Words of a text, and the source word of each word of a translation.
+"""Words of a text, repetitions among them, and the source word of each word of a translation.
 
 Links come with a translation, else from relative positions. Wrong links never lose markup of a
 document, they only misplace it.
@@ -9,9 +9,15 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from nmt_core.text.span import Span
+
+class Span(NamedTuple):
+    """The characters of a text from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+
 
 PUNCTUATION = re.escape(
     r"""!"#$%&()*+,./:;<=>?@[\]^`{|}~…–—“”„«»‚‘¿¡。、，！？；：「」『』（）【】《》"""
@@ -195,3 +201,37 @@ def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list
             )
             pieces[spelt].append(numbers)
     return pieces
+
+
+LOOP_WORDS = 4
+"""Longest run of words whose immediate repetition counts as going in circles."""
+
+LOOP_TIMES = 3
+"""Repetitions in a row that count."""
+
+LOOP_LETTERS = 8
+"""Letters that repetitions within a word have at least, more than "nenene" of German
+"Sonnenenergie"."""
+
+_REPEATED = re.compile(r"([^\W\d_]{1,8}?)\1{2,}")
+"""Letters that stand three times in a row."""
+
+
+def find_letter_loop(text: str) -> str:
+    """Return the first repetition of letters within a word, as in "Nineineine"; "" if none is."""
+    found = (match[0] for match in _REPEATED.finditer(text.casefold()))
+    return next((letters for letters in found if len(letters) >= LOOP_LETTERS), "")
+
+
+def find_loop(words: Sequence[str]) -> Sequence[str]:
+    """Return the first run of words that stands three times in a row; none if there is none."""
+    if len(words) - len({*words}) < LOOP_TIMES - 1:
+        return ()
+    for size in range(1, LOOP_WORDS + 1):
+        equal = 0  # words in a row that are those so many places later
+        for place in range(len(words) - size):
+            equal = equal + 1 if words[place] == words[place + size] else 0
+            if equal == (LOOP_TIMES - 1) * size:
+                first = place + 1 - equal
+                return words[first : first + size]
+    return ()

@@ -1,4 +1,4 @@
-"""Log-likelihoods of given translations, without a search."""
+"""Forced decoding: log-likelihoods and attention of given translations, without a search."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,10 +7,12 @@ import torch
 
 from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_by_length
+from nmt_core.evaluation.pictures import Look
 from nmt_core.search.pytorch import MOST_LOG_PROBS
 from nmt_core.search.score import LogLikelihood
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 
@@ -65,3 +67,18 @@ def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[flo
     rows = zip(hidden[is_token].split(at_once), tokens, strict=True)
     nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])
     return [float(row.sum()) for row in nats.split([len(pair.target) + 1 for pair in pairs])]
+
+
+END = "</s>"
+"""The end of a sentence, which has attention, too."""
+
+
+def trace_attention(
+    translator: Translator, line: str | Tokenized, translation: Translation
+) -> Look | None:
+    """Return the attention of a line's translation; None if the model or the line has none."""
+    text = translator.source.tokenize(line)
+    weights = translator.attention(text, translation)
+    if weights is None:
+        return None
+    return Look(text.line, [*text.tokens, END], [*translation.tokens, END], weights)
