@@ -43,11 +43,10 @@ from stages.learning.judgement import (
     render_corrections,
     render_learned,
 )
-from stages.params import DownloadParams, EvaluateParams, load
+from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
-from stages.registry.settings import PromotionParams
 from stages.runtime.checkout import put_aside, put_back
 
 

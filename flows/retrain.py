@@ -27,7 +27,7 @@ from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
 from nmt_core.evaluation.statistics.settings import GateConfig
-from stages.params import DownloadParams, EvaluateParams, load
+from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import Exported, model_name, read_exported
 from stages.registry.promotion import (
     Contest,
@@ -38,9 +38,7 @@ from stages.registry.promotion import (
     render_verdict,
     run_contest,
 )
-from stages.registry.registry import Registry, file_lock
-from stages.registry.settings import PromotionParams
-from stages.registry.versions import ChampionMovedError, RegistryAwayError
+from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
 
 OutcomeT = TypeVar("OutcomeT")
 

@@ -323,7 +323,6 @@ def main() -> None:
         tracker.params(
             {f"test_{name}_signature": one.signature for name, one in evaluation.scores.items()}
         )
-        tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")
         tracker.artifact(paths.REPORTS / "index.html")

@@ -26,6 +26,7 @@ from nmt_core.data.settings import (
     TrainedVectors,
 )
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
+from nmt_core.evaluation.statistics.settings import SliceBounds
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.search.registered import Precision
 from nmt_core.search.settings import BeamConfig
@@ -40,7 +41,6 @@ from nmt_core.training.settings import (
     WorldConfig,
 )
 from stages import paths
-from stages.registry.settings import PromotionParams
 from stages.runtime.params_file import read
 
 CORPORA.add(demo="stages.demo.corpus:DemoCorpus")
@@ -314,6 +314,20 @@ class ExportParams(Config):
         """Return the same with the present digest of the glossary, which was read before."""
         digest = files.sha256(self.glossary) if self.glossary else ""
         return self.model_copy(update={"glossary_sha256": digest})
+
+
+class PromotionParams(Config):
+    """Limits of a challenger's losses, regardless of its gains elsewhere."""
+
+    slices: SliceBounds = Field({})
+    """Points of the gate's first metric that a challenger may lose in each of these slices of the
+    test set: ``{numbers: 1.0, negation: 1.0}``. Who is proved to lose more is rejected, who seems
+    to is held. None by default, for a slice of few sentences seems to lose by chance and would hold
+    what is better; ``reports/index.html`` shows sentences and interval of each."""
+
+    glossary: Path | None = None
+    """A glossary as ``nmt translate --glossary`` reads it; the sentences that have a term of it are
+    the slice ``glossary``."""
 
 
 SECTIONS: dict[str, type[Config]] = {

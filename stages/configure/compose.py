@@ -16,8 +16,7 @@ from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all, check_all
 from stages.configure.text_size import fit_settings
-from stages.params import SECTIONS, DownloadParams, ExportParams
-from stages.registry.settings import PromotionParams
+from stages.params import SECTIONS, DownloadParams, ExportParams, PromotionParams
 from stages.runtime.params_file import dump_yaml, read
 
 HEADING = """\

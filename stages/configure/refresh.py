@@ -32,8 +32,7 @@ from stages.configure import compose
 from stages.configure.sections import check_all
 from stages.params import DownloadParams, ExportParams
 from stages.registry.exported import model_name
-from stages.registry.registry import Registry
-from stages.registry.versions import RegistryAwayError
+from stages.registry.registry import Registry, RegistryAwayError
 from stages.runtime.entry import run_stage
 
 LOGGER = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from stages.learning.correction_corpus import (
     LearningConfig,
     read_held_out,
 )
-from stages.params import EvaluateParams
+from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported
 from stages.registry.promotion import (
     Contest,
@@ -25,7 +25,6 @@ from stages.registry.promotion import (
     translate_by_both,
 )
 from stages.registry.registry import Registry
-from stages.registry.settings import PromotionParams
 from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 

@@ -12,19 +12,25 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from nmt_core.base.config import build
+from nmt_core.evaluation.registered import METRICS, find_label
 from nmt_core.server.models import LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
 from stages.params import DownloadParams, load
-from stages.registry.champion import ChampionSource
-from stages.registry.exported import model_name, read_exported
-from stages.registry.following import follow_champion
-from stages.registry.overview import list_doubts, render_versions
-from stages.registry.registry import Registry
-from stages.registry.versions import Promotion, RegistryError
+from stages.registry.champion import ChampionSource, follow_champion
+from stages.registry.exported import (
+    ARCHITECTURE,
+    CORPUS,
+    PAIRS,
+    TEST_SET,
+    model_name,
+    read_exported,
+)
+from stages.registry.registry import CHAMPION, Promotion, Registry, RegistryError, Version
 from stages.runtime.entry import run_stage
 
 PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
@@ -51,10 +57,46 @@ def open_registry(name: str | None) -> Registry:
     return Registry(name or model_name(load(DownloadParams, "download").languages))
 
 
+def describe_last_event(version: Version) -> str:
+    """Return when, by whom and why a version was last promoted, withdrawn or restored."""
+    tags = version.tags
+    events = [
+        (tags[at], tags.get(f"{event}_by", ""), tags.get(reason, ""))
+        for event, reason in (
+            ("promoted", "reason"),
+            ("rolled_back", "rolled_back_reason"),
+            ("restored", "restored_reason"),
+        )
+        if (at := f"{event}_at") in tags
+    ]
+    if not events:
+        return "–"
+    moment, user, reason = max(events)
+    return f"{moment[:16].replace('T', ' ')} by {user}: {reason}"
+
+
 @app.command()
 def show(name: Name = None) -> None:
-    """Show all versions, with the champion, its date and the reason."""
-    Console().print(render_versions(open_registry(name)))
+    """Show all versions with their scores, which compare within a test set, and the champion."""
+    registry = open_registry(name)
+    champion, versions = registry.champion(), registry.versions().values()
+    if not versions:
+        typer.echo(f"{registry.name}: {registry.advise()}")
+        return
+    metrics = [name for name in METRICS if any(name in version.tags for version in versions)]
+    table = Table(title=registry.name, title_justify="left", box=None, pad_edge=False)
+    for heading in ("", "", "model", "corpora", "pairs", "test set", *map(find_label, metrics)):
+        table.add_column(heading)
+    table.add_column("since, by whom and why")
+    for version in versions:
+        tags = version.tags
+        withdrawn = "withdrawn" if "rolled_back_at" in tags else ""
+        state = CHAMPION if champion and champion.number == version.number else withdrawn
+        names = (ARCHITECTURE, CORPUS, PAIRS, TEST_SET, *metrics)
+        cells = [tags.get(name, "–") for name in names]
+        cells[3] = cells[3][:8]
+        table.add_row(str(version.number), state, *cells, describe_last_event(version))
+    Console().print(table)
 
 
 @app.command()
@@ -74,8 +116,6 @@ def promote(
     """Make a version champion by hand, without the gate."""
     registry = open_registry(name)
     champion = registry.champion()
-    for doubt in list_doubts(registry.version(version), champion):
-        typer.echo(f"warning: {doubt}; make rollback takes the promotion back", err=True)
     by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=find_user(), reason=reason)
     registry.promote(version, expected=champion.number if champion else None, promotion=by_hand)
     typer.echo(f"version {version} of {registry.name} is the champion")

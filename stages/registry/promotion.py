@@ -31,7 +31,7 @@ from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import DownloadParams, EvaluateParams
+from stages.params import DownloadParams, EvaluateParams, PromotionParams
 from stages.registry.exported import (
     TEST_SET,
     Exported,
@@ -40,12 +40,13 @@ from stages.registry.exported import (
     read_described,
     read_held_out,
 )
-from stages.registry.registry import Registry
-from stages.registry.settings import PromotionParams
-from stages.registry.versions import Promotion, RegistryAwayError, Version
+from stages.registry.registry import Promotion, Registry, RegistryAwayError, Version
 from stages.reporting.pages import render_contest_page, render_template
 from stages.reporting.sentences import JudgedSentence, compare_sentences
 from stages.tracking.tracker import open_tracker
+
+EVIDENCE = (TEST_SET, "held_out", "signature")
+"""Tags of a challenger that its promotion repeats: how it was tested."""
 
 Judged = Literal["same", "current"]
 """The test set: that of the champion's promotion, or the current one."""
@@ -272,24 +273,10 @@ def enact(
             id=promotion,
             by=by,
             reason=contest.reason,
-            evidence=dict(list_evidence(contest, challenger)),
+            evidence={name: challenger.tags[name] for name in EVIDENCE},
             report=render_verdict(contest),
         ),
     )
-
-
-def list_evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]]:
-    """Yield the tags with the evidence of a promotion."""
-    for name in ("test_set", "held_out", "signature"):
-        yield name, challenger.tags[name]
-    if paths.LOCK.exists():
-        yield "dvc_lock_sha256", files.sha256(paths.LOCK)
-    for row in list_effects(contest):
-        name = f"p_value_{row.metric}"
-        yield f"{name}_bootstrap", f"{row.bootstrap:.6g}"
-        yield f"{name}_randomization", f"{row.randomization:.6g}"
-    for condition in list_conditions(contest):
-        yield f"p_value_{condition.name}", f"{condition.worse:.6g}"
 
 
 def record_verdict(contest: Contest, challenger: Exported) -> None:

@@ -4,10 +4,8 @@ MLflow keeps every export as a version of one registered model per language pair
 ``champion`` names the served one; tags of the version record its promotion::
 
     promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
-    dvc_lock_sha256, p_value_...                                      earned in a contest
     rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
     restored_at, restored_by, restored_reason                         champion again after that
-    earlier_promotions                                                champion more than once
 
 Data for programs alone are in one tag, ``record``, to keep MLflow's pages short. The description
 of a version is its model card; that of the model names the champion and the reason.
@@ -17,27 +15,21 @@ last: if a promotion is interrupted, the old champion serves on, and the promoti
 Moving the alias by MLflow's own means bypasses all this.
 """
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from nmt_core.base import files, seal
+from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
-from stages.registry.versions import (
-    EARLIER,
-    PROMOTE_ONE,
-    ChampionMovedError,
-    Promotion,
-    RegistryAwayError,
-    RegistryError,
-    Version,
-)
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
     DESCRIPTION_CHARACTERS,
@@ -57,14 +49,72 @@ from stages.tracking.tracker import (
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+PROMOTE_ONE = 'promote one: make promote VERSION=NUMBER REASON="why"'
+
+
 CHAMPION = "champion"
 """The alias of the version to be served."""
 
-STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
-"""Prefixes of tags that a new promotion does not inherit from an old one."""
+STALE = ("rolled_back_", "restored_")
+"""Prefixes of tags that a new promotion removes."""
 
 SEND_RUNS = "make sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
+
+
+class RegistryError(NmtError):
+    """The registry is not as it would have to be."""
+
+
+class RegistryAwayError(RegistryError):
+    """MLflow does not answer for now."""
+
+
+class ChampionMovedError(RegistryError):
+    """The champion was moved since it was read."""
+
+
+class Version(Config):
+    """An exported model as the registry knows it."""
+
+    number: int
+    tags: dict[str, str]
+
+    def tag(self, name: str) -> str:
+        """Return the value of a tag.
+
+        Raises:
+            RegistryError: if it is not there.
+        """
+        if name not in self.tags:
+            raise RegistryError(
+                f"version {self.number} has no tag {name!r}, so it was not registered by the "
+                f"export stage; {PROMOTE_ONE}"
+            )
+        return self.tags[name]
+
+    @property
+    def digest(self) -> str:
+        """The digest of its export."""
+        return self.tag(BUNDLE_DIGEST)
+
+    @property
+    def previous(self) -> int | None:
+        """The champion before it, if both exist."""
+        return int(self.tags.get("previous_champion") or 0) or None
+
+
+class Promotion(Config):
+    """A promotion: its user and reason."""
+
+    id: str
+    """Identifies it: a promotion is made once, even if it is requested again."""
+    by: str
+    reason: str
+    evidence: dict[str, str] = Field(default_factory=dict)
+    """Tags with its evidence."""
+    report: str = ""
+    """The same for people, in Markdown."""
 
 
 def file_lock() -> AbstractContextManager[None]:
@@ -188,7 +238,7 @@ class Registry:
         return fetched
 
     def promote(self, number: int, *, expected: int | None, promotion: Promotion) -> bool:
-        """Make a version champion; return False if this very promotion was made before.
+        """Make a version champion; return False if this promotion was made before.
 
         Args:
             number: of the version.
@@ -200,7 +250,8 @@ class Registry:
         """
         with self._lock():
             champion, version = self._champion(), self.version(number)
-            if self._is_made(promotion, version, champion):
+            repeated = version.tags.get("promotion") == promotion.id
+            if repeated and (number == champion or "rolled_back_at" in version.tags):
                 return False
             self._check(champion, expected)
             if number == expected:
@@ -213,10 +264,10 @@ class Registry:
                 **promotion.evidence,
                 "promotion": promotion.id,
             }
-            if version.promotions:
-                self._tag(version, {EARLIER: json.dumps(version.promotions)})
-            self._untag(version, [name for name in version.tags if name.startswith(STALE)])
-            self._tag(version, tags)
+            kept = {
+                name: value for name, value in version.tags.items() if not name.startswith(STALE)
+            }
+            self._replace_tags(version, kept | tags)
             self._move(version)
             self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
             return True
@@ -251,8 +302,10 @@ class Registry:
                 )
             moment = {"by": by, "reason": reason, "at": now()}
             back = moment | {"reason": f"version {champion.number} was withdrawn: {reason}"}
-            self._tag(champion, {f"rolled_back_{name}": said for name, said in moment.items()})
-            self._tag(before, {f"restored_{name}": said for name, said in back.items()})
+            withdrawn = {f"rolled_back_{name}": text for name, text in moment.items()}
+            restored = {f"restored_{name}": text for name, text in back.items()}
+            self._replace_tags(champion, champion.tags | withdrawn)
+            self._replace_tags(before, before.tags | restored)
             self._move(before)
             self._describe(
                 before, f"again, by {by}, who withdrew version {champion.number}: {reason}"
@@ -271,17 +324,6 @@ class Registry:
             (version for version in versions if version.tags.get(BUNDLE_DIGEST) == digest), None
         )
 
-    def _is_made(self, promotion: Promotion, version: Version, champion: int | None) -> bool:
-        """Tell whether a promotion reached the alias, or a later one did."""
-        if version.tags.get("promotion") != promotion.id:
-            return promotion.id in version.promotions
-        replaced = (
-            other.previous == version.number
-            and other.tags["promoted_at"] > version.tags["promoted_at"]
-            for other in self.versions().values()
-        )
-        return version.number == champion or "rolled_back_at" in version.tags or any(replaced)
-
     def _check(self, champion: int | None, expected: int | None) -> None:
         """Refuse to replace a champion other than the expected one.
 
@@ -297,23 +339,15 @@ class Registry:
                 f"moved it, so look again"
             )
 
-    def _tag(self, version: Version, tags: Mapping[str, str]) -> None:
-        """Set tags, the record last."""
-        whole = pack_tags(self.version(version.number).tags | dict(tags))
+    def _replace_tags(self, version: Version, tags: Mapping[str, str]) -> None:
+        """Replace all tags of a version; those for programs change last."""
+        old, new = pack_tags(version.tags), pack_tags(tags)
         with self._client() as client:
-            for name in pack_tags(tags):
-                client.set_model_version_tag(self.name, str(version.number), name, whole[name])
-
-    def _untag(self, version: Version, names: Collection[str]) -> None:
-        """Remove tags."""
-        tags = self.version(version.number).tags
-        left = pack_tags({name: value for name, value in tags.items() if name not in names})
-        with self._client() as client:
-            for name, value in pack_tags(tags).items():
-                if name not in left:
-                    client.delete_model_version_tag(self.name, str(version.number), name)
-                elif left[name] != value:
-                    client.set_model_version_tag(self.name, str(version.number), name, left[name])
+            for name in old.keys() - new.keys():
+                client.delete_model_version_tag(self.name, str(version.number), name)
+            for name, value in new.items():
+                if old.get(name) != value:
+                    client.set_model_version_tag(self.name, str(version.number), name, value)
 
     def _move(self, version: Version) -> None:
         with self._client() as client:
@@ -345,7 +379,7 @@ class Registry:
 
     @cached_property
     def _mlflow(self) -> "MlflowClient":
-        from stages.tracking.mlflow_experiment import open_client  # takes seconds
+        from stages.tracking.mlflow_run import open_client  # takes seconds
 
         return open_client(self._uri)
 

@@ -2,6 +2,7 @@
 
 import subprocess
 
+from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from stages import paths
 
@@ -103,3 +104,16 @@ def describe_checkout() -> str:
         NmtError: without git, or outside it, or before the first commit.
     """
     return head_commit() + ("-dirty" if list_changed_files() else "")
+
+
+COMMIT, DIRTY = "mlflow.source.git.commit", "mlflow.source.git.dirty"
+
+
+def collect_provenance() -> dict[str, str]:
+    """Return commit and digests as tags of a run, in MLflow's terms; no commit without git."""
+    sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
+    digests = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
+    try:
+        return digests | {COMMIT: head_commit(), DIRTY: "true" if list_changed_files() else "false"}
+    except NmtError:
+        return digests

@@ -20,8 +20,6 @@ from stages.tracking.mlflow_login import (
 )
 from stages.tracking.tracker import (
     TrackingError,
-    find_page,
-    find_unsent,
     list_journals,
     send,
     tracking_uri,
@@ -41,39 +39,24 @@ def ui(
 ) -> None:
     """Show all runs in a browser, unless the server that they go to does."""
     uri = tracking_uri()
+    if not uri.startswith("sqlite:"):
+        typer.echo(f"runs go to a server, which shows them at {redact_url(uri)}")
+        return
     try:
-        if not uri.startswith("sqlite:"):
-            typer.echo(f"runs go to a server, which shows them at {find_page(redact_url(uri))}")
-            tell_unsent()
-            return
         check_port(port)
-        address = find_page(f"http://127.0.0.1:{port}")
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
     folder, password = paths.RUNS.resolve() / f"login-{port}", secrets.token_urlsafe(12)
     shutil.rmtree(folder, ignore_errors=True)  # with the password of the last time
     folder.mkdir(mode=0o700, parents=True)
-    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
+    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at http://127.0.0.1:{port}")
     typer.echo(f"user {USER}, password {password}")
     write_login_settings(folder)
     os.environ |= list_login_variables(folder, password)
     python = find_server_python()
     command = [python, "-m", "mlflow", "ui", *OPTIONS, f"--port={port}"]
     os.execv(python, [*command, f"--backend-store-uri={uri}"])
-
-
-def tell_unsent() -> None:
-    """Name finished runs that the server lacks, and the command that sends them.
-
-    Without them there is no version of a model on the server that could be promoted or served.
-    """
-    if unsent := len(find_unsent()):
-        runs = "a finished run" if unsent == 1 else f"{unsent} finished runs"
-        typer.echo(
-            f"{runs} of this checkout {'is' if unsent == 1 else 'are'} not there, models included; "
-            f"to send: make sync"
-        )
 
 
 @app.command()

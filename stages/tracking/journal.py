@@ -33,11 +33,8 @@ RECORD = "record"
 
 _FOR_PROGRAMS = (
     BUNDLE_DIGEST,
-    "dvc_lock_sha256",
-    "earlier_promotions",
     "fingerprint",
     "held_out",
-    "p_value_",
     "previous_champion",
     "promotion",
     "signature",

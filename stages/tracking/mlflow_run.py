@@ -6,30 +6,19 @@ late, in its thread.
 
 import hashlib
 import json
+import logging
 import re
-import tomllib
-import warnings
-from importlib import metadata
-from itertools import chain
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
-from zipfile import ZIP_DEFLATED, ZipFile
 
-import mlflow
 import psutil
+from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
-from mlflow.utils.mlflow_tags import (
-    MLFLOW_DATASET_CONTEXT,
-    MLFLOW_LOGGED_ARTIFACTS,
-    MLFLOW_PARENT_RUN_ID,
-    MLFLOW_USER,
-)
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID, MLFLOW_USER
 
-import nmt_core
-from nmt_core.base import seal
-from nmt_core.search.registered import find_program
-from nmt_core.text.subwords import read_kind
-from nmt_core.translation.loading import list_engines
+from nmt_core.base import files, seal
+from stages import paths
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
     DESCRIPTION_CHARACTERS,
@@ -39,7 +28,18 @@ from stages.tracking.journal import (
     pack_tags,
     unpack_tags,
 )
-from stages.tracking.mlflow_experiment import FINGERPRINT, open_client, open_experiment
+
+FINGERPRINT = "nmt.fingerprint"
+"""The tag that identifies a run."""
+
+SQLITE = "sqlite:///"
+
+for _name, _level in {
+    "alembic": logging.WARNING,
+    "mlflow": logging.WARNING,
+    "urllib3.connectionpool": logging.ERROR,  # warns before it tries again; we warn once
+}.items():
+    logging.getLogger(_name).setLevel(_level)
 
 SENT = "mlflow.nmt.sent."
 """Prefix of hidden tags that list the files of a run that MLflow has."""
@@ -47,23 +47,18 @@ SENT = "mlflow.nmt.sent."
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
 
-MODEL_CODE = Path(__file__).with_name("served_model.py")
-PYPROJECT = Path(nmt_core.__file__).parents[1] / "pyproject.toml"
-"""The metadata of the project, installed or not."""
-
 
 class MlflowRun:
     """A run in MLflow, with the entries that MLflow has already."""
 
     def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
-        warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
         self._journal = journal
-        self._uri = uri
         self._client = open_client(uri)
         headers = _of("run", entries)
         self._experiment = open_experiment(self._client, headers[-1]["experiment"])
         run = self._open_run(headers[0]["milliseconds"])
         self._id = run.info.run_id
+        self._artifacts = run.info.artifact_uri
         self._status = run.info.status
         self._tags = dict(run.data.tags)
         self._params = dict(run.data.params)
@@ -90,29 +85,19 @@ class MlflowRun:
         return points
 
     def _open_run(self, milliseconds: int) -> Run:
-        """Return the run of the journal's fingerprint, and make sure that there is only one.
-
-        MLflow numbers runs itself, so machines without a journal in common may each make one at the
-        same moment. All of them take the oldest; a machine that has begun to send to another
-        one is refused, and then sends everything again to this one.
-        """
+        """Return the run of the journal's fingerprint; the oldest, if two machines made one."""
         fingerprint = self._journal.fingerprint
-        if not self._found(FINGERPRINT, fingerprint):
+        if not self._find_runs(FINGERPRINT, fingerprint):
             self._client.create_run(
                 self._experiment,
                 start_time=milliseconds,
                 tags={FINGERPRINT: fingerprint, MLFLOW_USER: psutil.Process().username()},
                 run_name=fingerprint[:12],
             )
-        run, *others = sorted(
-            self._found(FINGERPRINT, fingerprint),
-            key=lambda candidate: (candidate.info.start_time, candidate.info.run_id),
-        )
-        for other in others:
-            self._client.delete_run(other.info.run_id)
-        return run
+        runs = self._find_runs(FINGERPRINT, fingerprint)
+        return min(runs, key=lambda run: (run.info.start_time, run.info.run_id))
 
-    def _found(self, tag: str, value: str) -> list[Run]:
+    def _find_runs(self, tag: str, value: str) -> list[Run]:
         return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
 
     def _send_tags(self, entries: list[Entry]) -> None:
@@ -128,9 +113,9 @@ class MlflowRun:
         for name, value in tags.items():
             self._tag(name, value)
         if above := tags.get(PARENT):
-            for parent in self._found(FINGERPRINT, above):
+            for parent in self._find_runs(FINGERPRINT, above):
                 self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
-        for child in self._found(PARENT, self._journal.fingerprint):
+        for child in self._find_runs(PARENT, self._journal.fingerprint):
             if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
                 self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
@@ -147,9 +132,9 @@ class MlflowRun:
         self._params |= fresh
 
     def _send_metrics(self, entries: list[Entry]) -> int:
-        """Send points, but none that a resumed run has measured before, to the same value.
+        """Send points, except those that a resumed run has measured again with the same value.
 
-        One that another has followed since is measured anew: MLflow shows the last.
+        A value that returns after another one is sent again, because MLflow shows the last.
         """
         points = [
             Metric(name, value, entry["milliseconds"], entry["step"])
@@ -191,8 +176,8 @@ class MlflowRun:
             self._datasets.add(known)
 
     def _send_files(self, entries: list[Entry]) -> None:
-        """Send the last file, folder, text or table of each name, unless MLflow has it."""
-        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "text", "table")]
+        """Send the last file, folder or text of each name, unless MLflow has it."""
+        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "text")]
         for entry in {entry["name"]: entry for entry in wanted}.values():
             said = {name: value for name, value in entry.items() if name != "milliseconds"}
             digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
@@ -200,20 +185,9 @@ class MlflowRun:
                 continue
             if entry["kind"] == "text":
                 self._client.log_text(self._id, entry["text"], entry["name"])
-            elif entry["kind"] == "table":
-                self._send_table(entry)
             else:
                 self._send_artifact(self._journal.folder / entry["path"], entry["name"])
             self._tag(SENT + entry["name"], digest)
-
-    def _send_table(self, entry: Entry) -> None:
-        """Send a table as MLflow's ``log_table`` does, but replace an existing one."""
-        table = {"columns": entry["columns"], "data": entry["data"]}
-        self._client.log_dict(self._id, table, entry["name"])
-        tables = json.loads(self._tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
-        shown = {"path": entry["name"], "type": "table"}
-        if shown not in tables:
-            self._tag(MLFLOW_LOGGED_ARTIFACTS, json.dumps([*tables, shown]))
 
     def _send_artifact(self, path: Path, name: str) -> None:
         if path.is_dir():
@@ -232,21 +206,13 @@ class MlflowRun:
         versions = self._client.search_model_versions(f"name = '{name}'")
         if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
             return
-        mlflow.set_tracking_uri(self._uri)
-        with mlflow.start_run(run_id=self._id), TemporaryDirectory() as scratch:
-            logged = mlflow.pyfunc.log_model(
-                name=name,
-                python_model=str(MODEL_CODE),
-                artifacts={"bundle": str(folder)},
-                code_paths=[str(_pack_library(Path(scratch)))],
-                pip_requirements=list_requirements(folder),
-                input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
-                registered_model_name=name,
-                tags=pack_tags(tags),
-            )
-        version = str(logged.registered_model_version)
-        self._client.update_model_version(name, version, _card(folder))
-        self._status = "FINISHED"  # as start_run leaves it
+        with suppress(MlflowException):  # it exists
+            self._client.create_registered_model(name)
+        place = f"models/{sealed[:16]}"
+        self._client.log_artifacts(self._id, str(folder), f"{place}/artifacts/{folder.name}")
+        source = f"{self._artifacts}/{place}"
+        card = _read_card(folder)
+        self._client.create_model_version(name, source, self._id, pack_tags(tags), description=card)
 
     def _send_status(self, entries: list[Entry]) -> None:
         turns = [entry for entry in entries if entry["kind"] in ("run", "end")]
@@ -269,35 +235,41 @@ def _of(kind: str, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry["kind"] == kind]
 
 
-def _pack_library(folder: Path) -> Path:
-    """Write the library into one file: MLflow would send each of its own to the file store."""
-    library = Path(nmt_core.__file__).parent
-    packed = folder / f"{library.name}.zip"
-    with ZipFile(packed, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
-        for file in sorted(library.rglob("*.py")):
-            archive.write(file, file.relative_to(library.parent))
-    return packed
-
-
-def _card(folder: Path) -> str:
-    """Return the model card for people to read, as much of it as MLflow takes."""
+def _read_card(folder: Path) -> str:
+    """Return the text of the model card, up to MLflow's limit."""
     card = (folder / "README.md").read_text(encoding="utf-8")
     for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
     return for_people[:DESCRIPTION_CHARACTERS]
 
 
-def list_requirements(folder: Path) -> list[str]:
-    """Return the packages that an exported model needs, in our versions without build tags.
+def open_client(uri: str) -> MlflowClient:
+    """Return a client of MLflow; if its database is a file, it is complete.
 
-    The project's extras name them: PyTorch is needed where no faster engine is sealed.
+    MLflow takes seconds to make its tables, and a stage does not wait for that at its end: tables
+    that are left incomplete would break all later runs.
     """
-    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    programs = map(find_program, list_engines(folder) or ["torch"])
-    tokenizers = (read_kind(folder / "tokenizer" / side) for side in ("source", "target"))
-    used = {"translate", "glossary", *programs, *tokenizers}
-    extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
-    names = {
-        re.split(r"[^\w.-]", line, maxsplit=1)[0]
-        for line in chain(project["dependencies"], *extras)
-    }
-    return [f"{name}=={metadata.version(name).partition('+')[0]}" for name in sorted(names)]
+    if uri.startswith(SQLITE):
+        path = Path(uri.removeprefix(SQLITE))
+        with files.locked(path.with_name(f"{path.name}.lock")):
+            if not path.exists():
+                with files.whole_file(path) as part:
+                    MlflowClient(f"{SQLITE}{part}").search_experiments()
+    return MlflowClient(uri)
+
+
+def open_experiment(client: MlflowClient, name: str) -> str:
+    """Return the number of an experiment, made if need be.
+
+    The SQLite database of this checkout keeps its files beside itself.
+    """
+    experiment = client.get_experiment_by_name(name)
+    if experiment is not None:
+        return str(experiment.experiment_id)
+    local = client.tracking_uri.startswith(SQLITE)
+    artifacts = str(paths.MLFLOW_FILES.resolve()) if local else None
+    try:
+        return str(client.create_experiment(name, artifact_location=artifacts))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    return open_experiment(client, name)  # another run has made it at the same moment

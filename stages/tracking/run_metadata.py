@@ -15,7 +15,7 @@ from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
-from stages.tracking import provenance
+from stages.runtime.git import short_commit
 from stages.tracking.journal import PARENT
 
 DVC_EXPERIMENT = "DVC_EXP_NAME"
@@ -47,21 +47,19 @@ class Dataset:
 
 
 def describe_run(params: TrainParams) -> dict[str, str]:
-    """Return the name of a training, and the command that repeats it."""
+    """Return the tags of a training's run: its name and languages."""
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
-    made_from = provenance.collect_provenance()
     what = [
         f"{pair} {params.model.architecture}",
         f"{describe_dataset('train').pairs:,} pairs",
         *_limits(params.budget),
         f"seed {params.seed}",
-        made_from.get(provenance.COMMIT, "")[:7],
+        short_commit(),
     ]
     comparison = os.environ.get(COMPARISON_VARIABLE)
     return {
         "languages": pair,
-        "mlflow.note.content": _note(made_from),
         "mlflow.runName": os.environ.get(DVC_EXPERIMENT) or ", ".join(filter(None, what)),
         **({PARENT: comparison} if comparison else {}),
         "mlflow.source.name": "stages.train",
@@ -73,19 +71,6 @@ def _limits(budget: Budget) -> Iterator[str]:
     for unit, limit in budget.model_dump().items():
         if limit is not None:
             yield f"{limit:,} {unit}"
-
-
-def _note(made_from: Mapping[str, str]) -> str:
-    lines = [
-        f"git checkout {made_from.get(provenance.COMMIT, 'COMMIT')}",
-        "# put params.yaml, of the artifacts, in its place",
-    ]
-    if made_from.get(provenance.DIRTY) == "true":
-        lines.append("# and change the code as it was changed: not all had been committed")
-    if experiment := os.environ.get(DVC_EXPERIMENT):
-        lines = [f"dvc exp apply {experiment}"]
-    commands = "\n".join(f"    {line}" for line in [*lines, "dvc repro"])
-    return f"To get this run again:\n\n{commands}\n"
 
 
 def read_public_settings(*sections: str) -> dict[str, object]:

@@ -7,18 +7,17 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
     {"kind": "dataset", "name": "demo de-en", "digest": "...", "context": "training", ...}
     {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
     {"kind": "text", "name": "params.yaml", "text": "download: ...", "milliseconds": ...}
-    {"kind": "table", "name": "examples.json", "columns": [...], "data": [[...]], ...}
     {"kind": "artifact", "name": "plots/curve.png", "path": "artifacts/<digest>/curve.png", ...}
     {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
     {"kind": "end", "status": "FINISHED", "milliseconds": ...}
 
-A thread reads it from the first line on, brings MLflow up to date, and sends what is added, once a
-second. After an error it warns once, and begins again from the first line when MLflow is back;
+A thread reads the journal from the first line, brings MLflow up to date, and sends new entries once
+a second. After an error it warns once, and begins again from the first line when MLflow is back.
 ``make sync`` sends what no run has sent.
 
-Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and the
-stages after it continue the same one; a sender holds the journal's lock; and a point sent again
-has the time of the journal, so that MLflow's table of points has it already.
+Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and later
+stages continue it; a sender holds the journal's lock; and a point sent again has the time of the
+journal, so MLflow has it already.
 
 This file imports no mlflow, which takes more than a second: the thread does, in ``mlflow_run``.
 """
@@ -26,7 +25,7 @@ This file imports no mlflow, which takes more than a second: the thread does, in
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -36,7 +35,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.checkout import find_servers
-from stages.tracking import provenance
+from stages.runtime.git import collect_provenance
 from stages.tracking.journal import Journal
 
 if TYPE_CHECKING:
@@ -108,12 +107,6 @@ class MlflowTracker:
         """Remember a text as a file of that name."""
         self._note("text", name=name, text=text)
 
-    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Remember rows with the same columns, as a file that MLflow shows as a table."""
-        columns = list(rows[0]) if rows else []
-        data = [[row[column] for column in columns] for row in rows]
-        self._note("table", name=name, columns=columns, data=data)
-
     def dataset(self, dataset: "Dataset") -> None:
         """Record a dataset of the run."""
         self._note("dataset", **asdict(dataset))
@@ -165,7 +158,7 @@ def open_tracker(
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
-    tracker.begin(experiment, {**provenance.collect_provenance(), **tags} if tags else {})
+    tracker.begin(experiment, {**collect_provenance(), **tags} if tags else {})
     if follower is not None:
         follower.start()
     status = "KILLED"
@@ -263,42 +256,6 @@ def tracking_uri() -> str:
     """
     find_servers()
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
-
-
-def find_page(server: str) -> str:
-    """Return the address at which a server's pages list our runs, with their scores.
-
-    Raises:
-        TrackingError: if MLflow cannot be reached.
-    """
-    uri = tracking_uri()
-    set_defaults()
-    from stages.tracking.mlflow_experiment import locate_page  # imports mlflow
-
-    with _naming(uri):
-        return locate_page(server, uri=uri)
-
-
-def find_unsent() -> list[str]:
-    """Return the finished runs of this checkout that MLflow does not have, by fingerprint.
-
-    Raises:
-        TrackingError: if MLflow cannot be reached.
-    """
-    finished = [
-        journal.fingerprint
-        for journal in (Journal(path.parent.name) for path in list_journals())
-        if any(entry.get("status") == "FINISHED" for entry in journal.read()[0])
-    ]
-    if not finished:
-        return []
-    uri = tracking_uri()
-    set_defaults()
-    from stages.tracking.mlflow_experiment import list_fingerprints  # imports mlflow
-
-    with _naming(uri):
-        known = list_fingerprints(uri)
-    return [fingerprint for fingerprint in finished if fingerprint not in known]
 
 
 def list_journals() -> list[Path]:

@@ -17,10 +17,8 @@ from mlflow import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 
-from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
-from stages.tracking import __main__, evaluation, mlflow_experiment
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.evaluation import open_evaluation, show_scores
@@ -51,39 +49,31 @@ def test_mlflow_knows_what_the_journal_knows(database, caplog):
     assert caplog.records == []
 
 
-def test_the_list_of_runs_shows_scores(database):
-    """By a view of ours, which an experiment that was made before gets, too."""
-    number = database.create_experiment("e", tags={"mlflow.note.content": "mine"})
-    for _ in range(2):
-        assert mlflow_experiment.open_experiment(database, "e") == number
-
-    tags = database.get_experiment(number).tags
-    assert tags["mlflow.note.content"] == "mine"
-    assert tags["mlflow.experiment.primaryMetric.name"] == "test_bleu"
-    assert (
-        "metrics.`test_bleu`"
-        in json.loads(tags["mlflow.sharedViewState.scores"])["selectedColumns"]
-    )
-    made = mlflow_experiment.open_experiment(database, "made by us")
-    assert database.get_experiment(made).tags.items() >= mlflow_experiment.TAGS.items()
-
-
-def test_it_is_told_where_runs_are_listed(database, monkeypatch):
-    """Not on MLflow's first page, which is about something else."""
+def test_ui_serves_the_database_with_a_login(project, monkeypatch):
     started = []
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(os, "execv", lambda *command: started.append(command))
     with closing(socket.create_server(("127.0.0.1", 0))) as held:
         port = str(held.getsockname()[1])
         taken = CliRunner().invoke(program, ["ui", "--port", port])
-    told = CliRunner().invoke(program, ["ui", "--port", port]).output
+    printed = CliRunner().invoke(program, ["ui", "--port", port]).output
 
     assert (taken.exit_code, len(started)) == (1, 1)
-    assert started[0][1][:4] == [started[0][0], "-m", "mlflow", "ui"]
-    number = database.get_experiment_by_name(paths.EXPERIMENT).experiment_id
-    assert (
-        f" are at http://127.0.0.1:{port}/#/experiments/{number}/runs"
-        f"?viewStateShareKey=scores&workflowType=machine_learning\n"
-    ) in told
+    [(python, [*command])] = started
+    assert command[:4] == [python, "-m", "mlflow", "ui"]
+    assert {"--app-name=nmt", f"--port={port}"} < {*command}
+    assert f"http://127.0.0.1:{port}\n" in printed
+    password = os.environ["MLFLOW_AUTH_ADMIN_PASSWORD"]
+    assert printed.endswith(f"user admin, password {password}\n")
+    assert oct((project / f"runs/login-{port}").stat().st_mode)[-3:] == "700"
+
+
+def test_ui_names_a_server(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@mlflow.example")
+    printed = CliRunner().invoke(program, ["ui"]).output
+
+    assert "http://mlflow.example" in printed
+    assert "secret" not in printed
 
 
 def test_what_only_programs_read_is_not_shown_among_tags(project, database):
@@ -116,7 +106,7 @@ def test_the_first_run_makes_database_and_folder(project, caplog):
 HALF = """
 import os
 from mlflow.store.db import utils
-from stages.tracking.mlflow_experiment import open_client
+from stages.tracking.mlflow_run import open_client
 utils._upgrade_db = lambda _: os.kill(os.getpid(), 9)
 open_client("{uri}")
 """
@@ -135,34 +125,6 @@ def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, c
         "mlflow.db",
         "mlflow.db.lock",
     ]
-
-
-def test_who_opens_a_server_is_told_which_finished_runs_it_lacks(
-    database, project, empty_database, monkeypatch
-):
-    """And sending them ends that; runs that failed or go on have nothing that one could serve."""
-    up = tracking.tracking_uri()
-    experiment = {"experiment": paths.EXPERIMENT}
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
-    for name in ("f", "g"):
-        with open_tracker(name, **experiment):
-            pass
-    with pytest.raises(ZeroDivisionError), open_tracker("failed", **experiment):
-        _ = 1 / 0
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
-    monkeypatch.setattr(mlflow_experiment, "RUNS_A_REQUEST", 1)
-
-    def tell():
-        with monkeypatch.context() as patch:
-            patch.setattr(__main__, "tracking_uri", lambda: "http://127.0.0.1:5000")
-            return CliRunner().invoke(program, ["ui"]).output.splitlines()[1:]
-
-    sync = "to send: make sync"
-    assert tell() == [f"2 finished runs of this checkout are not there, models included; {sync}"]
-    assert CliRunner().invoke(program, ["sync", "g"]).exit_code == 0
-    assert tell() == [f"a finished run of this checkout is not there, models included; {sync}"]
-    assert CliRunner().invoke(program, ["sync"]).exit_code == 0
-    assert tell() == []
 
 
 KILLED = """
@@ -242,41 +204,6 @@ def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
     assert [(step, 1 / step) for step in range(1, 601)] == points(database, "train/loss")
 
 
-@pytest.mark.parametrize("milliseconds", [-1000, 1000], ids=["older", "younger"])
-def test_machines_that_make_a_run_at_the_same_moment_take_the_same(
-    database, project, monkeypatch, milliseconds
-):
-    """Their journals lie apart, so that no lock keeps one from making its own."""
-    make, rivals = MlflowClient.create_run, []
-
-    def create_run(client, experiment, *, start_time, **others):
-        rivals.append(make(client, experiment, start_time=start_time + milliseconds, **others))
-        client.log_metric(rivals[0].info.run_id, "train/loss", 0.5, step=2)
-        return make(client, experiment, start_time=start_time, **others)
-
-    with monkeypatch.context() as race:
-        race.setattr(MlflowClient, "create_run", create_run)
-        train(1, 5)
-
-    assert (only_run(database).info.run_id == rivals[0].info.run_id) == (milliseconds < 0)
-    assert journaled("train/loss") == sorted(points(database, "train/loss"))
-
-
-def test_who_sends_to_a_run_that_another_machine_has_removed_finds_the_one_that_is_left(
-    database, caplog
-):
-    with open_tracker("f", experiment="e") as tracker:
-        tracker.metrics({"train/loss": 1.0}, step=1)
-        assert wait_for(
-            lambda: journaled("train/loss") == points(database, "train/loss"), seconds=120
-        )
-        database.delete_run(only_run(database).info.run_id)
-        tracker.metrics({"train/loss": 0.5}, step=2)
-        assert wait_for(lambda: "is back" in caplog.text, seconds=120)
-
-    assert journaled("train/loss") == points(database, "train/loss")
-
-
 def test_a_score_that_returns_is_shown_again(database):
     """A tracker that sends everything again sends no point twice."""
     for bleu in (20.0, 21.5, 20.0, 20.0):
@@ -321,36 +248,6 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
     assert training.data.params == {"train.seed": "1"}
     history = database.get_metric_history(training.info.run_id, "test_bleu")
     assert [point.value for point in history] == [20.0, 21.0]
-
-
-def test_a_pulled_training_brings_its_journal(database, monkeypatch):
-    """MLflow has no point twice where the machine that trained had sent some."""
-    monkeypatch.setattr(evaluation, "load", lambda *_: None)
-    monkeypatch.setattr(evaluation, "describe_run", lambda _: {"mlflow.runName": "rnn"})
-    monkeypatch.setattr(
-        evaluation, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
-    )
-    point = {"step": 10, "epoch": 0, "target_tokens": 9, "learning_rate": 0.5, "train_loss": 2.0}
-    point |= {"validation_loss": 3.0, "validation_scores": {"bleu": 12.5}}
-    curve = {"step": 10, "loss": 2.5, "learning_rate": 0.5}
-    files.write_json(paths.TRAINED / "training.json", {"curve": [curve], "history": [point]})
-    with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
-        tracker.metrics({"train/loss": 2.5, "validation/bleu": 12.5}, step=10)
-    shutil.rmtree(paths.RUNS)
-    evaluate(5, 20.0)
-    [training] = (r for r in runs(database, paths.EXPERIMENT) if "train/loss" in r.data.metrics)
-
-    assert training.info.run_name == "rnn"
-    assert training.data.params == {"train.seed": "1"}
-    assert training.data.metrics == {
-        "train/loss": 2.5,
-        "train/learning_rate": 0.5,
-        "validation/loss": 3.0,
-        "validation/bleu": 12.5,
-        "test_bleu": 20.0,
-    }
-    history = database.get_metric_history(training.info.run_id, "train/loss")
-    assert [point.value for point in history] == [2.5]
 
 
 def test_a_run_that_failed_is_marked(database):
@@ -403,19 +300,16 @@ def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkey
 
 def test_what_is_shown_beside_the_numbers(database):
     """Said twice, as by a training that is continued, and shown once."""
-    rows = [{"source": "Ja.", "hypothesis": "Yes."}, {"source": "Nein.", "hypothesis": "No."}]
     source = "http", {"url": "https://example.org/a.tgz"}
     for _ in range(2):
         with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
             for digest, context in (("0a", "training"), ("0b", "evaluation")):
                 tracker.dataset(Dataset("demo de-en", digest, context, *source, ("de", "en"), 60))
             tracker.text("params.yaml", "train: {seed: 1}")
-            tracker.table("examples.json", rows)
 
     run = only_run(database)
     assert Path(run.info.artifact_uri, "params.yaml").read_text() == "train: {seed: 1}"
     assert run.info.run_name == "rnn de-en"
-    assert database.load_table("1", "examples.json", [run.info.run_id]).to_dict("records") == rows
     shown = [(known.dataset, *known.tags) for known in run.inputs.dataset_inputs]
     assert sorted((dataset.digest, tag.value) for dataset, tag in shown) == [
         ("0a", "training"),

@@ -1,6 +1,6 @@
 """Promote versions, and ask who is champion."""
 
-from stages.registry.versions import Promotion
+from stages.registry.registry import Promotion
 
 
 def promote(registry, version, expected, identity="p", **evidence):

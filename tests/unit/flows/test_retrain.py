@@ -14,7 +14,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
-from stages.registry.versions import (
+from stages.registry.registry import (
     ChampionMovedError,
     RegistryAwayError,
 )

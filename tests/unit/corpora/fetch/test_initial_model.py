@@ -21,9 +21,8 @@ from nmt_core.corpora.fetch.initial_model import (
 from nmt_core.training.initial import load_initial_model
 from stages import download
 from stages.configure import refresh
-from stages.params import DownloadParams, ExportParams
-from stages.registry.settings import PromotionParams
-from stages.registry.versions import RegistryAwayError
+from stages.params import DownloadParams, ExportParams, PromotionParams
+from stages.registry.registry import RegistryAwayError
 from tests.support.tiny import MODEL, export, tiny_translator
 
 

@@ -24,11 +24,10 @@ from stages.learning.judgement import (
     record_learned,
     render_learned,
 )
-from stages.params import EvaluateParams
+from stages.params import EvaluateParams, PromotionParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest
-from stages.registry.settings import PromotionParams
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 

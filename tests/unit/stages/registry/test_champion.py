@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, DiskError
-from stages.registry import following
-from stages.registry.champion import ChampionSource
-from stages.registry.following import fetch_champion, follow_champion
-from stages.registry.versions import RegistryAwayError, RegistryError, Version
+from stages.registry import champion as module
+from stages.registry.champion import ChampionSource, fetch_champion, follow_champion
+from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
 AWAY, ALTERED = RegistryAwayError("away"), BundleError("altered")
@@ -159,7 +158,7 @@ def test_follower_logs_each_change_and_each_problem_once(tmp_path, monkeypatch, 
             raise KeyboardInterrupt
         registry.number, registry.error = state
 
-    monkeypatch.setattr(following.time, "sleep", sleep)
+    monkeypatch.setattr(module.time, "sleep", sleep)
     folder = tmp_path / "champion"
     with caplog.at_level(logging.INFO), pytest.raises(KeyboardInterrupt):
         follow_champion(registry, folder, seconds=7)

@@ -1,6 +1,5 @@
 """Who may be compared, and what is recorded; contests of real models are in integration."""
 
-import hashlib
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.conditions import Condition
 from nmt_core.evaluation.statistics.gate import Candidate, Effect, GateConfig, GateError, Verdict
 from stages import paths
-from stages.params import EvaluateParams
+from stages.params import EvaluateParams, PromotionParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
@@ -26,15 +25,13 @@ from stages.registry.promotion import (
     check_same_test_set,
     check_test_set,
     enact,
-    list_evidence,
     recase,
     record_verdict,
     render_verdict,
     run_contest,
     translate_test_set,
 )
-from stages.registry.settings import PromotionParams
-from stages.registry.versions import Promotion, RegistryAwayError, RegistryError, Version
+from stages.registry.registry import Promotion, RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
@@ -221,22 +218,6 @@ def make_contest(verdict=VERDICT, **changes):
 FIRST = make_contest(None, outcome="first", reason="there was none", champion=None)
 
 
-def test_evidence_of_a_promotion_is_in_its_tags(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    tags = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
-    p_values = {
-        f"p_value_{metric}_{test}": value
-        for metric in ("bleu", "chrf")
-        for test, value in (("bootstrap", "0.0123457"), ("randomization", "0.02"))
-    }
-    lock = {"dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest()}
-
-    assert dict(list_evidence(FIRST, CHALLENGER)) == tags
-    Path("dvc.lock").write_text("stages: {}\n")
-    expected = tags | lock | p_values | {"p_value_literals": "0.0312346"}
-    assert dict(list_evidence(make_contest(), CHALLENGER)) == expected
-
-
 def test_verdict_is_kept_with_the_run(project, monkeypatch):
     monkeypatch.setattr(promotion, "open_tracker", partial(open_tracker, enabled=False))
     record_verdict(make_contest(None, outcome="same"), CHALLENGER)
@@ -279,7 +260,8 @@ def test_winners_are_promoted_with_their_evidence(outcome):
         promote=lambda number, **wish: not calls.append((number, wish)),
     )
     wins = outcome in ("promote", "first")
-    evidence, report = dict(list_evidence(contest, CHALLENGER)), render_verdict(contest)
+    evidence = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
+    report = render_verdict(contest)
     wish = Promotion(id="p", by="me", reason="it is better", evidence=evidence, report=report)
 
     assert enact(registry, contest, CHALLENGER, promotion="p", by="me") == contest.won == wins

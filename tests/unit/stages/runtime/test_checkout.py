@@ -2,13 +2,10 @@
 
 import os
 import socket
-import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 from nmt_core.base.errors import NmtError
 from stages import paths
@@ -20,7 +17,6 @@ from stages.runtime.checkout import (
     hold_checkout,
     put_aside,
 )
-from stages.tracking.__main__ import app
 from stages.tracking.tracker import tracking_uri
 from tests.support.processes import wait_for
 
@@ -107,13 +103,6 @@ def dotenv(project, monkeypatch):
     return write
 
 
-@pytest.fixture
-def pages(monkeypatch):
-    """Locate MLflow's pages without MLflow."""
-    mlflow = SimpleNamespace(locate_page=lambda server, uri: f"{server}/#/runs")
-    monkeypatch.setitem(sys.modules, "stages.tracking.mlflow_experiment", mlflow)
-
-
 @pytest.mark.parametrize("name", ["EDITOR", *VARIABLES])
 def test_own_variables_exclude_those_of_the_same_program(dotenv, name):
     """No address gets the password of another; EDITOR belongs to no program."""
@@ -134,40 +123,10 @@ def test_runs_go_to_the_server_of_dotenv(dotenv, tmp_path):
     assert os.environ["MLFLOW_TRACKING_PASSWORD"] == VARIABLES["MLFLOW_TRACKING_PASSWORD"]
 
 
-def test_a_server_shows_its_runs_itself(dotenv, pages):
-    dotenv()
-    result = CliRunner().invoke(app, ["ui"])
-    assert result.exit_code == 0
-    assert f"{VARIABLES['MLFLOW_TRACKING_URI']}/#/runs\n" in result.stdout
-
-
-def test_an_unreachable_server_is_reported(dotenv):
-    dotenv(MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
-    result = CliRunner().invoke(app, ["ui"])
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"error: MLflow at {VARIABLES['MLFLOW_TRACKING_URI']}: ")
-
-
 def test_a_taken_port_is_refused(dotenv):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(NmtError, match=rf"port {port} .*: PORT={port + 1}$"):
             check_port(port)
-        assert CliRunner().invoke(app, ["ui", "--port", str(port)]).exit_code == 1
     check_port(port)
     check_port(port)
-
-
-def test_without_a_server_the_file_is_shown(dotenv, pages, tmp_path, monkeypatch):
-    commands = []
-    monkeypatch.setattr(os, "execv", lambda *command: commands.append(command))
-    result = CliRunner().invoke(app, ["ui", "--port", "0"])
-
-    first, login = result.stdout.splitlines()
-    assert first == f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0/#/runs"
-    assert login == f"user admin, password {os.environ['MLFLOW_AUTH_ADMIN_PASSWORD']}"
-    [(program, command)] = commands
-    assert "--app-name=nmt" in command
-    assert program == sys.executable
-    assert command[-1] == f"--backend-store-uri=sqlite:///{tmp_path}/mlflow.db"
-    assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"

@@ -3,9 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import (
+    COMMIT,
+    DIRTY,
+    collect_provenance,
     commit_date,
     current_branch,
     describe_checkout,
@@ -36,12 +40,15 @@ def test_only_code_counts_as_changed(repository):
     Path("new.txt").touch()
     assert list_changed_files() == []
     assert describe_checkout() == head_commit()
+    digests = {"params_sha256": files.sha256(paths.PARAMS)}
+    assert collect_provenance() == digests | {COMMIT: head_commit(), DIRTY: "false"}
     assert len(short_commit()) > 3
     assert head_commit().startswith(short_commit())
 
     Path("code.py").write_text("after\n")
     assert list_changed_files() == ["code.py"]
     assert describe_checkout() == f"{head_commit()}-dirty"
+    assert collect_provenance()[DIRTY] == "true"
 
 
 def test_an_empty_repository_has_no_commit(tmp_path, monkeypatch):
@@ -60,6 +67,7 @@ def test_missing_git_is_reported(repository, monkeypatch):
 
     with pytest.raises(NmtError, match="there is no git; install it"):
         head_commit()
+    assert collect_provenance().keys() == {"dvc_lock_sha256", "params_sha256"}
 
 
 def commit(text):

@@ -7,7 +7,7 @@ from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
 from stages.params import TrainParams, load
-from stages.tracking import provenance, run_metadata
+from stages.tracking import run_metadata
 from tests.support.projects import PROJECT
 
 CANARY = "hunter2"
@@ -120,33 +120,20 @@ def test_no_secret_of_an_address_is_told():
     assert "example.org" in str(told)
 
 
-def test_a_training_is_called_by_what_it_is(monkeypatch):
-    monkeypatch.setattr(provenance, "collect_provenance", lambda: {provenance.COMMIT: "c0ffee0123"})
-    found = run_metadata.describe_run(load(TrainParams, "train"))
-
-    assert "de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0" == found["mlflow.runName"]
-    assert "git checkout c0ffee0123" in found["mlflow.note.content"]
+def name_run(monkeypatch, commit="c0ffee0"):
+    monkeypatch.setattr(run_metadata, "short_commit", lambda: commit)
+    return run_metadata.describe_run(load(TrainParams, "train"))["mlflow.runName"]
 
 
-def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
-    def name():
-        return run_metadata.describe_run(load(TrainParams, "train"))["mlflow.runName"]
-
-    names = [name()]
+def test_training_is_named_by_text_length_and_code(monkeypatch):
+    names = [name_run(monkeypatch)]
+    assert names == ["de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0"]
     for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
         set_up("data=demo", "model=transformer", setting)
-        names.append(name())
+        names.append(name_run(monkeypatch))
     write_corpus(LINES | {"train": (["eins"], ["one"])})
-    names.append(name())
-    monkeypatch.setattr(provenance, "collect_provenance", lambda: {provenance.COMMIT: "0ddba11"})
+    names += [name_run(monkeypatch), name_run(monkeypatch, "0ddba11")]
 
-    assert len({*names, name()}) == len(names) + 1
-
-
-def test_an_experiment_is_had_again_from_dvc(monkeypatch):
+    assert len({*names}) == len(names)
     monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
-    found = run_metadata.describe_run(load(TrainParams, "train"))
-
-    assert found["mlflow.runName"] == "rnn-seed1-0123456789"
-    assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
-    assert "git checkout" not in found["mlflow.note.content"]
+    assert name_run(monkeypatch) == "rnn-seed1-0123456789"

@@ -5,12 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from stages.tracking import mlflow_run, provenance, tracker
+from stages.tracking import mlflow_run, tracker
 from stages.tracking.journal import Journal
-from stages.tracking.provenance import COMMIT, DIRTY
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
-from tests.support.git import commit_all, git
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -32,11 +30,9 @@ def test_the_journal_holds_what_was_said(project):
         tracker.dataset(Dataset(**dataset))
         tracker.metrics({"train/loss": 1}, step=3)
         tracker.text("params.yaml", "train: {}")
-        tracker.table("examples.json", [{"source": "Ja", "hypothesis": "Yes"}])
         tracker.artifact(project / "never written")
         tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
 
-    table = {"columns": ["source", "hypothesis"], "data": [["Ja", "Yes"]]}
     model = {"path": str(project / "export"), "name": "nmt-de-en", "tags": {"bleu": "30.10"}}
     assert written("f") == [
         {"kind": "run", "experiment": "e", "tags": {}},
@@ -44,7 +40,6 @@ def test_the_journal_holds_what_was_said(project):
         {"kind": "dataset", **dataset, "columns": ["de", "en"]},
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
         {"kind": "text", "name": "params.yaml", "text": "train: {}"},
-        {"kind": "table", "name": "examples.json", **table},
         {"kind": "model", **model},
         {"kind": "end", "status": "FINISHED"},
     ]
@@ -123,31 +118,6 @@ def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
     follower.run()
 
     assert waited == [1, 2, 4, 8, 16, 32, 60, 60]
-
-
-def test_a_run_names_its_commit_and_its_files(project):
-    git("init", "-q")
-    (project / "dvc.lock").write_text("a lock\n")
-    (project / "params.yaml").write_text("train: {}\n")
-    (project / "code.py").write_text("1\n")
-    commit_all()
-    commit = git("rev-parse", "HEAD")
-
-    made_from = provenance.collect_provenance()
-    assert {"dvc_lock_sha256", "params_sha256", COMMIT, DIRTY} == made_from.keys()
-    assert (commit, "false") == (made_from[COMMIT], made_from[DIRTY])
-
-    (project / "dvc.lock").write_text("another lock\n")
-    (project / "params.yaml").write_text("train: {seed: 2}\n")
-    (project / "untracked.txt").write_text("\n")
-    assert "false" == provenance.collect_provenance()[DIRTY]
-
-    (project / "code.py").write_text("2\n")
-    assert "true" == provenance.collect_provenance()[DIRTY]
-
-
-def test_without_a_repository_a_run_names_no_commit(project):
-    assert {} == provenance.collect_provenance()
 
 
 def test_a_file_is_kept_as_it_was(project):
