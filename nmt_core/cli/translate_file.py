@@ -20,8 +20,15 @@ from nmt_core.cli.options import (
     Threads,
     open_translator,
 )
-from nmt_core.documents import files
-from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.formats import (
+    FORMATS,
+    MOST_DOCUMENT_BYTES,
+    TranslatedDocument,
+    refuse_unwritable,
+    translate_data,
+    translate_file,
+    write_document,
+)
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
 from nmt_core.translation.texts import name_output, open_documents
@@ -90,12 +97,12 @@ def translate_documents(
     if review:
         if translator.languages is None:
             raise ConfigError("--review names languages, and the model does not say its own")
-        files.refuse_unwritable(review, force=force)
+        refuse_unwritable(review, force=force)
     opened = open_documents(translator, beam_size=beam_size, review_below=review_below)
-    translated: dict[str, files.TranslatedDocument] = {}
+    translated: dict[str, TranslatedDocument] = {}
     for path in paths:
         out = output or name_output(path, translator)
-        translated[str(path)] = files.translate_file(
+        translated[str(path)] = translate_file(
             path, out, opened, kind, encoding=encoding, force=force
         )
         typer.echo(out, err=True)
@@ -116,28 +123,28 @@ def translate_stream(
     encoding: str | None,
     *,
     force: bool,
-) -> files.TranslatedDocument:
+) -> TranslatedDocument:
     """Translate standard input as a document, to a file or to standard output.
 
     Raises:
         DocumentError: if it cannot be read, or the file exists.
     """
     if output:
-        files.refuse_unwritable(output, force=force)
+        refuse_unwritable(output, force=force)
     stream = open_standard_input()
     if stream.isatty():
         typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
-    data = stream.read(files.MOST_DOCUMENT_BYTES + 1)
-    translated = files.translate_data(data, kind, translator, encoding)
+    data = stream.read(MOST_DOCUMENT_BYTES + 1)
+    translated = translate_data(data, kind, translator, encoding)
     if output:
-        files.write_document(output, translated.data, force=force)
+        write_document(output, translated.data, force=force)
     else:
         sys.stdout.buffer.write(translated.data)
         sys.stdout.buffer.flush()
     return translated
 
 
-def report_document(name: str, document: files.TranslatedDocument, review_below: float) -> None:
+def report_document(name: str, document: TranslatedDocument, review_below: float) -> None:
     """Print how many texts of a document stay as they are or need review, and why."""
     for reason, count in (+document.untranslated).items():
         texts = f"{count:,} text{'s' * (count > 1)}"

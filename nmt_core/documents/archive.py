@@ -11,8 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.encodings import Encoded, decode_declared
+from nmt_core.documents.document import Encoded, FileDocument, TextDocument, decode_declared
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""

@@ -12,8 +12,8 @@ from functools import partial
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.ooxml import Run, RunStyle, make_run_parts, read_properties
-from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, join_raw
+from nmt_core.documents.ooxml import RunStyle, make_run_parts, split_run
+from nmt_core.documents.segments import Group, Output, Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -131,7 +131,7 @@ class _Reader:
         count = 1 if inline and inline[0].name == "pPr" else 0
         joined = [*self._join_fields(inline)]
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
-        parts = [*make_run_parts(ordered, RunStyle(is_spaced=True), PREFIX)]
+        parts = [*make_run_parts(ordered, RunStyle(PREFIX))]
         raw, cut = join_raw(pieces), join_raw(ordered)
         yield Group(parts, partial(_keep_unchanged, raw=raw, cut=cut))
 
@@ -173,26 +173,18 @@ class _Reader:
 
     def _read_run(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the parts of a run, each as a run."""
-        before, after, properties = pieces[0].raw, pieces[-1].raw, ""
-        for first, last in find_children(pieces, 0, len(pieces)):
-            child, inner = pieces[first], pieces[first:last]
-            name, raw = _name(child), join_raw(inner)
-            if name == "rPr":
-                before += raw
-                properties = read_properties(inner)
-            elif name in {"t", "noBreakHyphen"}:
-                hyphen = "\N{NON-BREAKING HYPHEN}"
-                text = "".join([piece.text for piece in inner]) if name == "t" else hyphen
-                run = Run(Role.TEXT, before + raw + after, text, properties=properties)
-                run.before = before + (child.raw if len(inner) > 1 else "")
-                run.after = (inner[-1].raw if len(inner) > 1 else "") + after
+        for inner, run in split_run(pieces):
+            child, name = inner[0], _name(inner[0])
+            if run.is_text:
                 yield run
-            elif child.role is not Role.TEXT and name not in HINTS:
+            elif name == "noBreakHyphen":
+                yield replace(run, role=Role.TEXT, text="\N{NON-BREAKING HYPHEN}")
+            elif name not in HINTS:
                 nested = self._read_nested(inner)
                 yield _Inline(
                     Role.BLOCK if name in LINES else Role.EMPTY,
-                    before + raw + after,
-                    parts=[before, *nested, after] if nested else (),
+                    run.raw,
+                    parts=[run.before, *nested, run.after] if nested else (),
                     field=child.attributes.get(f"{PREFIX}fldCharType", ""),
                     code=inner[1].text if name == "instrText" and len(inner) > 1 else "",
                 )

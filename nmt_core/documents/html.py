@@ -14,9 +14,14 @@ from html.parser import HTMLParser
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
-from nmt_core.documents.encodings import decode_declared
-from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.document import (
+    FileDocument,
+    Reason,
+    TextDocument,
+    Untranslated,
+    decode_declared,
+)
+from nmt_core.documents.segments import Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 COMMENT = "!--"

@@ -32,9 +32,8 @@ from nmt_core.documents.markdown_markup import (
     make_parser,
     make_plain_parser,
 )
-from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import Group, Output, Part, Piece, Role, Written, make_parts
 from nmt_core.documents.plain_text import drop_blank_lines
+from nmt_core.documents.segments import BREAK, Group, Output, Part, Piece, Role, Written, make_parts
 from nmt_core.text.words import Span
 
 LINE_END = re.compile(r"\r\n?|\n")

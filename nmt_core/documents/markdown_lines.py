@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from nmt_core.documents.pieces import Written
+from nmt_core.documents.segments import Written
 from nmt_core.text.words import Span
 
 FRONT_MATTER = re.compile(

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 
-from nmt_core.documents.passage import BREAK, TagKind
-from nmt_core.documents.pieces import Written
+from nmt_core.documents.segments import BREAK, Role, Written
 
 SOURCE_LINE_END = re.compile(r"(?: *|\\)\n[ \t]*")
 """A line end within a paragraph, with the white space that the parser leaves out."""
@@ -106,7 +105,7 @@ def loosen(written: Sequence[Written]) -> list[Written]:
     for number, part in enumerate(parts):
         if not part.tag or not EMPHASIS.issuperset(part.text):
             continue
-        outside = -1 if part.tag.kind is TagKind.OPEN else 1
+        outside = -1 if part.tag.kind is Role.OPEN else 1
         for side in (outside, -outside):
             if not 0 <= number + side < len(parts) or parts[number + side].tag:
                 continue

@@ -14,10 +14,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import FileDocument, Reason, TextDocument, Untranslated
-from nmt_core.documents.encodings import decode_declared
-from nmt_core.documents.passage import HARD_BREAK, TagKind
-from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.document import (
+    FileDocument,
+    Reason,
+    TextDocument,
+    Untranslated,
+    decode_declared,
+)
+from nmt_core.documents.segments import HARD_BREAK, Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
@@ -42,12 +46,14 @@ LINE_END = re.compile(r"(?:_x000D_)?(?:\r\n|\r|\n)")
 class RunStyle(NamedTuple):
     """Elements by which a format writes runs; names are without their prefix."""
 
-    kept: frozenset[str] = frozenset()
-    """Elements beside runs that end a sentence, or stand before and after all of them."""
-    is_spaced: bool = False
+    prefix: str = ""
+    """Of elements, with its colon."""
+    is_spaced: bool = True
     """Whether an attribute says that white space is kept."""
+    is_bare: bool = False
+    """Whether text stands outside of runs."""
     is_cell: bool = False
-    """Whether lines of text are lines, and a text may stand outside of runs."""
+    """Whether lines of text are lines."""
 
 
 @dataclass
@@ -60,46 +66,63 @@ class Run(Piece):
     properties: str = ""
 
 
-def read_runs(pieces: Sequence[XmlPiece], style: RunStyle) -> Iterator[Part]:
-    """Yield the parts of the content of a paragraph of PowerPoint or Excel."""
+def read_runs(
+    pieces: Sequence[XmlPiece], kept: Container[str] = (), *, is_cell: bool = False
+) -> Iterator[Part]:
+    """Yield the parts of the content of a paragraph of PowerPoint or a cell of Excel.
+
+    Args:
+        pieces: the content.
+        kept: names of elements that end a sentence, or stand before and after all runs.
+        is_cell: whether it is of a cell, which may have text outside of runs.
+    """
     runs: list[Piece] = []
     at = 0
     while at < len(pieces):
         piece, end = pieces[at], find_end(pieces, at)
         inner = pieces[at:end]
-        run = None
-        if piece.role is Role.OPEN and piece.name in {"r", "t"}:
-            run = _read_run(inner)
-        is_block = piece.name in style.kept or not piece.name
-        role = Role.BLOCK if is_block else Role.EMPTY
-        runs.append(run or Piece(role, join_raw(inner)))
+        if piece.role is Role.OPEN and piece.name == "r":
+            runs += [
+                run if run.is_text else Piece(Role.EMPTY, run.raw) for _, run in split_run(inner)
+            ]
+        elif piece.role is Role.OPEN and piece.name == "t":
+            runs.append(_make_run(inner, "", "", ""))
+        else:
+            role = Role.BLOCK if piece.name in kept or not piece.name else Role.EMPTY
+            runs.append(Piece(role, join_raw(inner)))
         at = end
     prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
-    is_bare = style.is_cell and not any(piece.name == "r" for piece in pieces)
-    yield from make_run_parts(runs, style, prefix, is_bare=is_bare)
+    is_bare = is_cell and not any(piece.name == "r" for piece in pieces)
+    yield from make_run_parts(runs, RunStyle(prefix, is_cell, is_bare, is_cell))
 
 
-def _read_run(pieces: Sequence[XmlPiece]) -> Run | None:
-    """Return a run, or a text outside of one; None if it holds anything else."""
-    properties, at, end = "", 0, len(pieces)
-    if pieces[0].name == "r":
-        for first, last in find_children(pieces, 0, len(pieces)):
-            if pieces[first].name == "rPr":
-                properties = read_properties(pieces[first:last])
-            elif pieces[first].name == "t" and at == 0:
-                at, end = first, last
-            elif pieces[first].text.strip() or pieces[first].name:
-                return None
-    match pieces[at:end]:
-        case [opening, text, _] if opening.name == "t":
-            before, after = join_raw(pieces[: at + 1]), join_raw(pieces[at + 2 :])
-            return Run(
-                *(Role.TEXT, before + text.raw + after, text.text),
-                before=before,
-                after=after,
-                properties=properties,
-            )
-    return None
+def split_run(pieces: Sequence[XmlPiece]) -> Iterator[tuple[Sequence[XmlPiece], Run]]:
+    """Yield each child of a run but its properties, and a run that holds that child alone.
+
+    If the child is not text, the run is an empty element.
+    """
+    before, after, properties = pieces[0].raw, pieces[-1].raw, ""
+    for first, last in find_children(pieces, 0, len(pieces)):
+        inner = pieces[first:last]
+        if inner[0].name == "rPr":
+            before += join_raw(inner)
+            properties = read_properties(inner)
+        elif inner[0].name == "t":
+            yield inner, _make_run(inner, before, after, properties)
+        elif inner[0].role is not Role.TEXT:
+            raw = before + join_raw(inner) + after
+            yield inner, Run(Role.EMPTY, raw, before=before, after=after, properties=properties)
+
+
+def _make_run(inner: Sequence[XmlPiece], before: str, after: str, properties: str) -> Run:
+    """Return a run of an element of text."""
+    is_full = len(inner) > 1
+    return Run(
+        *(Role.TEXT, before + join_raw(inner) + after, "".join([piece.text for piece in inner])),
+        before=before + (inner[0].raw if is_full else ""),
+        after=(inner[-1].raw if is_full else "") + after,
+        properties=properties,
+    )
 
 
 def read_properties(pieces: Sequence[XmlPiece]) -> str:
@@ -118,27 +141,18 @@ def read_properties(pieces: Sequence[XmlPiece]) -> str:
     return "".join([tag, *children, *[piece.raw for piece in pieces[1:][-1:]]])
 
 
-def make_run_parts(
-    runs: Sequence[Piece], style: RunStyle, prefix: str, *, is_bare: bool = False
-) -> Iterator[Part]:
-    """Yield the parts of a paragraph of runs and what stands between them.
-
-    If it is bare, its text stands outside of runs.
-    """
+def make_run_parts(runs: Sequence[Piece], style: RunStyle) -> Iterator[Part]:
+    """Yield the parts of a paragraph of runs and what stands between them."""
     lengths: Counter[str] = Counter()
     for run in runs:
         if isinstance(run, Run):
             lengths[run.properties] += len(run.text)
     usual = lengths.most_common(1)[0][0] if lengths else ""
     space = ' xml:space="preserve"' if style.is_spaced else ""
-    opening, closing = f"<{prefix}t{space}>", f"</{prefix}t>"
-    run_tags = ("", "") if is_bare else (f"<{prefix}r>", f"</{prefix}r>")
-    write = partial(
-        _write_runs,
-        usual=usual,
-        before=run_tags[0] + ("" if is_bare else "{}") + opening,
-        after=closing + run_tags[1],
-    )
+    before, after = f"<{style.prefix}t{space}>", f"</{style.prefix}t>"
+    if not style.is_bare:
+        before, after = f"<{style.prefix}r>{{}}{before}", f"{after}</{style.prefix}r>"
+    write = partial(_write_runs, usual=usual, before=before, after=after)
     yield from make_parts([*_mark_runs(runs, usual, has_lines=style.is_cell)], write)
 
 
@@ -185,7 +199,7 @@ def _write_runs(
         elif not text.startswith(FORMAT):
             parts.append(text)
         else:
-            if tag.kind is TagKind.OPEN:
+            if tag.kind is Role.OPEN:
                 current.append(text.removeprefix(FORMAT))
             else:
                 current.pop()
@@ -199,7 +213,8 @@ PRESENTATION = ArchiveKind(
     re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|charts/chart)\d*\.xml"),
     needed="ppt/presentation.xml",
 )
-SLIDE = RunStyle(frozenset({"pPr", "br", "endParaRPr"}))
+SLIDE = ("pPr", "br", "endParaRPr")
+"""Elements of a paragraph beside runs that end a sentence, or stand before and after all."""
 
 
 def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
@@ -212,7 +227,7 @@ def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocume
 
 
 def _read_slide(_: str, text: str) -> TextDocument:
-    read = partial(read_runs, style=SLIDE)
+    read = partial(read_runs, kept=SLIDE)
     pieces = scan_xml(text)
     return TextDocument(read_elements(pieces, lambda tag: tag.name == "p", read, described="cNvPr"))
 
@@ -243,7 +258,8 @@ LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
 CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
 """How formulas are calculated, in :data:`BOOK`."""
 
-CELL = RunStyle(frozenset({"rPh", "phoneticPr"}), is_spaced=True, is_cell=True)
+CELL = ("rPh", "phoneticPr")
+"""Elements of a cell beside runs, which tell how it is read aloud."""
 
 
 def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
@@ -299,7 +315,7 @@ def _read_sheet(
             untranslated[Reason.COMPARED] += content not in columns
             yield join_raw(pieces)
         else:
-            yield from read_runs(pieces, CELL)
+            yield from read_runs(pieces, CELL, is_cell=True)
 
     parts = read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read)
     return TextDocument(parts, untranslated)

@@ -13,7 +13,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import FileDocument, TextDocument
 from nmt_core.documents.html import read_html
-from nmt_core.documents.pieces import Part, Piece, Role, join_raw, make_parts
+from nmt_core.documents.segments import Part, Piece, Role, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,

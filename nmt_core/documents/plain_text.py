@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nmt_core.documents.document import TextDocument
-from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import Piece, Role, Written, make_parts, write_plainly
+from nmt_core.documents.segments import BREAK, Piece, Role, Written, make_parts, write_plainly
 
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """As ``str.splitlines`` has them."""

@@ -8,16 +8,9 @@ from functools import cached_property
 from typing import Protocol
 
 from nmt_core.documents.document import Document, Result_co
-from nmt_core.documents.passage import (
-    HARD_BREAK,
-    InlineTag,
-    Item,
-    Passage,
-    Sentence,
-    flatten,
-    place_tags,
-)
+from nmt_core.documents.placement import Sentence, flatten, place_tags
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
+from nmt_core.documents.segments import HARD_BREAK, InlineTag, Item, Passage
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.sentences import split_sentences
 from nmt_core.text.words import Span, Translated

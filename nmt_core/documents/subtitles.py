@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nmt_core.documents.document import TextDocument
-from nmt_core.documents.passage import BREAK
-from nmt_core.documents.pieces import Piece, Role, Written, make_parts
 from nmt_core.documents.plain_text import drop_blank_lines
+from nmt_core.documents.segments import BREAK, Piece, Role, Written, make_parts
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")

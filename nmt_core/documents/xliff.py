@@ -11,8 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import TextDocument
-from nmt_core.documents.encodings import decode_declared
+from nmt_core.documents.document import TextDocument, decode_declared
 from nmt_core.documents.html import COMMENT
 from nmt_core.documents.messages import (
     CHOICE,
@@ -25,7 +24,7 @@ from nmt_core.documents.messages import (
     leave_message,
     split_tags,
 )
-from nmt_core.documents.pieces import Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,

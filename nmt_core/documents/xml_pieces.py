@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.html import COMMENT, MOST_TAGS, escape_value, read_value
-from nmt_core.documents.pieces import Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import Part, Piece, Role, Written, join_raw, make_parts
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.files import name_translation
-from nmt_core.documents.formats import FORMATS, find_format
+from nmt_core.documents.formats import FORMATS, find_format, name_translation
 from nmt_core.documents.review import summarize_doubts
 from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.downloads import Downloads

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, cast
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.base.languages import Languages
-from nmt_core.documents.files import TranslatedDocument, name_translation, translate_file
+from nmt_core.documents.formats import TranslatedDocument, name_translation, translate_file
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW

@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nmt_core.documents.passage import TagKind
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
+from nmt_core.documents.segments import Role
 from nmt_core.literals.checking import Breach
 
 
@@ -47,7 +47,7 @@ class Echo:
         return self.translator.translate(document)
 
 
-SIGNS = {TagKind.OPEN: "<", TagKind.CLOSE: ">", TagKind.EMPTY: "*"}
+SIGNS = {Role.OPEN: "<", Role.CLOSE: ">", Role.EMPTY: "*"}
 
 
 def show_marks(items):

@@ -12,8 +12,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.formats.registered import PairFormat, open_units
 from nmt_core.corpora.text_files import TextFiles
-from nmt_core.documents.files import translate_data
-from nmt_core.documents.formats import Format, find_format
+from nmt_core.documents.formats import Format, find_format, translate_data
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.slice import Slice, SlicedText
@@ -92,7 +91,7 @@ def test_a_format(offer):
     imports = """
 from nmt_core.documents.formats import Format
 from nmt_core.documents.document import TextDocument
-from nmt_core.documents.pieces import (Piece, Role, make_parts, write_plainly)
+from nmt_core.documents.segments import (Piece, Role, make_parts, write_plainly)
 """
     offer(imports, Format, name="captions", formats={"captions": "CAPTIONS"})
     read = b"00:01 Good morning.\n00:05 Rain.\n"

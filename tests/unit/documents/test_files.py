@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents import files as module
-from nmt_core.documents.encodings import recode
-from nmt_core.documents.files import name_translation, translate_data, translate_file
-from nmt_core.documents.formats import FORMATS, find_format, list_suffixes
+from nmt_core.documents import formats as module
+from nmt_core.documents.document import recode
+from nmt_core.documents.formats import (
+    FORMATS,
+    find_format,
+    list_suffixes,
+    name_translation,
+    translate_data,
+    translate_file,
+)
 from tests.support.echoes import Echo
 from tests.support.formats import zipped
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.messages import find_placeholders, has_same_placeholders, read_message
-from nmt_core.documents.passage import InlineTag, TagKind
+from nmt_core.documents.segments import InlineTag, Role
 from tests.support.echoes import keep, shout, show_passages
 
 CHOICE = "{n, plural, =0 {none} one {One file} other {{n} files}}"
@@ -84,7 +84,7 @@ def test_other_signs_are_not_placeholders(text):
     assert find_placeholders(text) in ([], [text])
 
 
-TAG = InlineTag(TagKind.EMPTY, 1)
+TAG = InlineTag(Role.EMPTY, 1)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,11 @@ from enum import Enum, auto
 from itertools import groupby
 from typing import NamedTuple
 
-from nmt_core.documents.passage import BREAK, InlineTag, Item, Passage, TagKind
+BREAK = "\n"
+"""The character for a line end that must be kept in the text of a passage."""
+
+HARD_BREAK = "\f"
+"""The character for a line end that ends a sentence, too."""
 
 DEEPEST = 50
 """Maximum depth of inline tags that move with their words; deeper ones stay where they are."""
@@ -42,6 +46,33 @@ class Role(Enum):
     """Inline markup without content, such as a picture."""
     BLOCK = auto()
     """Markup that ends a sentence."""
+
+
+class InlineTag(NamedTuple):
+    """A tag in a passage; the two of a pair have the same number, others have their own."""
+
+    kind: Role
+    """OPEN, CLOSE or EMPTY."""
+    number: int
+
+
+Item = str | InlineTag
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Running text with its inline tags, in order; pairs are nested."""
+
+    items: tuple[Item, ...]
+    breaks: bool = False
+    """Whether line ends in the text are kept: the translation has as many."""
+    is_message: bool = False
+    """Whether it is of a program, where figures alone are a version or a value, not text."""
+
+    @property
+    def text(self) -> str:
+        """The text alone."""
+        return "".join([item for item in self.items if isinstance(item, str)])
 
 
 class Output(NamedTuple):
@@ -99,15 +130,6 @@ def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
     return [part.text for part in written]
 
 
-class Space(NamedTuple):
-    """White space around an empty tag, which its passage leaves out."""
-
-    before: str
-    after: str
-    parts_words: bool
-    """Whether nothing else separates the tag from the words beside it."""
-
-
 @dataclass(frozen=True, eq=False)
 class Segment:
     """Pieces that are translated together."""
@@ -115,7 +137,8 @@ class Segment:
     pieces: Sequence[Piece]
     tags: Mapping[InlineTag, int]
     """The index of each tag's piece."""
-    spaces: Mapping[InlineTag, Space]
+    spaces: Mapping[InlineTag, tuple[str, str]]
+    """White space before or after an empty tag, which its passage leaves out."""
     passage: Passage
     escape: Escape
 
@@ -154,10 +177,10 @@ class Segment:
         return Output("".join(texts), "".join(escaped))
 
     def _place_spaces(self, items: Sequence[Item]) -> dict[InlineTag, tuple[str, str]]:
-        """Return the white space before and after each empty tag of a translation.
+        """Return the white space to write before and after each empty tag of a translation.
 
-        It changes sides if it would separate the tag from punctuation only:
-        *a <img> b.* may become *A <img>.*
+        It changes sides if it would separate the tag from punctuation only: *a <img> b.* may
+        become *A <img>.*
         """
         following, right = [], ""
         for item in reversed(items):
@@ -167,10 +190,10 @@ class Segment:
         for item, right in zip(items, reversed(following), strict=True):
             if isinstance(item, str):
                 left = item[-1:] or left
-            elif item.kind is TagKind.EMPTY:
-                before, after, parts_words = self.spaces.get(item, Space("", "", False))
+            elif item.kind is Role.EMPTY:
+                before, after = self.spaces.get(item, ("", ""))
                 is_word_after = right.isalnum()
-                if parts_words and bool(left.strip()) != is_word_after:
+                if (before or after) and bool(left.strip()) != is_word_after:
                     before, after = ("", before + after) if is_word_after else (before + after, "")
                 spaces[item] = (before, after)
                 left = after[-1:] or "a"
@@ -282,13 +305,6 @@ def _pair_tags(run: Sequence[Piece]) -> dict[int, int]:
     return partners
 
 
-TAG_KINDS = {
-    Role.OPEN: TagKind.OPEN,
-    Role.CLOSE: TagKind.CLOSE,
-    Role.EMPTY: TagKind.EMPTY,
-}
-
-
 def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escape) -> Segment:
     """Return a segment of pieces, each with the number of its tag."""
     breaks = any(piece.role is Role.LINE_END for piece in pieces)
@@ -297,14 +313,14 @@ def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escap
         for piece in pieces
     ]
     tags: dict[InlineTag, int] = {}
-    spaces: dict[InlineTag, Space] = {}
+    spaces: dict[InlineTag, tuple[str, str]] = {}
     is_spaced = True  # the text so far ends with white space, or there is none
     for index, piece in enumerate(pieces):
         if piece.is_text:
             if texts[index]:
                 is_spaced = piece.role is Role.LINE_END or texts[index][-1] in SPACES
             continue
-        tag = InlineTag(TAG_KINDS[piece.role], numbers[index])
+        tag = InlineTag(piece.role, numbers[index])
         tags[tag] = index
         if piece.role is Role.EMPTY:
             spaces[tag] = _take_space(pieces, texts, index, is_spaced=is_spaced)
@@ -320,18 +336,20 @@ def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escap
     return Segment(pieces, tags, spaces, Passage(tuple(items), breaks=breaks), escape)
 
 
-def _take_space(pieces: Sequence[Piece], texts: list[str], index: int, *, is_spaced: bool) -> Space:
+def _take_space(
+    pieces: Sequence[Piece], texts: list[str], index: int, *, is_spaced: bool
+) -> tuple[str, str]:
     """Take the white space beside an empty tag out of the texts, if one of two is enough there."""
-    is_first, is_last = index == 0, index == len(pieces) - 1
-    has_left = not is_first and pieces[index - 1].role is Role.TEXT
+    is_last = index == len(pieces) - 1
+    has_left = index > 0 and pieces[index - 1].role is Role.TEXT
     has_right = not is_last and pieces[index + 1].role is Role.TEXT
     left, right = texts[index - 1] if has_left else "", texts[index + 1] if has_right else ""
-    left_rest, right_rest = left.rstrip(SPACES), right.lstrip(SPACES)
-    ends = is_last or not (right or "word")[0].isalnum()  # in other markup may be a word
-    if right_rest != right and is_spaced:
-        texts[index + 1] = right_rest
-        return Space("", right[: len(right) - len(right_rest)], is_first or has_left)
-    if left_rest != left and ends and right_rest == right:
-        texts[index - 1] = left_rest
-        return Space(left[len(left_rest) :], "", parts_words=True)
-    return Space("", "", parts_words=False)
+    before = left[len(left.rstrip(SPACES)) :]
+    after = right[: len(right) - len(right.lstrip(SPACES))]
+    if after and is_spaced:
+        texts[index + 1] = right[len(after) :]
+        return "", after
+    if before and not after and (is_last or (has_right and not right[:1].isalnum())):
+        texts[index - 1] = left[: -len(before)]
+        return before, ""
+    return "", ""

@@ -5,16 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.documents.passage import (
-    BREAK,
-    InlineTag,
-    Passage,
-    Sentence,
-    TagKind,
-    flatten,
-    place_tags,
-)
+from nmt_core.documents.placement import Sentence, flatten, place_tags
 from nmt_core.documents.plan import Plan, Segmenter
+from nmt_core.documents.segments import BREAK, InlineTag, Passage, Role
 from nmt_core.text.words import UNALIGNED, list_words
 from tests.support.echoes import Answer, show_marks
 
@@ -26,15 +19,15 @@ trees = st.recursive(
 
 def flatten_tree(tree, numbers):
     if tree is None:
-        yield InlineTag(TagKind.EMPTY, next(numbers))
+        yield InlineTag(Role.EMPTY, next(numbers))
     elif isinstance(tree, str):
         yield tree
     else:
         number = next(numbers)
-        yield InlineTag(TagKind.OPEN, number)
+        yield InlineTag(Role.OPEN, number)
         for part in tree:
             yield from flatten_tree(part, numbers)
-        yield InlineTag(TagKind.CLOSE, number)
+        yield InlineTag(Role.CLOSE, number)
 
 
 @st.composite
@@ -52,11 +45,11 @@ def chains(items):
     for item in items:
         if isinstance(item, str):
             continue
-        if item.kind is TagKind.CLOSE:
+        if item.kind is Role.CLOSE:
             assert inside.pop() == item.number
         else:
             found[item, *inside] += 1
-            if item.kind is TagKind.OPEN:
+            if item.kind is Role.OPEN:
                 inside.append(item.number)
     assert not inside
     return found

@@ -9,10 +9,10 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
+from nmt_core.documents.segments import BREAK, InlineTag, Item, Passage, Role
 from nmt_core.text.sentences import space_sentences
 from nmt_core.text.words import (
     UNALIGNED,
@@ -23,46 +23,6 @@ from nmt_core.text.words import (
     carry_cuts,
     find_words,
 )
-
-BREAK = "\n"
-"""The character for a line end that must be kept in the text of a passage."""
-
-HARD_BREAK = "\f"
-"""The character for a line end that ends a sentence, too."""
-
-
-class TagKind(Enum):
-    """The kind of an inline tag."""
-
-    OPEN = auto()
-    CLOSE = auto()
-    EMPTY = auto()
-
-
-class InlineTag(NamedTuple):
-    """A tag in a passage; the two of a pair have the same number, others have their own."""
-
-    kind: TagKind
-    number: int
-
-
-Item = str | InlineTag
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Running text with its inline tags, in order; pairs are nested."""
-
-    items: tuple[Item, ...]
-    breaks: bool = False
-    """Whether line ends in the text are kept: the translation has as many."""
-    is_message: bool = False
-    """Whether it is of a program, where figures alone are a version or a value, not text."""
-
-    @property
-    def text(self) -> str:
-        """The text alone."""
-        return "".join([item for item in self.items if isinstance(item, str)])
 
 
 class Sentence(NamedTuple):
@@ -189,14 +149,14 @@ def _parse(passage: Passage) -> _Node:
     for item in passage.items:
         if isinstance(item, str):
             at += len(item)
-        elif item.kind is TagKind.CLOSE:
+        elif item.kind is Role.CLOSE:
             node = open_nodes.pop()
             assert node.number == item.number, "pairs must be nested"
             node.end = at
         else:
-            node = _Node(item.number, at, at, is_empty=item.kind is TagKind.EMPTY)
+            node = _Node(item.number, at, at, is_empty=item.kind is Role.EMPTY)
             open_nodes[-1].children.append(node)
-            if item.kind is TagKind.OPEN:
+            if item.kind is Role.OPEN:
                 open_nodes.append(node)
     assert open_nodes == [root], "pairs must be closed"
     return root
@@ -339,10 +299,10 @@ def _write(node: _Node, target: str, within: Span) -> Iterator[Item]:
     for child in sorted(node.children, key=lambda child: child.place):  # stable
         yield target[at : child.place.start]
         if child.is_empty:
-            yield InlineTag(TagKind.EMPTY, child.number)
+            yield InlineTag(Role.EMPTY, child.number)
         else:
-            yield InlineTag(TagKind.OPEN, child.number)
+            yield InlineTag(Role.OPEN, child.number)
             yield from _write(child, target, child.place)
-            yield InlineTag(TagKind.CLOSE, child.number)
+            yield InlineTag(Role.CLOSE, child.number)
         at = child.place.end
     yield target[at : within.end]

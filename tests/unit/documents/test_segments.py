@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.html import read_html
-from nmt_core.documents.passage import InlineTag, TagKind
-from nmt_core.documents.pieces import (
+from nmt_core.documents.plain_text import drop_blank_lines
+from nmt_core.documents.segments import (
+    InlineTag,
     Piece,
     Role,
     Segment,
@@ -14,7 +15,6 @@ from nmt_core.documents.pieces import (
     make_parts,
     write_plainly,
 )
-from nmt_core.documents.plain_text import drop_blank_lines
 
 MARKUP = {"<b>": Role.OPEN, "</b>": Role.CLOSE, "<i>": Role.OPEN, "</i>": Role.CLOSE}
 
@@ -45,7 +45,7 @@ def test_segments_hold_nested_tags_alone(written):
 @given(st.lists(st.sampled_from(["a", "b c", "\n", " \n", "\n\n", " ", "<b>"]), max_size=8))
 def test_blank_lines_are_dropped(texts):
     """Which would end a block, or begin it with something else."""
-    mark = InlineTag(TagKind.EMPTY, 0)
+    mark = InlineTag(Role.EMPTY, 0)
     written = [Written(text, mark if text == "<b>" else None) for text in texts]
     found = "".join(part.text for part in drop_blank_lines(written))
 
@@ -76,7 +76,7 @@ def test_space_around_empty_tags(text, places, translated):
         item
         for passage in document.passages
         for item in passage.items
-        if not isinstance(item, str) and item.kind is TagKind.EMPTY
+        if not isinstance(item, str) and item.kind is Role.EMPTY
     )
     items = tuple(next(points) if place == "*" else place for place in places)
     others = [passage.items for passage in document.passages[1:]]
