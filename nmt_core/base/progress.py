@@ -1,12 +1,11 @@
-"""Progress of long work: a moving bar, or plain lines outside a terminal."""
+"""Progress of long work: a bar for files, plain lines for training."""
 
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from types import TracebackType
-from typing import IO, Any, NamedTuple, Self, cast
+from contextlib import AbstractContextManager, suppress
+from typing import IO, Any, NamedTuple, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -14,7 +13,6 @@ from rich.progress import (
     DownloadColumn,
     Progress,
     SpinnerColumn,
-    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -23,7 +21,7 @@ from rich.progress import (
 from rich.text import Text
 
 QUIET_SECONDS = 15.0
-"""Time between two lines where the output is no terminal."""
+"""Time between two lines."""
 
 RECENT_SECONDS = 60.0
 """Seconds over which speed is measured: the speed of an hour ago says little."""
@@ -64,8 +62,8 @@ class _Moment(NamedTuple):
     done: float
 
 
-class TrainingDisplay:
-    """Shows step, loss, recent tokens per second and time left; a context manager.
+class TrainingDisplay(AbstractContextManager["TrainingDisplay"]):
+    """Prints step, loss, recent tokens per second and time left now and then.
 
     Args:
         done: returns the share of the training that is done, from 0 to 1, after some ``steps``,
@@ -88,45 +86,23 @@ class TrainingDisplay:
         self.console = console or Console(
             file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
         )
-        self._bar = Progress(
-            TextColumn("[bold]train"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("step {task.fields[step]:,}"),
-            TextColumn("loss {task.fields[loss]}"),
-            TextColumn("{task.fields[speed]}"),
-            console=self.console,
-            disable=not self.console.is_terminal,
-            transient=True,
-        )
-        self._task = self._bar.add_task("train", total=1.0, step=0, loss="–", speed="")
         self._said = time.monotonic()
         self._recent: deque[_Moment] = deque()
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
 
     def step(
         self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
     ) -> None:
-        """Show a point of the training curve."""
+        """Print a point of the training curve, if the last one was printed a while ago."""
         done = self._done(steps=step, tokens=tokens, seconds=seconds)
         now = _Moment(time.monotonic(), tokens, done)
-        self._recent.append(now)  # what came before the first is not known to have just been
+        self._recent.append(now)  # when the tokens before the first were trained is unknown
         while len(self._recent) > 1 and now.seconds - self._recent[1].seconds >= RECENT_SECONDS:
             self._recent.popleft()
         speed = self._speed()
-        self._bar.update(self._task, completed=done, step=step, loss=f"{loss:.3f}", speed=speed)
-        if speed and not self.console.is_terminal and now.seconds - self._said >= QUIET_SECONDS:
+        if speed and now.seconds - self._said >= QUIET_SECONDS:
             self._said = now.seconds
             self.console.print(
                 f"step {step:,}, {done:.0%} done, loss {loss:.3f}, rate {learning_rate:.2e}, "

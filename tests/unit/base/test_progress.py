@@ -122,21 +122,6 @@ def test_a_note_is_no_markup():
     assert said(display) == "checkpoints/[a]b[/] is damaged\n"
 
 
-def test_a_terminal_shows_a_bar_and_no_lines(seconds):
-    with TrainingDisplay(
-        Budget(steps=1000).done, console(force_terminal=True, _environ={})
-    ) as display:
-        for number in range(100, 400, 100):
-            seconds[0] += 20.0
-            step(display, number, number * 50)
-        display.validation(POINT, best=True)
-
-    assert "step 300," not in said(display)
-    assert "\x1b[" in said(display)
-    assert "step 300 loss 3.220 250 tokens/s, 0:02:20 left" in said(display)
-    assert "perplexity 9.49" in said(display)
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0:00:00"), (59.6, "0:01:00"), (360_061, "100:01:01")]
 )
