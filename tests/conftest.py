@@ -18,13 +18,12 @@ from hypothesis import settings
 from tests.support.order import (
     pytest_addoption,
     pytest_collection_modifyitems,
-    pytest_report_header,
 )
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
 
 # hooks, beside those below
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_report_header"]
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
 # the machine decides how long an example takes; every run tries the same ones, but `make test-all`
 # passes another seed, which repeats a failure

@@ -164,10 +164,12 @@ def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, s
         servers.mlflow.kill()
         step = last_step(training.clone)
         assert wait_for(lambda: last_step(training.clone) >= step + 100, seconds=300)
-        servers.prefect.start()
+        servers.prefect.launch()
+        servers.prefect.wait()
         _, seconds = fleet.wait(run, "Completed", seconds=300)
         told("completed after Prefect's restart and without MLflow, seconds", round(seconds, 1))
-        servers.mlflow.start()
+        servers.mlflow.launch()
+        servers.mlflow.wait()
     training.clone.run("python -m stages.tracking sync")
 
     assert undisturbed.lock == training.clone.lock

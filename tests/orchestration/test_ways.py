@@ -49,25 +49,6 @@ def test_every_way_makes_the_same_bytes(ways, way):
     assert ways["by hand"].lock == ways[way].lock
 
 
-def test_a_schedule_that_somebody_switched_on_stays_on(fleet):
-    def plan():
-        found = fleet.api("GET", "/deployments/name/retrain/retrain-on-pools")
-        [schedule] = found["schedules"]
-        return f"/deployments/{found['id']}/schedules/{schedule['id']}", schedule
-
-    def switch(on):
-        place, _ = plan()
-        fleet.api("PATCH", place, active=on)
-
-    assert not plan()[1]["active"]
-    switch(True)
-    try:
-        fleet.deploy()
-        assert plan()[1]["active"]
-    finally:
-        switch(False)
-
-
 def test_each_stage_ran_in_its_pool_alone(ways, fleet):
     """What the other pool made came through the remote."""
     ran = {
