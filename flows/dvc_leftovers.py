@@ -1,16 +1,14 @@
 """Leftovers of a killed dvc: truncated and temporary files, and locks in its name.
 
-DVC writes ``dvc.lock`` and its list of locks in place. If it is killed meanwhile, no dvc can read
-the truncated file any more. It also regards a lock as held while any process has the number of the
-one that took it. So after a kill the same command would fail for ever.
+DVC writes ``dvc.lock`` and its lists of locks in place. If it is killed meanwhile, no dvc can read
+the truncated file any more, and a lock is held as long as any process has the number of the one
+that took it. So after a kill the same command would fail for ever.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 from dvc.dvcfile import Lockfile
@@ -29,7 +27,7 @@ CONFLICT = "<<<<<<<"
 
 
 def remove_unreadable(say: Callable[[str], None]) -> bool:
-    """Remove lists of locks, and ``dvc.lock``, that no dvc reads any more; return whether any were.
+    """Remove locks of a killed dvc, and a ``dvc.lock`` that no dvc reads; return whether any were.
 
     Nothing is removed while another dvc is at work, or where DVC knows nothing of this folder.
 
@@ -55,21 +53,28 @@ def remove_unheld(left: Iterable[Path]) -> None:
 
 
 def _clear_locks(repo: Repo) -> Iterator[str]:
-    """Remove unreadable lists of locks, and locks of ended processes."""
+    """Remove the lists of locks that a killed dvc holds, or truncated."""
+    if _find_others(Path(repo.root_dir)):
+        return
     hard_links = repo.config["core"].get("hardlink_lock", False)
     for folder in (Path(repo.tmp_dir), Path(repo.tmp_dir, EXEC_TMP_DIR)):
         path = folder / RWLOCK_FILE
         if not path.is_file():
             continue
         with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder), hardlink_lock=hard_links):
-            name = path.relative_to(repo.root_dir)
-            locks = _read_locks(path)
-            if locks is None and not _find_others(Path(repo.root_dir)):
+            if _holds_locks(path):
                 path.unlink()
-                yield f"{name} was cut off when a dvc was killed; it is removed"
-            elif locks and (held := _keep_held(locks)) != locks:
-                files.write_text(path, json.dumps(held))
-                yield f"{name} named locks of a dvc that was killed; they are removed"
+                name = path.relative_to(repo.root_dir)
+                yield f"{name} was left by a dvc that was killed; it is removed"
+
+
+def _holds_locks(path: Path) -> bool:
+    """Tell whether a list holds locks, or cannot be read."""
+    try:
+        locks = SCHEMA(files.read_json(path))
+    except (ValueError, RecursionError, Invalid):
+        return True
+    return any(locks.values())
 
 
 def _clear_lock_file(repo: Repo) -> Iterator[str]:
@@ -81,41 +86,9 @@ def _clear_lock_file(repo: Repo) -> Iterator[str]:
             aside = Path(repo.tmp_dir, paths.LOCK.name)
             paths.LOCK.replace(aside)
             yield (
-                f"{paths.LOCK} was cut off when a dvc was killed; it is made again, and what was "
-                f"left of it is {aside.relative_to(repo.root_dir)}"
+                f"{paths.LOCK} was left half written by a dvc that was killed; it is made "
+                f"again, and the rest of it is {aside.relative_to(repo.root_dir)}"
             )
-
-
-def _read_locks(path: Path) -> dict[str, Any] | None:
-    """Return the locks of a list by kind, or None if it cannot be read."""
-    try:
-        locks: dict[str, Any] = SCHEMA(files.read_json(path))
-    except (ValueError, RecursionError, Invalid):
-        return None
-    return locks
-
-
-def _keep_held(locks: dict[str, Any]) -> dict[str, Any]:
-    """Return the locks of living processes."""
-    readers = {
-        path: [info for info in infos if _holds(info)] for path, infos in locks["read"].items()
-    }
-    return {
-        "write": {path: info for path, info in locks["write"].items() if _holds(info)},
-        "read": {path: infos for path, infos in readers.items() if infos},
-    }
-
-
-def _holds(info: dict[str, Any]) -> bool:
-    """Tell whether the process that took a lock lives, rather than another with its number."""
-    _, *arguments = info["cmd"].split(" ")
-    try:
-        command = " ".join(psutil.Process(info["pid"]).cmdline())
-    except psutil.AccessDenied:  # another user's, only its number is known
-        return True
-    except psutil.Error:
-        return False
-    return command.endswith(" ".join(arguments))
 
 
 def _find_others(root: Path) -> list[psutil.Process]:

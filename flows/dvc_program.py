@@ -207,9 +207,8 @@ def run_experiment(
 ) -> None:
     """Bring a stage up to date with other settings, in a folder of its own.
 
-    DVC copies tracked files into a temporary folder, composes ``params.yaml`` anew, reuses its
-    cache, and keeps the result as the experiment ``name``. The project's own folder does not
-    change, except below ``HOME`` of ``stages.paths``.
+    DVC keeps the result as the experiment ``name``. The project's own folder changes only below
+    ``HOME`` of ``stages.paths``.
 
     Args:
         name: of an experiment that does not exist.

@@ -328,8 +328,7 @@ def run_on_cluster(
     """Yield the results of all jobs in order; the job of a lost worker goes to another.
 
     Raises:
-        WorkersError: if the scheduler or all workers are lost, workers die of a job again and
-            again, run other code, or do not see the project's folder.
+        WorkersError: if the cluster does not work, or its workers run other code.
     """
     dask = require("distributed", "no job can run on workers.dask", WorkersError)
     there = partial(_at_worker, identify_code(), work)
@@ -338,23 +337,11 @@ def run_on_cluster(
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
             for future in client.map(there, jobs, pure=False):  # the same job may come twice
                 yield future.result()
-    except dask.KilledWorker as error:
+    except (dask.KilledWorker, OSError, TimeoutError, CancelledError) as error:
         raise WorkersError(
-            f"{error.allowed_failures + 1} Dask workers died while working on a job, the last at "
-            f"{error.last_worker.address}; see its log, and give workers more memory or lower "
-            f"workers.chunk_lines"
-        ) from None
-    except (OSError, TimeoutError, CancelledError) as error:
-        raise WorkersError(
-            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); start "
-            f"its scheduler and workers, or set workers.dask to null"
-        ) from None
-    except RuntimeError as error:
-        if not isinstance(error.__cause__, ImportError):
-            raise
-        raise WorkersError(
-            f"{address} cannot run this program ({error.__cause__}); install the project where "
-            f"the scheduler and the workers run"
+            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); see "
+            f"the logs of its scheduler and workers, which must see {Path.cwd()} at this "
+            f"path, or set workers.dask to null"
         ) from None
 
 
@@ -376,17 +363,10 @@ def identify_code() -> str:
 
 def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
     """Do one job at a time, even if the worker has threads: a tokenizer serves one at a time."""
-    host = socket.gethostname()
     if identify_code() != expected:
         raise WorkersError(
-            f"the Dask worker on {host} runs other code than this program ({identify_code()}; here "
-            f"{expected}); make them the same and start the worker again"
+            f"the Dask worker on {socket.gethostname()} runs other code than this program "
+            f"({identify_code()}; here {expected}); make them the same and start the worker again"
         )
-    try:
-        with _ALONE:
-            return work(job)
-    except OSError as error:
-        raise WorkersError(
-            f"the Dask worker on {host} cannot work on {job} ({error}); the project's folder must "
-            f"be at the same path there, on a file system that all hosts share"
-        ) from None
+    with _ALONE:
+        return work(job)

@@ -171,7 +171,7 @@ def test_what_dvc_leaves_when_it_is_killed_stops_nobody(finished, tmp_path, comm
         (copy.folder / name).write_text("")
     copy.run(command)
 
-    assert copy.log.count("was cut off when a dvc was killed") == 2
+    assert copy.log.count("by a dvc that was killed") == 2
     assert copy.ran == []
     assert copy.lock == finished.lock
 

@@ -13,7 +13,7 @@ SHARED_NAMES = {"main"}
 """Public names that several files define: a module that is run as a program has its ``main``."""
 
 BUDGETS = {
-    "nmt_core/base": 2340,
+    "nmt_core/base": 2300,
     "nmt_core/cli": 2340,
     "nmt_core/corpora": 7980,
     "nmt_core/data": 1880,
@@ -28,10 +28,10 @@ BUDGETS = {
     "nmt_core/training": 2440,
     "nmt_core/translation": 4020,
     "stages": 11700,
-    "flows": 2840,
+    "flows": 2810,
     "infra": 570,
     "benchmarks": 1020,
-    "tests/unit/base": 1140,
+    "tests/unit/base": 1110,
     "tests/unit/benchmarks": 150,
     "tests/unit/cli": 1370,
     "tests/unit/corpora": 5860,
@@ -39,7 +39,7 @@ BUDGETS = {
     "tests/unit/documents": 2780,
     "tests/unit/evaluation": 2020,
     "tests/unit/extensions": 1730,
-    "tests/unit/flows": 2830,
+    "tests/unit/flows": 2790,
     "tests/unit/infra": 990,
     "tests/unit/literals": 570,
     "tests/unit/models": 1600,
@@ -50,11 +50,11 @@ BUDGETS = {
     "tests/unit/training": 1450,
     "tests/unit/translation": 3130,
     "tests/e2e": 510,
-    "tests/integration": 4540,
+    "tests/integration": 4490,
     "tests/laws": 5610,
-    "tests/orchestration": 2650,
-    "tests/support": 3590,
-    "tests/unit": 1230,
+    "tests/orchestration": 2630,
+    "tests/support": 3550,
+    "tests/unit": 1190,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""
 
