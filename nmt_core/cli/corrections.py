@@ -1,22 +1,25 @@
-"""``nmt corrections``: what users suggested, and what becomes of it."""
+"""``nmt corrections`` and ``nmt memory``: corrections of users, and approved translations."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.languages import Languages
-from nmt_core.translation.memory.correction import (
+from nmt_core.cli.lines import decode_argument
+from nmt_core.translation.memory.journal import (
     KEY_CHARACTERS,
     Correction,
+    CorrectionJournal,
     CorrectionStatus,
     Suggestion,
+    select_corrections,
 )
-from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.memory.pairs import read_languages, read_pair_file, write_pair_file
-from nmt_core.translation.memory.selection import select_corrections
+
+if TYPE_CHECKING:
+    from nmt_core.translation.memory.store import TranslationMemory
 
 corrections = typer.Typer(
     help="Decide on corrections that users suggested, and export or delete them.",
@@ -24,12 +27,15 @@ corrections = typer.Typer(
     rich_markup_mode="markdown",
     no_args_is_help=True,
 )
+memory = typer.Typer(
+    help="Keep approved translations, and find those like a text.",
+    add_completion=False,
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+)
 
-if TYPE_CHECKING:
-    from nmt_core.translation.memory.store import TranslationMemory
-
-PORTION = 1000
-"""Suggestions of a file that are appended at once."""
+SHORTEST_DIGEST = 8
+"""Characters of a digest that name a key."""
 
 JournalOption = Annotated[
     Path, typer.Option("--journal", metavar="FILE", help="Journal of nmt serve --corrections.")
@@ -37,56 +43,47 @@ JournalOption = Annotated[
 IdsOption = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="As nmt corrections list shows it.")
 ]
-KeyDigestOption = Annotated[
-    str | None,
-    typer.Option(metavar="HEX", help="What was given with this API key, by its digest's begin."),
-]
-ReasonOption = Annotated[str, typer.Option(metavar="TEXT", help="Why, for whoever reads it later.")]
 PairOption = Annotated[
-    str | None,
-    typer.Option("--languages", metavar="DE-EN", help="Source and target language."),
+    str, typer.Option("--languages", metavar="DE-EN", help="Source and target language.")
 ]
-MemoryOption = Annotated[
+ServedMemoryOption = Annotated[
     Path | None, typer.Option("--memory", metavar="FILE", help="Memory of nmt serve --memory, too.")
 ]
-StatusOption = Annotated[
-    CorrectionStatus | None, typer.Option(metavar="STATUS", help="suggested, approved or dropped.")
+MemoryOption = Annotated[
+    Path, typer.Option("--memory", metavar="FILE", help="The memory, one SQLite file.")
 ]
-
-SHORTEST_DIGEST = 8
-"""Characters of a digest that name a key."""
+ProjectOption = Annotated[
+    str, typer.Option("--project", metavar="NAME", help="Units of this project alone.")
+]
+KeyOption = Annotated[
+    str,
+    typer.Option(
+        "--key-digest", metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256."
+    ),
+]
 
 
 @corrections.command("list")
 def list_corrections(
     *,
     journal: JournalOption,
-    status: StatusOption = None,
-    key_digest: KeyDigestOption = None,
-    languages: PairOption = None,
+    status: Annotated[
+        CorrectionStatus | None,
+        typer.Option(metavar="STATUS", help="suggested, approved or dropped."),
+    ] = None,
 ) -> None:
     """List corrections, the newest last, with tabs between the fields.
 
-    They are: id, status, how often it was given, when first, digest of the key, languages, source,
-    correction, translation before, reason. Characters that a terminal does not show are escaped, as
-    in Python.
+    They are: id, status, time, digest of the key, languages, source, correction, translation
+    before. Characters that a terminal does not show are escaped, as in Python.
     """
-    pair = languages and read_languages(languages)
     for each in _read(journal):
-        suggestion = each.suggestion
-        if (
-            (status in (None, each.status))
-            and (not pair or suggestion.languages == pair)
-            and _is_of(each, key_digest)
-        ):
-            fields = [each.id, each.status, str(each.times), each.time, suggestion.key or "-"]
-            fields += [
-                " ".join(suggestion.languages.codes),
-                suggestion.source,
-                suggestion.target,
-                suggestion.before,
-            ]
-            typer.echo("\t".join(escape_unprintable(field) for field in [*fields, each.reason]))
+        if status in (None, each.status):
+            own = each.suggestion
+            pair = " ".join(own.languages.codes)
+            fields = [each.id, each.status, own.time, own.key or "-", pair]
+            fields += [own.source, own.target, own.before]
+            typer.echo("\t".join(map(escape_unprintable, fields)))
 
 
 @corrections.command()
@@ -94,10 +91,8 @@ def approve(
     *,
     ids: IdsOption = None,
     journal: JournalOption,
-    key_digest: KeyDigestOption = None,
     every: Annotated[bool, typer.Option("--all", help="Approve all that are suggested.")] = False,
-    reason: ReasonOption = "",
-    memory: MemoryOption = None,
+    memory: ServedMemoryOption = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Let the memory serve them to users of any key.")
     ] = False,
@@ -106,48 +101,39 @@ def approve(
 
     Of several that give one source other translations, the one approved last holds.
     """
-    entries = CorrectionJournal(journal)
-    chosen = _choose(entries, ids, key_digest, every=every)
-    approved = entries.decide("approved", chosen, reason=reason)
+    suggested = [each.id for each in _read(journal) if every and each.status == "suggested"]
+    chosen = suggested if every else _require_ids(ids)
+    approved = CorrectionJournal(journal).decide("approved", chosen)
     if memory:
-        _open_memory(memory).remember(approved, shared=shared)
+        _make_memory(memory).remember(approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
 
 
 @corrections.command()
 def drop(
-    *,
-    ids: IdsOption = None,
-    journal: JournalOption,
-    key_digest: KeyDigestOption = None,
-    reason: ReasonOption = "",
-    memory: MemoryOption = None,
+    *, ids: IdsOption = None, journal: JournalOption, memory: ServedMemoryOption = None
 ) -> None:
     """Drop corrections: they are not learnt, also if they are suggested again."""
-    entries = CorrectionJournal(journal)
-    chosen = _choose(entries, ids, key_digest, every=False)
-    dropped = entries.decide("dropped", chosen, reason=reason)
-    _forget(memory, dropped)
+    _read(journal)
+    dropped = CorrectionJournal(journal).decide("dropped", _require_ids(ids))
+    if memory:
+        _make_memory(memory).delete(origins=[each.id for each in dropped])
     typer.echo(f"dropped: {len(dropped)}")
 
 
 @corrections.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="It ends in .tsv or .tmx.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="It ends in .tmx.")],
     *,
     journal: JournalOption,
-    languages: PairOption = None,
-    undecided: Annotated[
-        bool, typer.Option("--undecided", help="Export what is merely suggested, too.")
-    ] = False,
+    languages: PairOption,
 ) -> None:
     """Write the approved corrections to a file that `download.corpora` reads.
 
-    Each stands there once; of those that contradict each other, the newest approved one.
+    Each stands there once; of those that contradict each other, the newest.
     """
-    known = _read(journal)
-    pair = _find_languages(languages, {each.suggestion.languages for each in known})
-    chosen = select_corrections(known, pair, undecided=undecided)
+    pair = read_languages(languages)
+    chosen = select_corrections(_read(journal), pair)
     written = write_pair_file(file, ((each.source, each.target) for each in chosen), pair)
     typer.echo(f"exported: {written}")
 
@@ -157,8 +143,11 @@ def delete(
     *,
     ids: IdsOption = None,
     journal: JournalOption,
-    key_digest: KeyDigestOption = None,
-    memory: MemoryOption = None,
+    key_digest: Annotated[
+        str | None,
+        typer.Option(metavar="HEX", help="All of an API key, by the beginning of its digest."),
+    ] = None,
+    memory: ServedMemoryOption = None,
 ) -> None:
     """Delete what a user gave from the journal, and so from the next training text.
 
@@ -169,17 +158,12 @@ def delete(
 
         nmt corrections delete --journal corrections.jsonl --key-digest 1f825aa2
     """
-    _require_choice(ids, key_digest)
-    wanted = set(ids or [])
-
-    def is_meant(each: Correction) -> bool:
-        return each.id in wanted or (bool(key_digest) and _is_of(each, key_digest))
-
-    entries = CorrectionJournal(journal)
+    is_meant = _match(_require_ids(ids) if not key_digest else ids or [], key_digest or "")
     known = [each for each in _read(journal) if is_meant(each)]
-    _forget(memory, known, (key_digest or "")[:KEY_CHARACTERS])  # before what is meant is unknown
-    gone = entries.delete(is_meant)
-    typer.echo(f"deleted: {len(gone)}")
+    if memory:  # before the journal forgets which are meant
+        key = (key_digest or "")[:KEY_CHARACTERS]
+        _make_memory(memory).delete(origins=[each.id for each in known], key=key)
+    typer.echo(f"deleted: {len(CorrectionJournal(journal).delete(is_meant))}")
 
 
 @corrections.command("import")
@@ -192,35 +176,91 @@ def import_file(
         bool, typer.Option("--approved", help="Approve them, as a translator's work.")
     ] = False,
 ) -> None:
-    """Take the translated units of a file into the journal as suggestions, or as approved.
+    """Add the translated units of a file to the journal as suggestions, or as approved.
 
     Files are of any format of parallel text: TMX, XLIFF, PO, TSV, CSV, XLSX. Units that are not
     translated are left out.
     """
-    assert languages is not None  # typer asks for it
     pair, entries = read_languages(languages), CorrectionJournal(journal)
-    taken: list[str] = []
-    portion: list[Suggestion] = []
-    for source, target in dict.fromkeys(read_pair_file(file, pair)):
-        portion.append(Suggestion(languages=pair, source=source, target=target))
-        if len(portion) == PORTION:
-            taken += entries.suggest(*portion)
-            portion.clear()
-    taken += entries.suggest(*portion) if portion else []
-    if approved and taken:
-        entries.decide("approved", taken, reason=f"imported from {file.name}")
-    typer.echo(f"imported: {len(taken)}")
+    added = entries.suggest(
+        *(
+            Suggestion(languages=pair, source=source, target=target)
+            for source, target in dict.fromkeys(read_pair_file(file, pair))
+        )
+    )
+    if approved and added:
+        entries.decide("approved", added)
+    typer.echo(f"imported: {len(added)}")
 
 
-def _open_memory(path: Path) -> "TranslationMemory":
-    from nmt_core.translation.memory.store import TranslationMemory  # optional
+@memory.command("import")
+def import_units(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as one of TMX or TSV.")],
+    *,
+    memory: MemoryOption,
+    languages: PairOption,
+    project: ProjectOption = "",
+    key_digest: KeyOption = "",
+) -> None:
+    """Put the translated units of a file into the memory, which is made if need be.
 
-    return TranslationMemory(path)
+    They are served as approved. A unit whose source is there replaces the old one.
+
+    **Example**
+
+        nmt memory import --memory memory.db --languages de-en old.tmx
+    """
+    from nmt_core.translation.memory.store import MemoryScope, MemoryUnit
+
+    scope = MemoryScope(read_languages(languages), project, key_digest)
+    units = (MemoryUnit(*pair) for pair in read_pair_file(file, scope.languages))
+    typer.echo(f"imported: {_make_memory(memory).put(scope, units)}")
 
 
-def _forget(memory: Path | None, gone: Collection[Correction], key: str = "") -> None:
-    if memory:
-        _open_memory(memory).delete(origins=[each.id for each in gone], key=key)
+@memory.command("export")
+def export_units(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="It ends in .tmx.")],
+    *,
+    memory: MemoryOption,
+    languages: PairOption,
+    project: ProjectOption = "",
+    key_digest: KeyOption = "",
+) -> None:
+    """Write the units of a language pair, project and key to a file."""
+    pair = read_languages(languages)
+    units = _open_memory(memory).read(pair, project=project, key=key_digest)
+    written = write_pair_file(file, ((unit.source, unit.target) for unit in units), pair)
+    typer.echo(f"exported: {written}")
+
+
+@memory.command("search")
+def search_memory(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")],
+    *,
+    memory: MemoryOption,
+    languages: PairOption,
+    project: ProjectOption = "",
+    key_digest: KeyOption = "",
+    threshold: Annotated[
+        float, typer.Option(metavar="S", min=0.01, max=1, help="Least similarity.")
+    ] = 0.75,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="How many.")] = 5,
+) -> None:
+    """Show the units most like a text, the most similar first, with tabs between the fields.
+
+    They are: similarity, what differs, translation. `[-so-]` stands in the memory alone, `{+so+}`
+    in the text alone. Similarity is 1 less the characters that are put in, left out or exchanged,
+    as a share of the longer text.
+    """
+    from nmt_core.translation.memory.search import format_differences
+    from nmt_core.translation.memory.store import MemoryScope
+
+    scope = MemoryScope(read_languages(languages), project, key_digest)
+    sentence = decode_argument(text, name="TEXT")
+    for match in _open_memory(memory).search(sentence, scope, threshold=threshold, most=most):
+        difference = format_differences(match.source, sentence)
+        shown = [f"{match.score:.2f}", difference, match.target]
+        typer.echo("\t".join(map(escape_unprintable, shown)))
 
 
 def escape_unprintable(text: str) -> str:
@@ -230,60 +270,44 @@ def escape_unprintable(text: str) -> str:
     )
 
 
-def _read(journal: Path) -> list[Correction]:
-    """Return the corrections of a journal, which must be there.
+def _make_memory(path: Path) -> "TranslationMemory":
+    from nmt_core.translation.memory.store import TranslationMemory  # optional
 
-    Raises:
-        ConfigError: if it is not.
-    """
+    return TranslationMemory(path)
+
+
+def _open_memory(path: Path) -> "TranslationMemory":
+    """Open a memory, which must exist."""
+    if not path.exists():
+        raise ConfigError(f"{path} does not exist; nmt memory import makes it")
+    return _make_memory(path)
+
+
+def _read(journal: Path) -> list[Correction]:
+    """Return the corrections of a journal, which must exist."""
     if not journal.exists():
         raise ConfigError(f"{journal} does not exist; name the file of nmt serve --corrections")
     return CorrectionJournal(journal).read()
 
 
-def _choose(
-    entries: CorrectionJournal, ids: Collection[str] | None, key_digest: str | None, *, every: bool
-) -> list[str]:
-    """Return the ids that are given, or those of a key, or of all that are suggested."""
-    known = _read(entries.path)
-    if not every:
-        _require_choice(ids, key_digest)
-    chosen: Callable[[Correction], bool] = (
-        (lambda each: each.status == "suggested")
-        if every
-        else (lambda each: key_digest is not None and _is_of(each, key_digest))
-    )
-    return [*(ids or []), *(each.id for each in known if chosen(each))]
+def _require_ids(ids: Collection[str] | None) -> Collection[str]:
+    if not ids:
+        raise ConfigError("no correction is named; give ids as nmt corrections list shows them")
+    return ids
 
 
-def _require_choice(ids: Iterable[str] | None, key_digest: str | None) -> None:
-    if not ids and not key_digest:
-        raise ConfigError("nothing says which corrections are meant; give ids, or --key-digest")
-
-
-def _is_of(correction: Correction, key_digest: str | None) -> bool:
-    """Tell whether a correction was given with a key; with any, if none is named.
+def _match(ids: Collection[str], key_digest: str) -> Callable[[Correction], bool]:
+    """Return a test for corrections of some ids or of a key.
 
     Raises:
-        ConfigError: if the digest is too short to name one.
+        ConfigError: if the digest is too short to name a key.
     """
-    if key_digest is None:
-        return True
-    if len(key_digest) < SHORTEST_DIGEST:
+    if key_digest and len(key_digest) < SHORTEST_DIGEST:
         raise ConfigError(f"--key-digest needs {SHORTEST_DIGEST} characters or more of the digest")
-    key = correction.suggestion.key
-    return bool(key) and (key.startswith(key_digest) or key_digest.startswith(key))
 
+    def is_meant(each: Correction) -> bool:
+        key = each.suggestion.key
+        is_of_key = key.startswith(key_digest) or key_digest.startswith(key)
+        return each.id in ids or bool(key and key_digest and is_of_key)
 
-def _find_languages(given: str | None, known: Collection[Languages]) -> Languages:
-    """Return the languages that are given, or the only ones that there are.
-
-    Raises:
-        ConfigError: if there are none or several.
-    """
-    if given:
-        return read_languages(given)
-    if len(known) == 1:
-        return next(iter(known))
-    pairs = ", ".join(sorted("-".join(each.codes) for each in known)) or "none"
-    raise ConfigError(f"name the languages by --languages; the journal has: {pairs}")
+    return is_meant

@@ -58,7 +58,7 @@ BUILT_IN = {
         "Decide on corrections that users suggested, and export or delete them.",
     ),
     "memory": Command(
-        "nmt_core.cli.memory:memory",
+        "nmt_core.cli.corrections:memory",
         "Keep approved translations, and find those like a text.",
     ),
     "verify": Command(

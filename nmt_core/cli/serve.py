@@ -20,7 +20,7 @@ from nmt_core.cli.options import (
 )
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
-from nmt_core.server.models import FolderSource, LanguagePair, Watched
+from nmt_core.server.models import LanguagePair, Watched, poll_folder
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.translator import Translator
@@ -163,7 +163,7 @@ def serve(
         "workers": threads,
     }
     serve_models(
-        [Watched(FolderSource(folder), pair) for pair, folder in named],
+        [Watched(partial(poll_folder, folder), pair) for pair, folder in named],
         partial(
             load_with_glossary,
             glossaries=dict(named_glossaries),

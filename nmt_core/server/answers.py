@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nmt_core.server.languages import AUTO
 from nmt_core.server.schemas import (
-    Alternative,
     Check,
     Detected,
     Match,
@@ -25,7 +23,6 @@ class TranslatedText(NamedTuple):
     source: str
     texts: Sequence[str]
     """Whole translations, the best first."""
-    detected: Detected | None
     lines: Sequence[str] = ()
     """Sentences of the source."""
     translations: Sequence[Sequence[Translation]] = ()
@@ -35,16 +32,23 @@ class TranslatedText(NamedTuple):
 
 
 def write_answer(
-    request: TranslateRequest, texts: Sequence[TranslatedText], *, has_memory: bool
+    request: TranslateRequest,
+    texts: Sequence[TranslatedText],
+    detected: Detected | None,
+    *,
+    has_memory: bool,
 ) -> bytes:
     """Return the JSON of the answer in the shape of the request: lists for a list.
 
     Args:
         request: the request.
         texts: its texts, translated.
+        detected: the language of the texts, if it was detected.
         has_memory: whether there is a memory.
     """
     answers = [_describe_text(request, text, has_memory=has_memory) for text in texts]
+    if detected:
+        answers = [answer | {"detectedLanguage": detected} for answer in answers]
     fields = answers[0]
     if isinstance(request.q, list):
         fields = {name: [answer[name] for answer in answers] for name in fields}
@@ -57,10 +61,6 @@ def _describe_text(
     """Return the fields of ``TranslateAnswer`` that are wanted of a text."""
     best = [best_first[0] for best_first in text.translations]
     fields: dict[str, Any] = {"translatedText": text.texts[0]}
-    if request.source == AUTO:
-        fields["detectedLanguage"] = text.detected or Detected(
-            language=request.target, confidence=0.0
-        )
     if request.alternatives:
         others = [other for other in text.texts if other != text.texts[0]]
         fields["alternatives"] = [*dict.fromkeys(others)]
@@ -71,7 +71,8 @@ def _describe_text(
     if has_memory:
         fields["memory"] = any(translation.origin == "memory" for translation in best)
     if request.matches:
-        fields["matches"] = [match for matches in text.matches.values() for match in matches]
+        lines = dict.fromkeys(text.lines)
+        fields["matches"] = [match for line in lines for match in text.matches.get(line, [])]
     if request.details:
         fields["details"] = describe_sentences(text)
     return fields
@@ -121,7 +122,7 @@ def describe_sentence(
         source_words=list_words(source),
         words=list_words(text),
         links=best.links,
-        alternatives=[Alternative(text=other.text, score=other.score) for other in others],
+        alternatives=[{"text": other.text, "score": other.score} for other in others],
         checks=list_checks(best),
         restored_words=list(best.restored_words),
         unknown_words=list(best.unknown_words),

@@ -1,8 +1,26 @@
-"""Errors that refuse a request."""
+"""Refusals of requests, and logs that hold no text of users."""
 
+import json
+import logging
+import sys
+import traceback
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import IO, Any
 
-CLOSE = {"Connection": "close"}
+from starlette.responses import Response
+from typing_extensions import override
+
+RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
+"""Fields of every log record; callers add all others."""
+
+LOGGERS = ("nmt_core.server", "nmt_core.translation.memory", "stages.registry", "uvicorn.error")
+"""Loggers whose messages hold no text of users; of others, only the pattern is written."""
 
 
 class RequestError(Exception):
@@ -10,8 +28,8 @@ class RequestError(Exception):
 
     Args:
         status: of HTTP.
-        message: one sentence: what is wrong, what was got, what to do.
-        headers: further ones of the answer.
+        message: one sentence: what is wrong, and what to do.
+        headers: further headers of the answer.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -19,6 +37,11 @@ class RequestError(Exception):
         self.status = status
         self.message = message
         self.headers = dict(headers or {})
+
+    def render(self) -> Response:
+        """Return the answer, in which half characters of the message are escaped."""
+        body = json.dumps({"error": self.message})
+        return Response(body, self.status, self.headers, "application/json")
 
 
 def missing(name: str) -> RequestError:
@@ -37,3 +60,56 @@ def too_many(message: str, seconds: float) -> RequestError:
     return RequestError(
         429, f"Slowdown: {message}; try again in {wait} seconds", {"Retry-After": str(wait)}
     )
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return the type and the place of an error without its message, which may hold user text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
+    return " > ".join([*places, type(error).__name__])
+
+
+class LogFormatter(logging.Formatter):
+    """Writes a record as one JSON object, or as a short line for people.
+
+    Args:
+        for_people: whether people read it.
+    """
+
+    def __init__(self, *, for_people: bool = False) -> None:
+        super().__init__()
+        self._for_people = for_people
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        is_ours = record.name.startswith(LOGGERS)
+        fields: dict[str, Any] = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage() if is_ours else str(record.msg),
+        }
+        fields |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
+        if record.exc_info and record.exc_info[1]:
+            fields["failure"] = describe_failure(record.exc_info[1])
+        if not self._for_people:
+            return json.dumps(fields, ensure_ascii=False, default=str)
+        details = [str(fields[name]) for name in ("route", "status", "failure") if name in fields]
+        level = "" if record.levelno <= logging.INFO else f"{fields['level']}: "
+        time = moment.astimezone().strftime("%H:%M:%S")
+        return " ".join([time, f"{level}{fields['message']}", *details])
+
+
+def set_up_logs(stream: IO[str] | None = None) -> None:
+    """Send all logs of this process to a stream, standard error by default.
+
+    They are lines for people on a terminal, and one JSON object a line elsewhere.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(LogFormatter(for_people=handler.stream.isatty()))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    for noisy in ("uvicorn.access", "httpx2"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

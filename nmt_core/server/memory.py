@@ -1,4 +1,4 @@
-"""The translation memory and the journal of suggestions, by which users give back."""
+"""The translation memory and the journal of suggestions."""
 
 import asyncio
 import logging
@@ -11,24 +11,24 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.server.errors import RequestError, beyond_limit, missing
 from nmt_core.server.models import LanguagePair, ServedModel
-from nmt_core.server.schemas import Match, MatchPart, SuggestRequest
+from nmt_core.server.schemas import Match, SuggestRequest
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.users import RateLimit, User
-from nmt_core.translation.memory.correction import Suggestion
-from nmt_core.translation.memory.journal import MOST_JOURNAL_BYTES, CorrectionJournal
-from nmt_core.translation.memory.unit import MemoryScope
+from nmt_core.server.users import User
+from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
+from nmt_core.translation.memory.store import MemoryScope
 from nmt_core.translation.translation import Translation, remember_translation
 
 _log = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-DAY = 86_400.0
-DAILY_BYTES = MOST_JOURNAL_BYTES // 64
-"""Bytes of suggestions that a user may send in a day."""
-
 MAX_MATCHED = 50
 """Sentences of a text that are compared with those of the memory."""
+
+MAX_SUGGESTED = 5000
+"""Characters of a suggestion, and of its source."""
+
+SUGGESTIONS_PER_MINUTE = 30
 
 
 class ServedMemory:
@@ -49,12 +49,12 @@ class ServedMemory:
         self.threshold = threshold
         if path is None:
             return
-        from nmt_core.translation.memory import difference, store  # for few servers
+        from nmt_core.translation.memory import search, store  # needs rapidfuzz
 
         if not path.exists():
             _log.warning("the translation memory %s is new; nmt memory import fills it", path)
         self._memory = store.TranslationMemory(path)
-        self._list_differences = difference.list_differences
+        self._list_differences = search.list_differences
 
     async def recall(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
@@ -63,8 +63,8 @@ class ServedMemory:
         return await self._look_up(self._recall, _name_scope(user, pair, project), lines)
 
     def _recall(self, line: str, scope: MemoryScope) -> Translation | None:
-        unit = self._memory.find_exact(line, scope)
-        return remember_translation(unit.target) if unit else None
+        match = self._memory.find_exact(line, scope)
+        return remember_translation(match.target) if match else None
 
     async def match(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
@@ -76,15 +76,15 @@ class ServedMemory:
     def _match(self, line: str, scope: MemoryScope) -> list[Match]:
         return [
             Match(
-                source=unit.source,
-                target=unit.target,
-                score=round(unit.score, 4),
+                source=match.source,
+                target=match.target,
+                score=round(match.score, 4),
                 difference=[
-                    MatchPart(**part._asdict())
-                    for part in self._list_differences(unit.source, line)
+                    {"kind": kind, "text": text}
+                    for kind, text in self._list_differences(match.source, line)
                 ],
             )
-            for unit in self._memory.search(line, scope, threshold=self.threshold, approved=True)
+            for match in self._memory.search(line, scope, threshold=self.threshold)
         ]
 
     async def _look_up(
@@ -122,38 +122,21 @@ def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal |
     if config.suggestions == "off":
         return None
     if config.suggestions == "keys" and not has_keys:
-        raise ConfigError(
-            "--suggestions keys takes suggestions of users with API keys, and there are none; "
-            "give --api-keys FILE, or --suggestions all"
-        )
+        raise ConfigError("--suggestions keys requires --api-keys FILE")
     if config.corrections is None:
-        raise ConfigError(
-            f"--suggestions {config.suggestions} keeps suggestions in a file; name it by "
-            f"--corrections, such as corrections.jsonl"
-        )
+        raise ConfigError(f"--suggestions {config.suggestions} requires --corrections FILE")
     journal = CorrectionJournal(config.corrections)
     journal.check()
     return journal
 
 
-class SuggestionLimits:
-    """Limits of suggestions: their length, and how many a user may send."""
-
-    def __init__(self, config: ServerConfig) -> None:
-        self._characters, self._rate = config.suggestion_characters, config.suggestion_rate
-        self._suggestions = RateLimit()
-        self._bytes = RateLimit(DAY, "bytes of suggestions a day")
-
-    def check(self, user: User, request: SuggestRequest) -> None:
-        """Count a suggestion; refuse one that is empty, too long or one too many."""
-        texts = [request.q, request.s, request.before]
-        for name, text in (("q", request.q), ("s", request.s)):
-            if not text.strip():
-                raise missing(name)
-        if (longest := max(map(len, texts))) > self._characters:
-            raise beyond_limit(longest, self._characters)
-        self._suggestions.spend(User(user.name, self._rate), 1)
-        self._bytes.spend(User(user.name, DAILY_BYTES), sum(len(text.encode()) for text in texts))
+def check_suggestion(request: SuggestRequest) -> None:
+    """Refuse a suggestion that is empty or too long."""
+    for name, text in (("q", request.q), ("s", request.s)):
+        if not text.strip():
+            raise missing(name)
+    if (longest := max(map(len, (request.q, request.s, request.before)))) > MAX_SUGGESTED:
+        raise beyond_limit(longest, MAX_SUGGESTED)
 
 
 async def keep_suggestion(

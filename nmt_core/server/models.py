@@ -1,6 +1,6 @@
 """The served models by language pair, and their replacement while the server runs.
 
-A watched model is loaded beside the one that serves, verified, and only then put in its place:
+A newer model is loaded beside the one that serves, verified, and only then put in its place:
 requests that have begun keep their model, which is freed when the last of them ends. A model that
 cannot be loaded, or does not translate as it did when it was exported, is refused once, and the old
 one stays.
@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
-from nmt_core.server.errors import RequestError
+from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.languages import name_language
-from nmt_core.server.logs import describe_failure
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -42,30 +41,38 @@ class LanguagePair(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """An exported model, as a source names it."""
+    """An exported model on disk."""
 
     folder: Path
     version: str
     """Its name for people, such as its number in a registry."""
     digest: str
-    """Of its manifest: two of one digest are the same."""
+    """Digest of its manifest; equal for equal models."""
 
 
-class ModelSource(Protocol):
-    """Says which exported model is to be served."""
-
-    def poll(self) -> Bundle:
-        """Return the model to serve now; it stays on disk while it is served.
-
-        Raises:
-            NmtError: if it is not known at present.
-        """
-        ...
-
+Poll = Callable[[], Bundle]
+"""Returns the model to serve now, which stays on disk while it is served; raises an ``NmtError``
+if it is not known at present."""
 
 Load = Callable[[Path], Translator]
 """Loads an exported model and checks that it is whole and translates as it should; raises an
 ``NmtError`` otherwise."""
+
+
+def poll_folder(folder: Path) -> Bundle:
+    """Return the model that is in a folder now; another one may replace it.
+
+    Raises:
+        BundleError: if the folder holds no exported model.
+    """
+    try:
+        digest = seal.digest_bundle(folder)
+    except OSError as error:
+        raise BundleError(
+            f"{folder} is not an exported model, for its {seal.MANIFEST} cannot be read "
+            f"({error.strerror}); name the folder that the export stage wrote"
+        ) from None
+    return Bundle(folder, version=digest[:12], digest=digest)
 
 
 @dataclass(frozen=True)
@@ -80,37 +87,16 @@ class ServedModel:
     """The model card, in Markdown."""
 
 
-class FolderSource(NamedTuple):
-    """A folder with an export, which another one may replace."""
-
-    folder: Path
-
-    def poll(self) -> Bundle:
-        """Return the model that is in the folder now.
-
-        Raises:
-            BundleError: if it holds no exported model.
-        """
-        try:
-            digest = seal.digest_bundle(self.folder)
-        except OSError as error:
-            raise BundleError(
-                f"{self.folder} is not an exported model, for its {seal.MANIFEST} cannot be read "
-                f"({error.strerror}); name the folder that the export stage wrote"
-            ) from None
-        return Bundle(self.folder, version=digest[:12], digest=digest)
-
-
 @dataclass
 class Watched:
-    """A model source, and the model loaded from it.
+    """The source of a model, and the model loaded from it.
 
     Args:
-        source: says which model is to be served.
-        pair: languages, if the model does not say which.
+        poll: returns the model to serve.
+        pair: languages, if the model does not name its own.
     """
 
-    source: ModelSource
+    poll: Poll
     pair: LanguagePair | None = None
     model: ServedModel | None = None
     problem: str = ""
@@ -124,7 +110,7 @@ class Watched:
         Raises:
             NmtError: if it is not known, or cannot be served; the old one stays.
         """
-        bundle = self.source.poll()
+        bundle = self.poll()
         if self.model and bundle.digest == self.model.bundle.digest:
             self.problem = ""
             return None
@@ -132,31 +118,22 @@ class Watched:
             self.problem = self.refused[bundle.digest]
             return None
         try:
-            model = self._load(bundle, load)
+            self.model = self._load(bundle, load)
         except NmtError as error:
-            if self._is_current(bundle):  # it was not replaced while it was read
-                self.refused[bundle.digest] = str(error)
+            self.refused[bundle.digest] = str(error)
             raise
-        if not self._is_current(bundle):
-            return None
-        self.model, self.problem = model, ""
+        self.problem = ""
         self.refused.clear()
-        return model
-
-    def _is_current(self, bundle: Bundle) -> bool:
-        try:
-            return self.source.poll().digest == bundle.digest
-        except NmtError:
-            return False
+        return self.model
 
     def _load(self, bundle: Bundle, load: Load) -> ServedModel:
         translator = load(bundle.folder)
         languages = translator.languages
-        pair = LanguagePair(languages.source, languages.target) if languages else self.pair
+        pair = LanguagePair(*languages.codes) if languages else self.pair
         if pair is None:
             raise ConfigError(
-                f"{bundle.folder} does not say which languages it translates; say so before the "
-                f"folder, such as de-en={bundle.folder}"
+                f"{bundle.folder} does not name its languages; name them before the folder, such "
+                f"as de-en={bundle.folder}"
             )
         expected = self.model.pair if self.model else self.pair or pair
         if pair != expected:
@@ -203,10 +180,10 @@ class Models:
         return sorted({code for model in self.served for code in model.pair})
 
     def renew(self) -> int:
-        """Look at all sources, and return how many models took the place of another.
+        """Poll all sources, and return how many models replaced another.
 
-        It may take as long as loading a model does. What goes wrong is logged when it begins, and
-        kept as the ``problem``.
+        It may take as long as loading a model does. Problems are logged when they begin, and kept
+        as the ``problem``.
         """
         replaced = 0
         for source in self.watched:
@@ -251,7 +228,7 @@ class Models:
 
 
 def read_card(folder: Path) -> str:
-    """Return the card of a bundle that was verified, in Markdown; empty if it has none."""
+    """Return the card of a verified bundle, in Markdown; empty if it has none."""
     try:
         with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_CHARACTERS)

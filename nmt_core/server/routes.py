@@ -14,28 +14,34 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from nmt_core.documents.formats import list_suffixes
-from nmt_core.server.errors import RequestError
+from nmt_core.server.errors import RequestError, missing
 from nmt_core.server.languages import AUTO, load_detector, name_language
 from nmt_core.server.models import ServedModel, summarize_card
-from nmt_core.server.request_fields import build_request, read_request, take_file
 from nmt_core.server.schemas import (
     Body,
     Detected,
     DetectRequest,
     FileAnswer,
     FileRequest,
-    Refused,
+    SentFile,
     SuggestRequest,
     TranslateAnswer,
     TranslateRequest,
+    build_request,
+    read_fields,
 )
 from nmt_core.server.service import Service
-from nmt_core.server.users import User
+from nmt_core.server.users import User, name_client
 
 router = APIRouter()
 
+REFUSAL = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Refused, "description": description}
+    status: {
+        "description": description,
+        "content": {"application/json": {"schema": REFUSAL}},
+    }
     for status, description in {
         400: "The request is wrong, longer than it may be, or lacks the API key",
         403: "The API key is wrong",
@@ -83,7 +89,7 @@ def admit(request: Request, key: str | None = None) -> User:
     """Return the user of a request, by a key of its fields, its address or ``Authorization``."""
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     bearer = sent.strip() if scheme.lower() == "bearer" else None
-    address = request.client.host if request.client else "unknown"
+    address = name_client(request.client.host) if request.client else "unknown"
     key = key or request.query_params.get("api_key") or bearer
     return find_service(request).admit(key, address)
 
@@ -92,7 +98,7 @@ async def read_admitted(request: Request) -> dict[str, Any]:
     """Return the fields of a request; a key in its head is checked before its body is read."""
     if request.query_params.get("api_key") or request.headers.get("authorization"):
         admit(request)
-    return await read_request(request)
+    return await read_fields(request)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
@@ -139,7 +145,9 @@ async def post_translation(request: Request) -> Response:
 async def post_file(request: Request) -> Response:
     """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
     form = await read_admitted(request)
-    file = take_file(form)
+    file = form.get("file")
+    if not isinstance(file, SentFile) or not file.name:
+        raise missing("file")
     fields = build_request(FileRequest, form)
     work = find_service(request).translate_file(admit(request, fields.api_key), fields, file)
     key, answer = await unless_gone(request, work)
@@ -150,7 +158,7 @@ async def post_file(request: Request) -> Response:
 @router.get("/download_file/{key}", response_model=None)
 async def download(request: Request, key: str) -> Response:
     """Fetch a translated file."""
-    file = find_service(request).downloads.fetch(key)
+    file = find_service(request).fetch_file(key)
     disposition = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     # the file says its encoding, which need not be UTF-8

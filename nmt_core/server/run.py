@@ -1,10 +1,7 @@
 """The server as an ASGI application, and as a process that serves it."""
 
-import asyncio
 import ipaddress
 import logging
-import re
-import resource
 import signal
 import socket
 from collections.abc import AsyncIterator, Sequence
@@ -12,7 +9,6 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,14 +17,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from typing_extensions import override
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nmt_core.base.errors import ConfigError, DocumentError
-from nmt_core.server.errors import RequestError
-from nmt_core.server.logs import set_up_logs
-from nmt_core.server.middleware import RequestMiddleware, render_error
+from nmt_core.server.errors import RequestError, set_up_logs
+from nmt_core.server.middleware import RequestMiddleware
 from nmt_core.server.models import Load, Models, Watched
 from nmt_core.server.routes import router
 from nmt_core.server.service import Service
@@ -42,11 +34,11 @@ UNPROTECTED = (
 )
 """The warning of a server that is open to others without a key."""
 
-OTHER_FILES = 200
-"""Files that a server may have open beside its connections."""
+MAX_CONNECTIONS = 800
+"""Open connections, fewer than the usual 1,024 open files; further ones are answered 503."""
 
-PREFIX = re.compile(rb"(?:/[\w.~-]{1,100}){1,10}")
-"""A path below which a proxy serves the API and the page."""
+STOP_SECONDS = 30
+"""Seconds for open requests when the server stops."""
 
 
 def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None) -> FastAPI:
@@ -89,14 +81,14 @@ def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None)
 async def run_service(app: FastAPI) -> AsyncIterator[None]:
     """Translate and watch for other models as long as the application runs."""
     service: Service = app.state.service
-    service.start()
+    service.scheduler.start()
     stopped = Event()
     Thread(target=watch_models, args=(service, stopped), daemon=True).start()
     try:
         yield
     finally:
         stopped.set()
-        await service.stop()
+        await service.scheduler.stop()
 
 
 def watch_models(service: Service, stopped: Event) -> None:
@@ -116,58 +108,7 @@ def answer_error(request: Request, error: Exception) -> Response:
             405: f"{request.method} is not possible here; /docs says what is",
         }.get(error.status_code, str(error.detail))
         error = RequestError(error.status_code, message, error.headers)
-    return render_error(error if isinstance(error, RequestError) else RequestError(400, str(error)))
-
-
-class ImpatientProtocol(H11Protocol):
-    """Closes a connection if its request head is late or its answer is not read.
-
-    Closing alone would wait until a client that does not read has read.
-    """
-
-    seconds = 20.0
-    _head_timer: asyncio.TimerHandle | None = None
-    _read_timer: asyncio.TimerHandle | None = None
-
-    @override
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # writing is paused where the client must read
-        self._expect_head()
-
-    @override
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._read_timer = self.loop.call_later(self.seconds, self.transport.abort)
-
-    @override
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        _cancel(self._read_timer)
-
-    @override
-    def data_received(self, data: bytes) -> None:
-        if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
-            self._expect_head()
-        before = self.cycle
-        super().data_received(data)
-        if self.cycle is not before:
-            _cancel(self._head_timer)
-            self._head_timer = None
-
-    @override
-    def connection_lost(self, exc: Exception | None) -> None:
-        _cancel(self._head_timer)
-        _cancel(self._read_timer)
-        super().connection_lost(exc)
-
-    def _expect_head(self) -> None:
-        self._head_timer = self.loop.call_later(self.seconds, self.transport.close)
-
-
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
+    return (error if isinstance(error, RequestError) else RequestError(400, str(error))).render()
 
 
 def listen(config: ServerConfig) -> socket.socket:
@@ -191,56 +132,21 @@ def listen(config: ServerConfig) -> socket.socket:
     return listening
 
 
-def allow_connections(count: int) -> int:
-    """Raise the limit of open files, and return the number of connections that it allows.
-
-    Beyond ``count`` as many again can be open, to be told that they are too many.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * count + OTHER_FILES
-    if soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return max(1, min(count, soft - OTHER_FILES))
-
-
-class TrustedProxies(ProxyHeadersMiddleware):
-    """Take client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``.
-
-    Args:
-        app: the application.
-        trusted_hosts: addresses of the proxies that are believed.
-    """
-
-    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
-        super().__init__(app, trusted_hosts)
-
-    @override
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        host, _ = scope.get("client") or ("", 0)
-        if scope["type"] == "http" and host in self.trusted_hosts:
-            prefix = dict(scope["headers"]).get(b"x-forwarded-prefix", b"").rstrip(b"/")
-            if PREFIX.fullmatch(prefix):
-                scope = {**scope, "root_path": prefix.decode()}
-        await super().__call__(scope, receive, send)
-
-
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C; then finish open requests, refuse new ones, and return."""
-    protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
     server = uvicorn.Server(
         uvicorn.Config(
-            TrustedProxies(app, list(config.trusted_proxies)),
-            http=protocol,
+            app,
+            http="h11",
             ws="none",
             loop="asyncio",
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=allow_connections(config.max_connections),
-            proxy_headers=False,  # which TrustedProxies reads
-            timeout_keep_alive=max(5, int(config.read_seconds)),
-            timeout_graceful_shutdown=int(config.stop_seconds),
+            limit_concurrency=MAX_CONNECTIONS,
+            proxy_headers=bool(config.trusted_proxies),
+            forwarded_allow_ips=[*config.trusted_proxies],
+            timeout_graceful_shutdown=STOP_SECONDS,
         )
     )
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end

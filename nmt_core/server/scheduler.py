@@ -17,8 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from nmt_core.literals.glossary import Glossary
-from nmt_core.server.errors import RequestError, too_many
-from nmt_core.server.logs import describe_failure
+from nmt_core.server.errors import RequestError, describe_failure, too_many
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import ServedModel
 from nmt_core.server.settings import ServerConfig

@@ -1,14 +1,34 @@
 """Schemas of requests and answers: LibreTranslate's fields, and our additions.
 
-Unknown keys are ignored, since clients send keys of their own.
+A request may come as JSON, as a form, or in its address. Unknown fields are ignored, since clients
+send fields of their own.
 """
 
-from typing import Annotated, Any, Literal
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qs
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 from pydantic.json_schema import SkipJsonSchema
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from nmt_core.base.config import shorten
 from nmt_core.literals.checking import Problem
+from nmt_core.server.errors import RequestError, missing
+
+MAX_FIELDS = 2000
+"""Fields of a form."""
 
 Absent = SkipJsonSchema[None]
 
@@ -25,6 +45,13 @@ Count = Annotated[int, BeforeValidator(_as_default), AfterValidator(_not_below_z
 Switch = Annotated[bool, BeforeValidator(_as_default)]
 WholeText = Annotated[str, Field(max_length=2**31)]
 """Text of whole characters: pydantic refuses half ones where it counts them."""
+ApiKey = Annotated[
+    WholeText | Absent,
+    Field(
+        description="The key that the operator gave you; only if `/frontend/settings` says "
+        "`keyRequired`."
+    ),
+]
 
 
 class Body(BaseModel):
@@ -33,23 +60,18 @@ class Body(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
 
 
-class KeyedRequest(Body):
-    """A request that may need an API key."""
-
-    api_key: WholeText | Absent = None
-    """The key that the operator gave you; only if `/frontend/settings` says `keyRequired`."""
-
-
-class DetectRequest(KeyedRequest):
+class DetectRequest(Body):
     """A request to detect a language."""
 
     q: WholeText | list[WholeText]
     """One text, or several of one language."""
+    api_key: ApiKey = None
 
 
-class PairRequest(KeyedRequest):
+class PairRequest(Body):
     """A request that names two languages."""
 
+    api_key: ApiKey = None
     source: str = Field(min_length=1)
     """Language of the text or file, such as `de`, or `auto`."""
     target: str = Field(min_length=1)
@@ -107,14 +129,6 @@ class Detected(Body):
     """0 to 100."""
 
 
-class Alternative(Body):
-    """Another translation of a sentence."""
-
-    text: str
-    score: float
-    """Mean logarithm of the probabilities of its tokens."""
-
-
 class Check(Body):
     """Something of the source that did not come through, or a flaw of the whole translation."""
 
@@ -131,14 +145,6 @@ class Check(Body):
     have it; or whether the whole translation loops, is empty, was cut off, or is its source."""
 
 
-class MatchPart(Body):
-    """A part of a sentence and of a similar one in the memory."""
-
-    kind: Literal["same", "old", "new"]
-    """Whether both have it, only the memory's, or only the sentence."""
-    text: str
-
-
 class Match(Body):
     """An approved translation of a sentence like one of the text."""
 
@@ -148,8 +154,9 @@ class Match(Body):
     """Its translation."""
     score: float
     """Similarity to the sentence of the text, from 0 to 1."""
-    difference: list[MatchPart]
-    """From the memory's sentence to that of the text."""
+    difference: list[dict[Literal["kind", "text"], str]]
+    """Parts, from the memory's sentence to that of the text: both have those of kind `same`, only
+    the memory's those of kind `old`, and only the text's those of kind `new`."""
 
 
 class SentenceDetails(Body):
@@ -179,7 +186,8 @@ class SentenceDetails(Body):
     links: list[int] | Absent = None
     """The index of the source word that each word translates, from 0; -1 for none. Absent if the
     memory translated the sentence."""
-    alternatives: list[Alternative]
+    alternatives: list[dict[Literal["text", "score"], str | float]]
+    """Other translations of the sentence with their scores."""
     checks: list[Check]
     """What of the sentence did not come through."""
     restored_words: list[str]
@@ -231,8 +239,94 @@ class FileAnswer(Body):
     """The segments that need review, in the words of `nmt translate`; absent if none does."""
 
 
-class Refused(Body):
-    """The reason of a refusal."""
+@dataclass(frozen=True)
+class SentFile:
+    """A file of a form."""
 
-    error: str
-    """One sentence."""
+    name: str
+    content: bytes
+
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+async def read_fields(request: Request) -> dict[str, Any]:
+    """Return the fields of a request; those of the body replace those of the address."""
+    fields = _parse_form(request.scope["query_string"], "the address", "ascii")
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        return fields | _parse_json(await request.body())
+    if kind == "multipart/form-data":
+        return fields | await _read_parts(request)
+    return fields | _parse_form(await request.body(), "the form", "utf-8")
+
+
+def _parse_json(body: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise RequestError(400, "Invalid JSON format")
+    return fields
+
+
+def _parse_form(text: bytes, name: str, encoding: str) -> dict[str, Any]:
+    try:
+        fields = parse_qs(
+            text.decode(encoding),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MAX_FIELDS,
+        )
+    except ValueError:
+        raise RequestError(
+            400, f"{name} is not UTF-8 or has more than {MAX_FIELDS} fields; send JSON instead"
+        ) from None
+    return _unwrap(fields)
+
+
+async def _read_parts(request: Request) -> dict[str, Any]:
+    """Return the fields of a form of several parts, such as one with a file."""
+    fields: defaultdict[str, list[SentFile | str]] = defaultdict(list)
+    try:
+        async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
+            for name, part in form.multi_items():
+                if isinstance(part, str):
+                    fields[name].append(part)
+                else:
+                    fields[name].append(SentFile(part.filename or "", await part.read()))
+    except (HTTPException, UnicodeError, LookupError):
+        raise RequestError(400, "the form cannot be read; send it anew in UTF-8") from None
+    return _unwrap(fields)
+
+
+def _unwrap(fields: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Return the value of each field, and a list for a field that comes several times."""
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
+
+
+def build_request(kind: type[BodyT], fields: Mapping[str, Any]) -> BodyT:
+    """Build a request from its fields; empty ones count as absent. The first wrong one is named."""
+    given = {name: value for name, value in fields.items() if value not in (None, "", [])}
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise _explain_problem(error) from None
+
+
+def _explain_problem(error: ValidationError) -> RequestError:
+    """Return the error of the first wrong field, in LibreTranslate's words if it has any."""
+    problem = min(error.errors(include_url=False), key=lambda problem: problem["loc"][0] != "q")
+    name = str(problem["loc"][0])
+    if problem["type"] == "missing":
+        return missing(name)
+    value = problem["input"]
+    if name == "format":
+        message = f"{str(value)[:20]} format is not supported"
+    elif name == "alternatives":
+        message = "Invalid request: alternatives parameter is not a number"
+    else:
+        rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+        message = f"{name} must be {rule}, got {shorten(value)}"
+    return RequestError(400, message)

@@ -1,7 +1,21 @@
-"""Cut a text or file into segments, and write its translations; workers may run all of it."""
+"""Cut a text or file into segments, and write its translations.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+A document may take minutes and much memory, however small its file is. So files and long texts are
+read and written in worker processes, whose memory and processor time are limited.
+"""
+
+import asyncio
+import logging
+import math
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
+
+from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Document
@@ -9,8 +23,11 @@ from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
+from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.text.side import Side
 from nmt_core.text.words import Translated
+
+_log = logging.getLogger(__name__)
 
 SAMPLE_CHARACTERS = 2000
 """Characters of a document that are enough to detect its language."""
@@ -18,13 +35,21 @@ SAMPLE_CHARACTERS = 2000
 LEAST_TOKENS = 4
 """The least cost of a segment, in tokens."""
 
+SHORT_CHARACTERS = 5000
+"""A text up to this length is read and written in this process; a longer one in a worker."""
+
+NICE = 5
+"""Niceness of workers: requests for sentences go first."""
+
+ResultT = TypeVar("ResultT")
+
 
 class SourceText(NamedTuple):
     """A text or file as the client sent it."""
 
     format: str
     content: str | bytes
-    """A string if it is no file."""
+    """Bytes of a file, or a string."""
 
     def read(self, languages: tuple[str, str] | None = None) -> Document[Any]:
         """Parse the text or file.
@@ -80,7 +105,7 @@ def cut_text(source: SourceText, settings: CutSettings) -> CutText:
     """Cut a text into segments.
 
     Raises:
-        DocumentError: if it cannot be read, or has more tokens than it may.
+        DocumentError: if it cannot be read, or has too many tokens.
     """
     document, plan = _plan(source, settings)
     costs = count_costs(settings.side, plan.lines, settings.segment_tokens)
@@ -104,7 +129,7 @@ def write_texts(
         source: the text.
         settings: those by which it was cut.
         translations: of each segment, best first; the last stands for missing ones.
-        review_below: the confidence below which a unit is marked for a person to look at.
+        review_below: the confidence below which a unit is marked for review.
         count: number of whole texts.
     """
     document, plan = _plan(source, settings)
@@ -153,3 +178,84 @@ def take_sample(source: SourceText) -> str:
             break
         sample += f"{passage.text[:SAMPLE_CHARACTERS]}\n"
     return sample
+
+
+class Workers:
+    """Runs tasks on texts: short ones here, others in worker processes, in turn by user.
+
+    Args:
+        count: processes.
+        memory: bytes of a process; Linux alone enforces this.
+        seconds: processor time of a task.
+    """
+
+    def __init__(self, count: int, memory: int, seconds: int) -> None:
+        self._memory, self._seconds = memory, seconds
+        self._limiter = CapacityLimiter(count)
+        self._users: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(
+        self, user: str, source: SourceText, task: Callable[..., ResultT], *arguments: Any
+    ) -> ResultT:
+        """Run a task on a text; end its process if the caller is cancelled.
+
+        A small file may unpack to a large one, so files are never short. The event loop runs before
+        each short task, so that others go on. Long tasks of one user run one after the other.
+
+        Raises:
+            DocumentError: if the task does, or takes more memory or processor time than it may.
+            RequestError: if it fails otherwise.
+        """
+        if isinstance(source.content, str) and len(source.content) <= SHORT_CHARACTERS:
+            await asyncio.sleep(0)
+            return task(source, *arguments)
+        lock = self._users.setdefault(user, asyncio.Lock())
+        limits = (self._memory, self._seconds)
+        try:
+            async with lock:
+                return await to_process.run_sync(
+                    run_limited, limits, task, (source, *arguments),
+                    cancellable=True, limiter=self._limiter,
+                )  # fmt: skip
+        except (BrokenWorkerProcess, MemoryError):
+            raise DocumentError(
+                f"this document takes more than the {self._memory // 2**20} MiB of memory or the "
+                f"{self._seconds} seconds of processor time that one may; cut it in parts"
+            ) from None
+        except RuntimeError as error:
+            _log.error("a document failed", extra={"failure": str(error)})
+            raise RequestError(
+                500, "the text could not be translated; the server's log says why"
+            ) from None
+
+
+def run_limited(
+    limits: tuple[int, int], task: Callable[..., ResultT], arguments: Sequence[Any]
+) -> ResultT:
+    """Run a task in a worker process; beyond its limits, the process ends.
+
+    Args:
+        limits: bytes of memory of the process, and seconds of processor time of the task.
+        task: a function of a module.
+        arguments: its arguments.
+
+    Raises:
+        DocumentError: if the task does.
+        RuntimeError: if it fails otherwise, without text of the document.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which ends this process
+        signal.signal(number, signal.SIG_IGN)
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    memory, seconds = limits
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    used = math.ceil(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, hard))
+    try:
+        return task(*arguments)
+    except DocumentError:
+        raise
+    except MemoryError:  # its memory may be in pieces, so that the next task would fail, too
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
+        raise RuntimeError(describe_failure(error)) from None

@@ -1,32 +1,31 @@
 """The work of the routes, without HTTP; a ``RequestError`` refuses a request."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from nmt_core.base.errors import DocumentError
+from nmt_core.base.config import shorten
+from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.formats import FORMATS, find_format, name_translation
 from nmt_core.documents.review import summarize_doubts
+from nmt_core.literals.glossary import Glossary, is_pattern
 from nmt_core.server.answers import TranslatedText, write_answer
-from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.languages import AUTO, detect_languages
 from nmt_core.server.memory import (
+    SUGGESTIONS_PER_MINUTE,
     ServedMemory,
-    SuggestionLimits,
+    check_suggestion,
     keep_suggestion,
     open_journal,
 )
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Models, ServedModel
-from nmt_core.server.request_fields import (
-    SentFile,
-    check_request_tag,
-    read_glossary,
-)
+from nmt_core.server.models import LanguagePair, Models, ServedModel
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import (
     Detected,
@@ -35,39 +34,46 @@ from nmt_core.server.schemas import (
     FileRequest,
     Match,
     PairRequest,
+    SentFile,
     SuggestRequest,
     TranslateRequest,
 )
 from nmt_core.server.segmentation import (
+    SHORT_CHARACTERS,
     CutSettings,
     CutText,
-    SourceSegment,
     SourceText,
+    Workers,
     cut_text,
     take_sample,
     write_texts,
 )
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.users import ApiKeys, RateLimit, User
-from nmt_core.server.worker_pool import FairSlots, WorkerLimits, WorkerPool
+from nmt_core.server.users import ApiKeys, RateLimit, User, find_user
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.translation import Translation
 
-TORCH = "torch"
-WRONG_KEYS = 60
-"""Wrong API keys that an address may send in a minute."""
-
-SHORT_CHARACTERS = 5000
-"""A text up to this is read and written at once; a longer one in a worker."""
-
-SURE = 50
-"""Confidence below which a text of a list is taken to be in the language of the list."""
-
 MAX_DETECTED = 5
 """Languages that a detection names."""
 
-ResultT = TypeVar("ResultT")
+MAX_GLOSSARY_LINES = 1000
+"""Lines of the glossary of a request."""
+
+FILE_SECONDS = 600.0
+"""Seconds for which a translated file is kept."""
+
+MAX_FILES_BYTES = 100_000_000
+"""Bytes of all translated files together; beyond this, the oldest are removed."""
+
+
+class TranslatedFile(NamedTuple):
+    """A translated file, kept in memory until it expires."""
+
+    name: str
+    mime_type: str
+    content: bytes
+    until: float
 
 
 class Service:
@@ -84,28 +90,16 @@ class Service:
         self.models = models
         self.keys = keys
         self.metrics = Metrics()
-        self.rates = RateLimit()
         self.journal = open_journal(config, has_keys=keys is not None)
-        self.suggestion_limits = SuggestionLimits(config)
         self.memory = ServedMemory(config.memory, config.memory_threshold)
-        self.downloads = Downloads()
-        on_torch = any(model.translator.engine.name == TORCH for model in models.served)
+        on_torch = any(model.translator.engine.name == "torch" for model in models.served)
         batches = 1 if on_torch else config.workers or count_cores()
         self.scheduler = Scheduler(config, self.metrics, batches)
-        limits = WorkerLimits(config.document_bytes, config.document_seconds)
-        self.pool = WorkerPool(config.document_processes, limits)
-        self._short_tasks: FairSlots
-
-    def start(self) -> None:
-        """Start the scheduler and the workers in the running event loop."""
-        self._short_tasks = FairSlots(1)
-        self.pool.start()
-        self.scheduler.start()
-
-    async def stop(self) -> None:
-        """Stop the scheduler and the workers."""
-        await self.scheduler.stop()
-        self.pool.stop()
+        self._workers = Workers(
+            config.document_processes, config.document_bytes, config.document_seconds
+        )
+        self._rates, self._suggestion_rates = RateLimit(), RateLimit()
+        self._files: dict[str, TranslatedFile] = {}
 
     def admit(self, key: str | None, address: str) -> User:
         """Return the user of a request; refuse a wrong key, and none if one is needed."""
@@ -113,11 +107,7 @@ class Service:
             return User(address, self.config.rate_limit)
         if not key:
             raise RequestError(400, "Please contact the server operator to get an API key")
-        guesses = User(f"wrong keys of {address}", WRONG_KEYS)
-        self.rates.spend(guesses, 1)  # before the look-up, or 403 and 200 would tell keys apart
-        user = self.keys.find(key, self.config.rate_limit)
-        self.rates.spend(guesses, -1)
-        return user
+        return find_user(self.keys, key, self.config.rate_limit)
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
         """Refuse texts or alternatives beyond their limits."""
@@ -137,26 +127,28 @@ class Service:
         """Translate the texts of a request; return the JSON of a ``TranslateAnswer``."""
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check(texts, request.alternatives)
-        self.rates.spend(user, len(texts))
-        format_, guess = request.format or "text", None
+        self._rates.spend(user, len(texts))
+        sources = [SourceText(request.format or "text", text) for text in texts]
         async with limit_time(self.config.work_seconds):
-            if request.source == AUTO and len(texts) > 1:
-                beginning = SourceText(format_, "\n".join(texts)[:SHORT_CHARACTERS])
-                guess = await self._detect(user, beginning, request.target)
-            sources = [SourceText(format_, text) for text in texts]
-            translated = await all_or_none(
-                [self._translate_text(user, request, source, guess) for source in sources]
+            beginning = sources[0]
+            if len(sources) > 1:  # all have the language of the whole list
+                beginning = SourceText(beginning.format, "\n".join(texts)[:SHORT_CHARACTERS])
+            model, guess = await self._choose_model(user, beginning, request)
+            if model is None:
+                translated = [TranslatedText(text, [text]) for text in texts]
+            else:
+                translated = await self._translate_texts(user, model, request, sources)
+            return await asyncio.to_thread(
+                write_answer, request, translated, guess, has_memory=self.memory.exists
             )
-            answer = partial(write_answer, request, translated, has_memory=self.memory.exists)
-            return await asyncio.to_thread(answer) if request.details else answer()
 
-    async def _translate_text(
-        self, user: User, request: TranslateRequest, source: SourceText, of_list: Detected | None
-    ) -> TranslatedText:
-        text = str(source.content)
-        model, guess = await self._choose_model(user, source, request, of_list)
-        if model is None:
-            return TranslatedText(text, [text], guess)
+    async def _translate_texts(
+        self,
+        user: User,
+        model: ServedModel,
+        request: TranslateRequest,
+        sources: Sequence[SourceText],
+    ) -> list[TranslatedText]:
         search = SearchRequest(
             model,
             n_best=1 + request.alternatives,
@@ -165,14 +157,26 @@ class Service:
             tag=check_request_tag(request.tag, model),
             glossary=read_glossary(request.glossary, model.pair) if request.glossary else None,
         )
-        cut, translations, texts = await self._translate(user, search, source, request.project)
-        lines = [segment.line for segment in cut.segments]
+        translated = await self._translate(user, search, sources, request.project)
         matches: Mapping[str, list[Match]] = {}
         if request.details or request.matches:
-            best = zip(lines, translations, strict=True)
-            new = [line for line, (first, *_) in best if first.origin != "memory"]
+            new = [
+                segment.line
+                for cut, translations, _ in translated
+                for segment, (best, *_) in zip(cut.segments, translations, strict=True)
+                if best.origin != "memory"
+            ]
             matches = await self.memory.match(user, model.pair, request.project, new)
-        return TranslatedText(text, texts, guess, lines, translations, matches)
+        return [
+            TranslatedText(
+                str(source.content),
+                texts,
+                [each.line for each in cut.segments],
+                best_first,
+                matches,
+            )
+            for source, (cut, best_first, texts) in zip(sources, translated, strict=True)
+        ]
 
     async def translate_file(
         self, user: User, request: FileRequest, file: SentFile
@@ -182,14 +186,14 @@ class Service:
             source = SourceText(find_format(file.name), file.content)
         except DocumentError:
             raise RequestError(400, "Invalid request: file format not supported") from None
-        self.rates.spend(user, max(1, len(file.content) // self.config.max_characters))
+        self._rates.spend(user, max(1, len(file.content) // self.config.max_characters))
         name, content, untranslated = file.name, file.content, 0
         best: dict[int, Translation] = {}
         async with limit_time(self.config.work_seconds):
             model, _ = await self._choose_model(user, source, request)
             if model:
                 search = SearchRequest(model, tag=check_request_tag(request.tag, model))
-                cut, translations, [content] = await self._translate(user, search, source)
+                [(cut, translations, [content])] = await self._translate(user, search, [source])
                 name = name_translation(Path(Path(name).name), request.target).name
                 best = dict(enumerate((first for first, *_ in translations), start=1))
                 untranslated = cut.untranslated
@@ -200,12 +204,39 @@ class Service:
             left=untranslated or None,
             review=summarize_doubts(best, self.config.review_below) or None,
         )
-        return self.downloads.add(name, FORMATS.load(source.format).mime_type, content), answer
+        return self.keep_file(name, FORMATS.load(source.format).mime_type, content), answer
+
+    def keep_file(self, name: str, mime_type: str, content: bytes) -> str:
+        """Keep a translated file and return the key by which it is fetched."""
+        self._remove_files(len(content))
+        key = secrets.token_urlsafe(16)
+        self._files[key] = TranslatedFile(name, mime_type, content, time.monotonic() + FILE_SECONDS)
+        return key
+
+    def fetch_file(self, key: str) -> TranslatedFile:
+        """Return a file that was kept, unless it has expired."""
+        self._remove_files(0)
+        if key not in self._files:
+            raise RequestError(
+                404,
+                f"this file is not here; translations are kept for {FILE_SECONDS / 60:g} minutes",
+            )
+        return self._files[key]
+
+    def _remove_files(self, coming: int) -> None:
+        """Remove expired files, and the oldest if there are too many bytes."""
+        now = time.monotonic()
+        left = MAX_FILES_BYTES - coming - sum(len(file.content) for file in self._files.values())
+        for key, file in list(self._files.items()):
+            if file.until < now or left < 0:
+                left += len(file.content)
+                del self._files[key]
 
     async def suggest(self, user: User, request: SuggestRequest) -> None:
         """Keep a suggested translation; it is on the disk when this returns."""
         journal = self.open_journal()
-        self.suggestion_limits.check(user, request)
+        check_suggestion(request)
+        self._suggestion_rates.spend(User(user.name, SUGGESTIONS_PER_MINUTE), 1)
         model, _ = await self._choose_model(user, SourceText("text", request.q), request)
         model = model or self.models.find(request.target, request.target)
         await keep_suggestion(journal, user, request, model)
@@ -220,96 +251,94 @@ class Service:
         """Return the likeliest languages of a text, the likeliest first."""
         texts = request.q if isinstance(request.q, list) else [request.q]
         self.check(texts)
-        self.rates.spend(user, len(texts))
+        self._rates.spend(user, len(texts))
         ranked = await asyncio.to_thread(detect_languages, "\n".join(texts), self.models.codes)
         return ranked[:MAX_DETECTED]
 
     async def _choose_model(
-        self,
-        user: User,
-        source: SourceText,
-        request: PairRequest,
-        of_list: Detected | None = None,
+        self, user: User, source: SourceText, request: PairRequest
     ) -> tuple[ServedModel | None, Detected | None]:
         """Return the model of a text, and its language if it was detected.
 
         There is no model for a text in the target language.
         """
-        language, guess = request.source, None
+        language, target, guess = request.source, request.target, None
         if language == AUTO:
-            guess = await self._detect(user, source, request.target)
-            guess = of_list if of_list and guess.confidence < SURE else guess
+            if target not in self.models.codes:
+                self.models.find(target, target)  # which says so
+            among = self.models.list_sources(target) or self.models.codes
+            sample = await self._workers.run(user.name, source, take_sample)
+            guess = (await asyncio.to_thread(detect_languages, sample, {*among, target}))[0]
             language = guess.language
-        if language == request.target and language in self.models.codes:
+        if language == target and language in self.models.codes:
             return None, guess
-        return self.models.find(language, request.target), guess
-
-    async def _detect(self, user: User, source: SourceText, target: str) -> Detected:
-        if target not in self.models.codes:
-            self.models.find(target, target)  # which says so
-        among = self.models.list_sources(target) or self.models.codes
-        sample = await self._run(user, source, take_sample, source)
-        return (await asyncio.to_thread(detect_languages, sample, {*among, target}))[0]
+        return self.models.find(language, target), guess
 
     async def _translate(
-        self, user: User, search: SearchRequest, source: SourceText, project: str = ""
-    ) -> tuple[CutText, list[list[Translation]], list[Any]]:
-        """Return the segments of a text or file, their translations, and the whole ones."""
+        self, user: User, search: SearchRequest, sources: Sequence[SourceText], project: str = ""
+    ) -> list[tuple[CutText, list[list[Translation]], list[Any]]]:
+        """Return for each text its segments, their translations, and the whole translations.
+
+        Sentences that the memory has are taken from it; all others are translated together.
+        """
         translator, pair = search.model.translator, search.model.pair
         segment_tokens = translator.config.max_source_tokens - (search.tag is not None)
         settings = CutSettings(pair, translator.source, segment_tokens, self.config.max_tokens)
-        cut = await self._run(user, source, cut_text, source, settings)
-        plain = [segment.line for segment in cut.segments if not segment.has_markup]
-        known = await self.memory.recall(user, pair, project, [*cut.passages, *plain])
-        if whole := known.keys() & {*cut.passages}:
+        run = self._workers.run
+        cuts = [await run(user.name, source, cut_text, settings) for source in sources]
+        passages = [passage for cut in cuts for passage in cut.passages]
+        plain = [each.line for cut in cuts for each in cut.segments if not each.has_markup]
+        known = await self.memory.recall(user, pair, project, [*passages, *plain])
+        if whole := known.keys() & {*passages}:
             settings = settings._replace(whole=frozenset(whole))
-            cut = await self._run(user, source, cut_text, source, settings)
-        translations = await self._search(user, search, cut.segments, known)
-        write = partial(write_texts, review_below=self.config.review_below, count=search.n_best)
-        texts = await self._run(user, source, write, source, settings, translations)
-        return cut, translations, texts
-
-    async def _search(
-        self,
-        user: User,
-        search: SearchRequest,
-        segments: Sequence[SourceSegment],
-        known: Mapping[str, Translation],
-    ) -> list[list[Translation]]:
-        """Translate segments, but those that a memory knows; it knows none with markup."""
-        is_new = [segment.has_markup or segment.line not in known for segment in segments]
-        new = [segment for segment, wanted in zip(segments, is_new, strict=True) if wanted]
+            cuts = [await run(user.name, source, cut_text, settings) for source in sources]
+        segments = [segment for cut in cuts for segment in cut.segments]
+        recalled = [None if each.has_markup else known.get(each.line) for each in segments]
+        new = [each for each, done in zip(segments, recalled, strict=True) if done is None]
         search = search._replace(links=search.links or any(each.has_markup for each in new))
         lines, tokens = [each.line for each in new], [each.tokens for each in new]
         results = iter(await self.scheduler.search(user.name, search, lines, tokens))
-        return [
-            next(results) if wanted else [known[segment.line]]
-            for segment, wanted in zip(segments, is_new, strict=True)
+        translations = iter([[done] if done else next(results) for done in recalled])
+        by_text = [[next(translations) for _ in cut.segments] for cut in cuts]
+        below, count = self.config.review_below, search.n_best
+        texts = [
+            await run(user.name, source, write_texts, settings, own, below, count)
+            for source, own in zip(sources, by_text, strict=True)
         ]
-
-    async def _run(
-        self, user: User, source: SourceText, task: Callable[..., ResultT], *arguments: Any
-    ) -> ResultT:
-        """Run a task on a short text in this process, and on others in a worker.
-
-        A small file may unpack to a large one, so files are never short. The event loop runs after
-        each short task, so that others go on.
-        """
-        if isinstance(source.content, bytes) or len(source.content) > SHORT_CHARACTERS:
-            return await self.pool.run(user.name, task, *arguments)
-        async with self._short_tasks.take(user.name):
-            await asyncio.sleep(0)
-            return task(*arguments)
+        return [*zip(cuts, by_text, texts, strict=True)]
 
 
-async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
-    """Return the results of all works; cancel the others if one fails."""
-    tasks = [asyncio.ensure_future(work) for work in works]
+def check_request_tag(tag: str | None, model: ServedModel) -> str | None:
+    """Return the tag of a request; refuse one that the model does not know."""
     try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
+        if tag is not None:
+            model.translator.choose_tag(tag)
+    except ConfigError as error:
+        raise RequestError(400, f"Invalid request: {error}") from None
+    return tag
+
+
+@lru_cache(maxsize=64)
+def read_glossary(text: str, pair: LanguagePair) -> Glossary:
+    """Return the glossary of a request; equal ones are one, so that their requests share batches.
+
+    It may not have regular expressions, which may take for ever.
+    """
+    lines = text.splitlines()
+    if len(lines) > MAX_GLOSSARY_LINES:
+        raise RequestError(
+            400,
+            f"Invalid request: glossary has {len(lines):,} lines, and at most "
+            f"{MAX_GLOSSARY_LINES:,} are allowed",
+        )
+    terms = (line.partition("\t")[0].strip() for line in lines)
+    if pattern := next(filter(is_pattern, terms), None):  # which even to compile may take for ever
+        shown = shorten(pattern)
+        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {shown}")
+    try:
+        return Glossary.parse(lines, pair, name="glossary")
+    except ConfigError as error:
+        raise RequestError(400, f"Invalid request: {error}") from None
 
 
 @asynccontextmanager

@@ -50,7 +50,7 @@ class ServerConfig(Config):
     origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""
+    """Addresses of proxies whose ``X-Forwarded-For`` and ``-Proto`` are believed."""
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""
@@ -64,20 +64,11 @@ class ServerConfig(Config):
     """Size of a file to translate."""
     max_tokens: int = Field(200_000, ge=1)
     """Source tokens of a request; a longer file is refused."""
-    max_connections: int = Field(1000, ge=1, le=100_000)
-    """Open connections; further ones are answered 503."""
-    max_held_bytes: int = Field(200_000_000, ge=1_000_000)
-    """Bytes of all requests and answers in memory, beyond which others are answered 503; half of
-    them for one address."""
 
     suggestions: Literal["off", "keys", "all"] = "off"
     """Who may suggest better translations: nobody, users with API keys, or everybody."""
     corrections: Path | None = None
     """The journal of suggestions."""
-    suggestion_characters: int = Field(5000, ge=1, le=100_000)
-    """Characters of a suggestion, and of its source."""
-    suggestion_rate: int = Field(30, ge=1)
-    """Suggestions that a user may send in a minute."""
     memory: Path | None = None
     """The translation memory; None for none."""
     memory_threshold: float = Field(0.75, gt=0, le=1)
@@ -109,18 +100,8 @@ class ServerConfig(Config):
     """Seconds that a batch waits for requests of other users; with a single user it never waits."""
     work_seconds: float = Field(300, gt=0)
     """How long the server works on a request, its time in the queue included."""
-    read_seconds: float = Field(20, gt=0)
-    """How long a client may take to send a request, or to read a part of an answer; for all of it
-    there are ``work_seconds``."""
-    stop_seconds: float = Field(30, gt=0)
-    """Seconds for open requests when the server stops."""
     watch_seconds: float = Field(5, gt=0)
     """How often it looks whether another model is to be served."""
-
-    @property
-    def most_held_bytes(self) -> int:
-        """Bytes of all requests; at least two of the largest files from two addresses each."""
-        return max(self.max_held_bytes, 4 * self.max_file_bytes)
 
     @property
     def max_body_bytes(self) -> int:

@@ -1,6 +1,7 @@
 """Users, their API keys and rate limits."""
 
 import hashlib
+import ipaddress
 import re
 import time
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.server.errors import RequestError, too_many
-from nmt_core.translation.memory.correction import KEY_CHARACTERS
+from nmt_core.translation.memory.journal import KEY_CHARACTERS
 
 MAX_USERS = 10_000
 """Users whose last requests are remembered; the oldest are forgotten, to their advantage."""
@@ -32,18 +33,32 @@ class User(NamedTuple):
     """The beginning of the key's digest; empty without a key."""
 
 
-class ApiKeys(NamedTuple):
-    """API keys, kept as digests, and the texts per minute of each."""
+ApiKeys = Mapping[str, int | None]
+"""Digests of API keys with the texts per minute of each; None for the server's rate."""
 
-    rates: Mapping[str, int | None]
 
-    def find(self, key: str, default_rate: int | None) -> User:
-        """Return the user of a key, or refuse an unknown one."""
-        digest = _digest(key)
-        if digest not in self.rates:
-            raise RequestError(403, "Invalid API key")
-        short = digest[:KEY_CHARACTERS]
-        return User(f"key {short}", self.rates[digest] or default_rate, short)
+def find_user(keys: ApiKeys, key: str, default_rate: int | None) -> User:
+    """Return the user of a key, or refuse an unknown one."""
+    digest = _digest(key)
+    if digest not in keys:
+        raise RequestError(403, "Invalid API key")
+    short = digest[:KEY_CHARACTERS]
+    return User(f"key {short}", keys[digest] or default_rate, short)
+
+
+def name_client(address: str) -> str:
+    """Return the name under which a client is counted: its IPv4 address or its /64 of IPv6.
+
+    A user of IPv6 commonly has a whole /64, and so 2**64 addresses.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # a proxy may name its clients otherwise
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    mapped = parsed.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
 
 
 def read_keys(path: Path) -> ApiKeys:
@@ -62,7 +77,8 @@ def read_keys(path: Path) -> ApiKeys:
         key, *rest = COMMENT.split(line)[0].split() or [""]
         if not key:
             continue
-        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(map(_is_rate, rest)):
+        is_rate = all(text.isdecimal() and int(text) > 0 for text in rest)
+        if len(key) < SHORTEST_KEY or len(rest) > 1 or not is_rate:
             raise ConfigError(
                 f"{path}, line {number}: a line is an API key of at least {SHORTEST_KEY} "
                 f"characters and, if wanted, a number of texts a minute after a space, 1 or more"
@@ -70,40 +86,30 @@ def read_keys(path: Path) -> ApiKeys:
         rates[_digest(key)] = int(rest[0]) if rest else None
     if not rates:
         raise ConfigError(f"{path} holds no API key; write one a line, or leave --api-keys out")
-    return ApiKeys(rates)
+    return rates
 
 
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_rate(text: str) -> bool:
-    return text.isdecimal() and int(text) > 0
-
-
 class RateLimit:
-    """Limits each user's texts by a leaky bucket; a first request may be larger than the bucket.
+    """Limits each user's texts a minute by a leaky bucket; a first request may be larger."""
 
-    Args:
-        seconds: the time that a user's rate is for.
-        unit: of the rate, in messages.
-    """
-
-    def __init__(self, seconds: float = 60, unit: str = "texts a minute") -> None:
-        self._seconds, self._unit = seconds, unit
+    def __init__(self) -> None:
         self._due: dict[str, float] = {}
 
     def spend(self, user: User, texts: int) -> None:
         """Count texts of a user; a negative number gives back as many. Too many are refused."""
         if user.rate is None:
             return
-        now, seconds_each = time.monotonic(), self._seconds / user.rate
+        now, seconds_each = time.monotonic(), 60 / user.rate
         begin = max(self._due.pop(user.name, now), now)
         due = begin + seconds_each * texts
-        if begin > now and due - now > self._seconds + seconds_each / 2:
+        if begin > now and due - now > 60 + seconds_each / 2:
             self._due[user.name] = begin
-            message = f"{user.rate:,} {self._unit} may be sent, and these would be more"
-            raise too_many(message, due - now - self._seconds)
+            message = f"{user.rate:,} texts a minute may be sent, and these would be more"
+            raise too_many(message, due - now - 60)
         self._due[user.name] = due
         while len(self._due) > MAX_USERS:
             del self._due[next(iter(self._due))]

@@ -188,15 +188,3 @@ def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
 def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the tenth of each confidence, from 0."""
     return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)
-
-
-def compute_drift(seen: Sequence[int], validation: Sequence[int]) -> float:
-    """Return how far the counts of tenths are from those of validation text.
-
-    The symmetric divergence of Jeffreys (1946), also known as the population stability index: below
-    0.1 hardly any, above 0.25 another distribution. Half a sentence is added to each tenth, so that
-    none is empty.
-    """
-    ours, theirs = (np.array(counts, dtype=np.float64) + 0.5 for counts in (seen, validation))
-    ours, theirs = ours / ours.sum(), theirs / theirs.sum()
-    return float(((ours - theirs) * np.log(ours / theirs)).sum())

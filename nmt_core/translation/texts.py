@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.base.languages import Languages
@@ -17,9 +17,12 @@ from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.text.side import Side
-from nmt_core.translation.memory.unit import MemoryMatch, MemoryScope
 from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation, remember_translation
+
+if TYPE_CHECKING:
+    from nmt_core.translation.memory.search import MemoryMatch
+    from nmt_core.translation.memory.store import MemoryScope
 
 Texts: TypeAlias = list[str] | tuple[str, ...]
 """Several texts, which a text is not."""
@@ -30,7 +33,7 @@ class ApprovedTexts(Protocol):
 
     path: Path
 
-    def find_exact(self, text: str, scope: MemoryScope) -> MemoryMatch | None:
+    def find_exact(self, text: str, scope: "MemoryScope") -> "MemoryMatch | None":
         """Return the approved translation of a text, if there is one."""
 
 
@@ -170,6 +173,8 @@ def recall(translator: SentenceTranslator, text: str) -> Translation | None:
             f"{translator.memory.path} has units by languages, and the model does not say its own; "
             f"export it again"
         )
+    from nmt_core.translation.memory.store import MemoryScope  # optional
+
     match = translator.memory.find_exact(text, MemoryScope(translator.languages))
     return remember_translation(match.target) if match else None
 

@@ -22,10 +22,13 @@ from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
 from nmt_core.text.subwords import sample_evenly
-from nmt_core.translation.memory.correction import Correction
-from nmt_core.translation.memory.journal import CorrectionJournal
-from nmt_core.translation.memory.lesson import KnownText, Lesson, prepare_lesson
-from nmt_core.translation.memory.selection import SelectedCorrection, select_corrections
+from nmt_core.translation.memory.fine_tuning import CorrectionSplit, KnownText, split_corrections
+from nmt_core.translation.memory.journal import (
+    Correction,
+    CorrectionJournal,
+    SelectedCorrection,
+    select_corrections,
+)
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
@@ -137,7 +140,7 @@ def write_corrections(
     approved = {each.id for each in given if each.status == "approved"}
     chosen = [*select_corrections(given, languages, undecided=config.undecided)]
     held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
-    prepared = prepare_lesson(
+    prepared = split_corrections(
         chosen,
         approved,
         KnownText.read(held_out, train, chosen),
@@ -164,10 +167,7 @@ def learn_screen_of_corpus(
     corpus: Path,
     corrections: Sequence[SelectedCorrection],
 ) -> Screen | None:
-    """Learn what is usual from training text, and thresholds for corrections.
-
-    What is tested on is trusted, with the validation set. None where there is too little text.
-    """
+    """Learn a screen from training text; it trusts held-out text. None if there is too little."""
     counts = files.read_json(corpus / "corpus.json")["pairs"]
     train = (
         sample_evenly(
@@ -274,7 +274,9 @@ def _name_fate(correction: Correction, languages: Languages) -> str:
     return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
-def _write(prepared: Lesson, others: Counter[str], given: int, folder: Path) -> CorrectionCorpus:
+def _write(
+    prepared: CorrectionSplit, others: Counter[str], given: int, folder: Path
+) -> CorrectionCorpus:
     kinds = {"learnt": prepared.learnt, "held_out": prepared.held_out}
     counts = others + Counter({why: len(some) for why, some in prepared.dropped.items()})
     written = CorrectionCorpus(

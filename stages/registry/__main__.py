@@ -168,7 +168,7 @@ def serve(
     named = PAIR.fullmatch(registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = Watched(
-            ChampionSource(registry, Path(folder)),
+            ChampionSource(registry, Path(folder)).poll,
             LanguagePair(named[1], named[2]) if named else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)

@@ -79,18 +79,17 @@ def server(translators, log):
 
 
 @contextmanager
-def serving_impatiently(folder):
-    """Yield a server over a stand-in that waits a second for its clients."""
+def serving_stand_in(folder):
+    """Yield a server over a stand-in."""
     port = find_free_port("127.0.0.1")
-    settings = json.dumps({"read_seconds": 1})
-    command = ["tests.support.stand_in", str(port), settings]
+    command = ["tests.support.stand_in", str(port)]
     with served(*command, port=port, log=folder / "log") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory):
-    with serving_impatiently(tmp_path_factory.mktemp("impatient")) as server:
+def stand_in(tmp_path_factory):
+    with serving_stand_in(tmp_path_factory.mktemp("stand_in")) as server:
         yield server
 
 
@@ -189,7 +188,7 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
         except httpx2.ConnectError:
             outcomes.append("refused")
 
-    with serving_impatiently(tmp_path) as server, ThreadPoolExecutor(50) as clients:
+    with serving_stand_in(tmp_path) as server, ThreadPoolExecutor(50) as clients:
         for number in range(200):
             clients.submit(ask, number)
         time.sleep(0.5)
@@ -203,16 +202,16 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
     assert 200 in outcomes
 
 
-def test_who_hangs_up_frees_the_place(impatient):
+def test_who_hangs_up_frees_the_place(stand_in):
     with pytest.raises(httpx2.ReadTimeout):
         httpx2.post(
-            f"{impatient.address}/translate",
+            f"{stand_in.address}/translate",
             json={"q": ["text"] * 900, "source": "de", "target": "en"},
             timeout=0.1,
             trust_env=False,
         )
 
-    assert wait_for(lambda: impatient.status()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
+    assert wait_for(lambda: stand_in.status()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
 
 
 def test_no_log_holds_text_keys_or_addresses(server, log):

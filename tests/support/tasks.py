@@ -1,4 +1,4 @@
-"""What tests send to other processes, which import this file and so no server, in each of them."""
+"""Tasks that tests send to other processes, which import this file and so no server."""
 
 import os
 import signal
@@ -14,33 +14,33 @@ class Words:
         return [f"▁{word}" for word in line.split()]
 
 
-def tell_process(seconds=0.0):
+def tell_process(_, seconds=0.0):
     time.sleep(seconds)
     return os.getpid()
 
 
-def note_and_sleep(path):
+def note_and_sleep(_, path):
     path.write_text(str(os.getpid()))
     time.sleep(600)
 
 
-def take_memory(size):
+def take_memory(_, size):
     return len(b"x" * size)
 
 
-def refuse():
+def refuse(_):
     raise DocumentError("this document is wrong")
 
 
-def fail():
+def fail(_):
     raise ValueError("a secret text")
 
 
-def die():
+def die(_):
     os._exit(1)
 
 
-def burn(seconds):
+def burn(_, seconds):
     """Compute for some processor seconds; return the process."""
     end = time.process_time() + seconds
     while time.process_time() < end:
@@ -48,5 +48,5 @@ def burn(seconds):
     return os.getpid()
 
 
-def be_killed():
+def be_killed(_):
     os.kill(os.getpid(), signal.SIGKILL)

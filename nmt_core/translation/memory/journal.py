@@ -5,56 +5,129 @@ deleting replaces the file. A line is on the disk before the caller receives the
 Reading needs neither the lock nor a writable disk.
 """
 
+import hashlib
 import json
 import logging
 import os
-import sys
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO, Literal, NamedTuple
+
+from pydantic import Field, TypeAdapter, field_validator
 
 from nmt_core.base import files
+from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, DiskError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
-from nmt_core.translation.memory.correction import (
-    ENTRIES,
-    Correction,
-    CorrectionVerdict,
-    DecidedEntry,
-    SuggestedEntry,
-    Suggestion,
-)
 
 _log = logging.getLogger(__name__)
 
-JOURNAL_FORMAT = "nmt corrections 1"
-"""What the first line says."""
+HEADER = b'{"format": "nmt corrections 1"}\n'
+"""The first line of the file."""
 
 PRIVATE = 0o600
 """Mode of the file: it holds text of users."""
 
-MOST_JOURNAL_BYTES = 2**30
-"""A journal that is as long takes no more suggestions."""
+MAX_JOURNAL_BYTES = 2**30
+"""A journal of this length takes no more suggestions."""
 
+ID_CHARACTERS = 16
+
+KEY_CHARACTERS = 16
+"""Characters of the digest of an API key that name it."""
+
+CorrectionVerdict = Literal["approved", "dropped"]
+CorrectionStatus = Literal["suggested", "approved", "dropped"]
+
+
+class Suggestion(Config):
+    """A better translation of a text, as a user gives it."""
+
+    languages: Languages
+    """Languages of the text and of its translation."""
+    source: str
+    """The text, of any number of lines."""
+    target: str
+    """Its better translation."""
+    before: str = ""
+    """The translation that is corrected; empty if it is not known."""
+    key: str = ""
+    """Beginning of the digest of the user's API key; empty if nobody needs one."""
+    model: str = ""
+    """Digest of the exported model that was served then; empty if there was none."""
+
+    @field_validator("source", "target")
+    @classmethod
+    def _holds_text(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("must hold text, and is empty")
+        return text
+
+    @property
+    def id(self) -> str:
+        """A digest of languages, text, correction and key: equal for equal ones of a user."""
+        fields = [*self.languages.codes, self.source, self.target, self.key]
+        return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:ID_CHARACTERS]
+
+
+class SuggestedEntry(Suggestion):
+    """A line of the journal: a suggestion came."""
+
+    event: Literal["suggested"] = "suggested"
+    time: str
+    """When it came, by the clock of the machine: it orders nothing, since clocks jump."""
+
+
+class DecidedEntry(Config):
+    """A line of the journal: a correction was approved or dropped."""
+
+    event: CorrectionVerdict
+    id: str
+    reason: str = ""
+    """Written by earlier versions."""
+    time: str
+
+
+JournalEntry = Annotated[SuggestedEntry | DecidedEntry, Field(discriminator="event")]
+ENTRIES: TypeAdapter[SuggestedEntry | DecidedEntry] = TypeAdapter(JournalEntry)
 
 JournalLine = tuple[int, bytes, SuggestedEntry | DecidedEntry]
 """A line's number from 1, its bytes and its entry."""
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A suggestion, and what has become of it."""
+
+    id: str
+    suggestion: SuggestedEntry
+    status: CorrectionStatus
+    place: int
+    """Number of the line that gave it its status: the later, the newer, whatever clocks said."""
+
+
+class SelectedCorrection(NamedTuple):
+    """A pair to learn from."""
+
+    source: str
+    """A line."""
+    target: str
+    """A line."""
+    id: str
+    """Of the correction in the journal."""
+
+
 class CorrectionJournal:
-    """The corrections that users gave, in the order in which they came.
+    """The corrections that users gave, in order of arrival; the first one makes the file."""
 
-    The first suggestion makes the file; beyond ``most_bytes`` suggestions are refused.
-    """
-
-    def __init__(self, path: Path, *, most_bytes: int = MOST_JOURNAL_BYTES) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.most_bytes = most_bytes
 
     def suggest(self, *suggestions: Suggestion) -> list[str]:
         """Append suggestions, all or none; return their ids once they are on the disk.
@@ -63,20 +136,18 @@ class CorrectionJournal:
             CorpusError: if the file is no journal of this version.
             DiskError: if there is no room; nothing was appended.
         """
-        time = _tell_time()
+        time = _read_clock()
         entries = [SuggestedEntry(**dict(each), time=time) for each in suggestions]
         with self._opened() as file:
-            if file.seek(0, os.SEEK_END) >= self.most_bytes:
+            if file.seek(0, os.SEEK_END) >= MAX_JOURNAL_BYTES:
                 raise DiskError(
-                    f"{self.path} holds {self.most_bytes:,} bytes, which is as many as it may; "
-                    f"export what is wanted of it by nmt corrections export, and begin a new one"
+                    f"{self.path} holds {MAX_JOURNAL_BYTES:,} bytes, which is the limit; export "
+                    f"approved corrections by nmt corrections export, and begin a new journal"
                 )
             self._append(file, entries)
         return [each.id for each in suggestions]
 
-    def decide(
-        self, verdict: CorrectionVerdict, ids: Collection[str], *, reason: str = ""
-    ) -> list[Correction]:
+    def decide(self, verdict: CorrectionVerdict, ids: Collection[str]) -> list[Correction]:
         """Approve or drop corrections, all or none; return them as they are then.
 
         Raises:
@@ -84,8 +155,8 @@ class CorrectionJournal:
             CorpusError: if the file cannot be read.
             DiskError: if there is no room; nothing was decided.
         """
-        time, decided = _tell_time(), dict.fromkeys(ids)
-        entries = [DecidedEntry(event=verdict, id=i, reason=reason, time=time) for i in decided]
+        time, decided = _read_clock(), dict.fromkeys(ids)
+        entries = [DecidedEntry(event=verdict, id=i, time=time) for i in decided]
         with self._opened() as file:
             known = {entry.id for _, _, entry in self._parse()}
             if unknown := [each for each in decided if each not in known]:
@@ -116,7 +187,7 @@ class CorrectionJournal:
             with self.path.open("rb") as file:
                 self._check_header(file)
 
-    def delete(self, wanted: Callable[[Correction], bool]) -> list[Correction]:
+    def delete(self, is_unwanted: Callable[[Correction], bool]) -> list[Correction]:
         """Rewrite the file without some corrections and their decisions; return them.
 
         Raises:
@@ -126,13 +197,13 @@ class CorrectionJournal:
         if not self.path.exists():
             return []
         with self._opened():
-            gone = [each for each in _fold(self._parse()) if wanted(each)]
+            gone = [each for each in _fold(self._parse()) if is_unwanted(each)]
             ids = {each.id for each in gone}
             if gone:
                 rest = (line for _, line, entry in self._parse() if entry.id not in ids)
                 whole = files.whole_file(self.path, mode=PRIVATE)
                 with whole as part, part.open("wb") as file:
-                    file.writelines(chain([_HEADER], rest))
+                    file.writelines(chain([HEADER], rest))
         return gone
 
     @contextmanager
@@ -141,10 +212,10 @@ class CorrectionJournal:
         lock = self.path.with_name(f"{self.path.name}.lock")
         try:
             with files.locked(lock):
-                made = not require_regular_file(self.path).exists()
+                is_new = not require_regular_file(self.path).exists()
                 flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
                 with os.fdopen(os.open(self.path, flags, PRIVATE), "r+b", buffering=0) as file:
-                    if made:
+                    if is_new:
                         files.sync(self.path.parent)
                     self._repair(file)
                     yield file
@@ -152,13 +223,12 @@ class CorrectionJournal:
             raise files.disk_error(error, self.path) or error from None
 
     def _repair(self, file: BinaryIO) -> None:
-        """Take off what follows the last line end: a process died before it was written whole."""
+        """Remove what follows the last line end: a process died before it was written whole."""
         size = end = file.seek(0, os.SEEK_END)
         while end:
             begin = max(0, end - 2**16)
             file.seek(begin)
-            block = file.read(end - begin)
-            newline = block.rfind(b"\n")
+            newline = file.read(end - begin).rfind(b"\n")
             if newline >= 0:
                 end = begin + newline + 1
                 break
@@ -178,7 +248,7 @@ class CorrectionJournal:
         size = file.seek(0, os.SEEK_END)
         self._check_header(file)
         lines = b"".join(entry.model_dump_json().encode() + b"\n" for entry in entries)
-        content = memoryview(lines if size else _HEADER + lines)
+        content = memoryview(lines if size else HEADER + lines)
         try:
             while content:
                 content = content[file.write(content) :]
@@ -188,22 +258,14 @@ class CorrectionJournal:
             raise
 
     def _check_header(self, file: BinaryIO) -> None:
-        """Raise a CorpusError if the file has a first line, and one of another format."""
+        """Raise a CorpusError if the first line is of another format; it may be cut off."""
         file.seek(0)
-        first, newline, _ = file.read(len(_HEADER) + 100).partition(b"\n")
-        if first + newline == _HEADER or (not newline and _HEADER.startswith(first)):
-            return  # or a process died while it wrote the first line
-        try:
-            known = json.loads(first)["format"]
-        except (ValueError, TypeError, KeyError):
+        first = file.read(len(HEADER))
+        if not HEADER.startswith(first):
             raise CorpusError(
-                f"{self.path} is no journal of corrections; name one that nmt serve wrote, or a "
-                f"new file"
-            ) from None
-        raise CorpusError(
-            f"{self.path} has format {str(known)[:40]!r}, but this program reads format "
-            f"{JOURNAL_FORMAT!r}; install the version of nmt that wrote it"
-        )
+                f"{self.path} is no journal of corrections that this version reads; name one that "
+                f"nmt serve wrote, or a new file"
+            )
 
     def _parse(self) -> Iterator[JournalLine]:
         """Yield the lines after the first; one that is being written, without an end, is left out.
@@ -226,37 +288,50 @@ class CorrectionJournal:
                     ) from None
 
 
-_HEADER = json.dumps({"format": JOURNAL_FORMAT}).encode() + b"\n"
-
-
-def _tell_time() -> str:
+def _read_clock() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _fold(lines: Iterable[JournalLine]) -> list[Correction]:
-    """Return the corrections that lines tell of, in the order of their first ones."""
+    """Return the corrections of journal lines, in the order of their first suggestions.
+
+    A repeated suggestion is as new as its last line; a decision stays until the next decision.
+    """
     corrections: dict[str, Correction] = {}
-    fields, pairs = set(Suggestion.model_fields), dict[tuple[str, str], Languages]()
     for number, _, entry in lines:
         known = corrections.get(entry.id)
-        if isinstance(entry, DecidedEntry):
-            if known is not None:
-                corrections[entry.id] = replace(
-                    known, status=entry.event, place=number, reason=entry.reason
-                )
-        elif known is None:
-            values = {name: getattr(entry, name) for name in fields}
-            pair = values["languages"]
-            shared = {
-                "languages": pairs.setdefault(pair.codes, pair),
-                "key": sys.intern(values["key"]),
-                "model": sys.intern(values["model"]),
-            }
-            suggestion = Suggestion.model_construct(fields, **values | shared)
-            corrections[entry.id] = Correction(
-                entry.id, suggestion, "suggested", number, entry.time
-            )
-        else:
-            place = number if known.status == "suggested" else known.place
-            corrections[entry.id] = replace(known, place=place, times=known.times + 1)
+        if isinstance(entry, SuggestedEntry):
+            if known is None:
+                corrections[entry.id] = Correction(entry.id, entry, "suggested", number)
+            elif known.status == "suggested":
+                corrections[entry.id] = replace(known, place=number)
+        elif known is not None:
+            corrections[entry.id] = replace(known, status=entry.event, place=number)
     return [*corrections.values()]
+
+
+def select_corrections(
+    corrections: Iterable[Correction], languages: Languages, *, undecided: bool = False
+) -> Iterator[SelectedCorrection]:
+    """Yield the corrections that hold, in the order in which they were given or approved.
+
+    Of several corrections of one source, the newest approved one holds, or with ``undecided`` else
+    the newest suggested one; a dropped one never does. Line ends and other white space become
+    single spaces, as parallel text needs.
+    """
+    newest: dict[str, tuple[tuple[bool, int], SelectedCorrection]] = {}
+    statuses = ("approved", "suggested") if undecided else ("approved",)
+    for each in corrections:
+        if each.suggestion.languages != languages or each.status not in statuses:
+            continue
+        approved = each.status == "approved"
+        rank = (approved, each.place)
+        source, target = map(join_spaces, (each.suggestion.source, each.suggestion.target))
+        if source not in newest or newest[source][0] < rank:
+            newest[source] = (rank, SelectedCorrection(source, target, each.id))
+    yield from (pair for (_, _), pair in sorted(newest.values(), key=lambda ranked: ranked[0][1]))
+
+
+def join_spaces(text: str) -> str:
+    """Return a text as a memory compares it: composed (NFC), its white space single spaces."""
+    return " ".join(unicodedata.normalize("NFC", text).split())

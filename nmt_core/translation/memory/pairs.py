@@ -1,9 +1,7 @@
-"""Pairs from files of translators, and files of pairs that others read: TMX and TSV."""
+"""Pairs from files of parallel text, and TMX files of pairs."""
 
-import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import regex
@@ -14,12 +12,7 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.registered import open_units
 
-Pairs: TypeAlias = Iterable[tuple[str, str]]
-
 SIDES = 2
-WRITTEN = (".tmx", ".tsv")
-"""Endings of the files that are written."""
-
 FORBIDDEN = regex.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML may hold, and the one that it reads as a line end."""
 
@@ -57,40 +50,19 @@ def read_pair_file(path: Path, languages: Languages) -> Iterator[tuple[str, str]
             yield source, target
 
 
-def write_pair_file(path: Path, pairs: Pairs, languages: Languages) -> int:
-    """Write pairs to a new file, whole or not at all; return how many.
+def write_pair_file(path: Path, pairs: Iterable[tuple[str, str]], languages: Languages) -> int:
+    """Write pairs to a new file of TMX 1.4, whole or not at all; return how many.
 
     Characters that XML forbids become spaces.
 
     Raises:
-        ConfigError: if the file is there, or ends otherwise.
+        ConfigError: if the file exists, or does not end in ``.tmx``.
         DiskError: if there is no room.
     """
-    if path.suffix.lower() not in WRITTEN:
-        raise ConfigError(f"{path} has another ending than {' and '.join(WRITTEN)}; give it one")
+    if path.suffix.lower() != ".tmx":
+        raise ConfigError(f"{path} does not end in .tmx; corrections and memories are written so")
     if path.exists():
-        raise ConfigError(f"{path} is there, and is not written over; remove it, or name another")
-    clean = ((FORBIDDEN.sub(" ", source), FORBIDDEN.sub(" ", target)) for source, target in pairs)
-    with files.whole_file(path) as part:
-        if path.suffix.lower() == ".tmx":
-            return _write_tmx(part, clean, languages)
-        return _write_tsv(part, clean)
-
-
-def _write_tsv(path: Path, pairs: Pairs) -> int:
-    """Write a header row and a row a pair, quoted as RFC 4180 says."""
-    count = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
-        rows.writerow(("source", "target"))
-        for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
-            rows.writerow(pair)
-    return count
-
-
-def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> int:
-    """Write TMX 1.4."""
-    count = 0
+        raise ConfigError(f"{path} exists, and is not overwritten; remove it, or name another")
     header = {
         "creationtool": "nmt",
         "creationtoolversion": "1",
@@ -100,14 +72,16 @@ def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> int:
         "srclang": languages.source,
         "datatype": "plaintext",
     }
-    with path.open("w", encoding="utf-8") as file:
+    count = 0
+    with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">')
         file.write(tostring(Element("header", header), encoding="unicode") + "<body>\n")
-        for count, pair in enumerate(pairs, start=1):  # noqa: B007 - returned
+        for pair in pairs:
             unit = Element("tu")
             for code, text in zip(languages.codes, pair, strict=True):
                 variant = SubElement(unit, "tuv", {XML_LANGUAGE: code})
-                SubElement(variant, "seg").text = text
+                SubElement(variant, "seg").text = FORBIDDEN.sub(" ", text)
             file.write(tostring(unit, encoding="unicode") + "\n")
+            count += 1
         file.write("</body></tmx>\n")
     return count

@@ -4,7 +4,6 @@ Each scope has an index of its own, so that units of one neither show in another
 Readers never wait for a writer, and nothing of a deleted unit stays in the file.
 """
 
-import errno
 import hashlib
 import os
 import sqlite3
@@ -12,22 +11,23 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
-from nmt_core.translation.memory.correction import Correction
-from nmt_core.translation.memory.index import join_spaces, list_terms, search_units
-from nmt_core.translation.memory.unit import THRESHOLD, MemoryMatch, MemoryScope, MemoryUnit
+from nmt_core.translation.memory.journal import Correction, join_spaces
+from nmt_core.translation.memory.search import (
+    THRESHOLD,
+    MemoryMatch,
+    list_terms,
+    search_units,
+)
 
 APPLICATION = 0x6E6D746D
 """What SQLite's header says that the file is for: nmtm."""
-
-READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
-"""Errors of opening a file for writing that may still be read."""
 
 MEMORY_VERSION = 1
 PORTION_UNITS = 50_000
@@ -57,8 +57,27 @@ INSERT INTO unit (scope, digest, source, target, approved, origin, time)
 VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, digest) DO UPDATE
 SET target = excluded.target, approved = excluded.approved, origin = excluded.origin,
     time = excluded.time
-WHERE excluded.approved >= approved RETURNING id
+RETURNING id
 """
+
+
+class MemoryScope(NamedTuple):
+    """Whose units are meant."""
+
+    languages: Languages
+    project: str = ""
+    """A name; empty for no project."""
+    key: str = ""
+    """The beginning of the digest of a user's API key; empty for units of everybody."""
+
+
+class MemoryUnit(NamedTuple):
+    """A pair to remember."""
+
+    source: str
+    target: str
+    origin: str = ""
+    """Id of the correction that it comes from, if it does."""
 
 
 class TranslationMemory:
@@ -75,10 +94,10 @@ class TranslationMemory:
         with _explained(path):
             _open(path, flags=os.O_CREAT).close()
 
-    def put(self, scope: MemoryScope, units: Iterable[MemoryUnit], *, approved: bool = True) -> int:
-        """Remember units, a portion at a time; return how many.
+    def put(self, scope: MemoryScope, units: Iterable[MemoryUnit]) -> int:
+        """Keep approved units, a portion at a time; return how many.
 
-        One whose source is there takes the place of the old one, unless only that is approved.
+        A unit replaces one of the same source.
 
         Raises:
             DiskError: if there is no room; the last portion is not in the memory.
@@ -86,7 +105,7 @@ class TranslationMemory:
         rest, count = iter(units), 0
         while portion := [*islice(rest, PORTION_UNITS)]:
             with self._connected() as connection:
-                count += _put(connection, scope, portion, approved=approved)
+                count += _put(connection, scope, portion)
         self._empty_log()
         return count
 
@@ -101,7 +120,7 @@ class TranslationMemory:
                     (number, _digest(source), source),
                 ).fetchone()
                 if row:
-                    return MemoryMatch(source, row[0], 1.0, approved=True)
+                    return MemoryMatch(source, row[0], 1.0)
         return None
 
     def search(
@@ -111,48 +130,40 @@ class TranslationMemory:
         *,
         threshold: float = THRESHOLD,
         most: int = 3,
-        approved: bool = False,
     ) -> list[MemoryMatch]:
         """Return the units most like a text that its user sees, the most similar first.
 
-        ``threshold`` is the least similarity, ``most`` limits their number, and ``approved`` leaves
-        others out.
+        ``threshold`` is the least similarity, and ``most`` limits their number.
         """
         source = join_spaces(text)
         if not source:
             return []
         with self._connected() as connection:
-            search = partial(
-                search_units, connection, threshold=threshold, most=most, approved=approved
-            )
-            visible = [*_list_visible(connection, scope)]
-            matches = [match for number in visible for match in search(number, source)]
+            matches = [
+                match
+                for number in _list_visible(connection, scope)
+                for match in search_units(connection, number, source, threshold, most)
+            ]
         best: dict[tuple[str, str], MemoryMatch] = {}
-        for match in sorted(matches, key=lambda each: (-each.score, not each.approved)):
+        for match in sorted(matches, key=lambda each: -each.score):
             best.setdefault(match[:2], match)
         return [*best.values()][:most]
 
-    def read(self, scope: MemoryScope) -> Iterator[MemoryUnit]:
-        """Yield the approved units of one scope, in the order in which they came."""
+    def read(
+        self, languages: Languages, *, project: str | None = None, key: str | None = None
+    ) -> Iterator[MemoryUnit]:
+        """Yield the approved units of a language pair in order of arrival.
+
+        ``project`` and ``key`` are those of the units; None for any.
+        """
         with self._connected() as connection:
-            number = _find_scope(connection, scope)
             rows = connection.execute(
-                "SELECT source, target, origin FROM unit WHERE scope = ? AND approved ORDER BY id",
-                (number,),
+                "SELECT unit.source, unit.target, origin FROM unit JOIN scope ON scope.id = scope "
+                "WHERE scope.source = ?1 AND scope.target = ?2 AND approved "
+                "AND (?3 IS NULL OR project = ?3) AND (?4 IS NULL OR key = ?4) ORDER BY unit.id",
+                (*languages.codes, project, key),
             )
             yield from map(MemoryUnit._make, rows)
-
-    def list_scopes(self) -> list[tuple[MemoryScope, int]]:
-        """Return all scopes, and how many units each has."""
-        with self._connected() as connection:
-            rows = connection.execute(
-                "SELECT scope.source, scope.target, project, key, count(unit.id) FROM scope "
-                "LEFT JOIN unit ON unit.scope = scope.id GROUP BY scope.id ORDER BY scope.id"
-            ).fetchall()
-        return [
-            (MemoryScope(Languages(source=source, target=target), project, key), count)
-            for source, target, project, key, count in rows
-        ]
 
     def delete(self, *, key: str = "", origins: Collection[str] = ()) -> int:
         """Delete what a key's scopes hold, and what comes of some corrections; return how many.
@@ -178,9 +189,9 @@ class TranslationMemory:
         return count
 
     def remember(self, corrections: Iterable[Correction], *, shared: bool) -> int:
-        """Put approved corrections in, the newest last; return how many.
+        """Keep approved corrections, the newest last; return how many.
 
-        Everybody is served them if ``shared``, else only the users of the key that gave each.
+        If ``shared``, everybody is served them, else only users of the key that suggested each.
         """
         units: dict[MemoryScope, list[MemoryUnit]] = {}
         for each in sorted(corrections, key=lambda correction: correction.place):
@@ -224,18 +235,14 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
-    """Open a memory, for reading alone if it cannot be written; ``O_CREAT`` makes a missing one.
+    """Open a memory; ``O_CREAT`` makes a missing one.
 
     Raises:
         CorpusError: if the file is not a memory of this version.
     """
+    os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
+    connection = sqlite3.connect(path, timeout=30)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
-    except OSError as error:
-        if error.errno not in READ_ONLY or not path.exists():
-            raise
-        return _open_read_only(path)
-    with _closed_on_error(sqlite3.connect(path, timeout=30)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         if _is_empty(connection):
             connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
@@ -246,27 +253,10 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
         _check_version(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA mmap_size = 2147483648")
-    return connection
-
-
-def _open_read_only(path: Path) -> sqlite3.Connection:
-    """Open a memory whose folder takes no files either, as on a read-only volume.
-
-    SQLite then reads without a lock, so that a file in use must be replaced, not written.
-    """
-    uri = f"{path.resolve().as_uri()}?immutable=1"
-    with _closed_on_error(sqlite3.connect(uri, uri=True)) as connection:
-        _check_version(connection, path)
-    return connection
-
-
-@contextmanager
-def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    try:
-        yield connection
     except BaseException:
         connection.close()
         raise
+    return connection
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -276,15 +266,10 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION:
+    if (application, version) != (APPLICATION, MEMORY_VERSION):
         raise CorpusError(
-            f"{path} is a database of another program; name a memory that nmt memory import wrote, "
-            f"or a new file"
-        )
-    if version != MEMORY_VERSION:
-        raise CorpusError(
-            f"{path} is a memory of version {version}, but this program reads version "
-            f"{MEMORY_VERSION}; export it by the version of nmt that wrote it, and import it"
+            f"{path} is not a translation memory of version {MEMORY_VERSION}; name a memory that "
+            f"nmt memory import wrote, or a new file"
         )
 
 
@@ -296,7 +281,7 @@ def _explain(error: sqlite3.DatabaseError, path: Path) -> CorpusError | DiskErro
     if name.startswith("SQLITE_BUSY"):
         return DiskError(f"{path} is being written by another program; try again when it is done")
     return CorpusError(
-        f"{path} is no translation memory, or is damaged ({name or type(error).__name__}); name "
+        f"{path} is damaged, or not a translation memory ({name or type(error).__name__}); name "
         f"one that nmt memory import wrote, or a new file"
     )
 
@@ -328,8 +313,6 @@ def _put(
     connection: sqlite3.Connection,
     scope: MemoryScope,
     units: Collection[MemoryUnit],
-    *,
-    approved: bool,
 ) -> int:
     connection.execute(
         "INSERT OR IGNORE INTO scope (source, target, project, key) VALUES (?, ?, ?, ?)",
@@ -342,7 +325,7 @@ def _put(
         if not source or not target:
             continue
         count += 1
-        values = (number, _digest(source), source, target, approved, unit.origin, time)
+        values = (number, _digest(source), source, target, True, unit.origin, time)
         for (row,) in connection.execute(PUT, values).fetchall():
             terms += [(number, term, len(source), row) for term in list_terms(source)]
     terms.sort()

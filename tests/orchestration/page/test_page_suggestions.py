@@ -9,8 +9,7 @@ from playwright.sync_api import expect
 
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import CorrectionJournal
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 from tests.support.page import serving
 from tests.support.page_reading import file, translated, write
 

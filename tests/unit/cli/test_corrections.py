@@ -1,4 +1,6 @@
-"""``nmt corrections``: decided on, exported, deleted, and taken from files of translators."""
+"""``nmt corrections`` and ``nmt memory``: decided on, served, exported and deleted."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -6,17 +8,16 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.formats.registered import open_units
-from nmt_core.translation.memory.correction import Suggestion
-from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from nmt_core.translation.memory.pairs import FORBIDDEN, read_pair_file, write_pair_file
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope
+from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 from tests.support import formats
 from tests.support.commands import refuse, run
+from tests.support.tiny import export, tiny_translator
 
 DE_EN = Languages(source="de", target="en")
 LINES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+PAIRS = [("Hund", "hound!"), ("Die alte Katze schläft.", "The old cat\x85 sleeps."), ("Leer", "")]
 
 
 @pytest.fixture
@@ -30,124 +31,209 @@ def journal(tmp_path):
     return kept
 
 
+@pytest.fixture
+def memory(tmp_path):
+    (path := tmp_path / "old.tmx").write_bytes(formats.tmx(PAIRS))
+    assert nmt_memory(tmp_path / "m.db", "import", path) == "imported: 2\n"
+    return tmp_path / "m.db"
+
+
 def decide(journal, *arguments):
-    return run("corrections", *arguments, "--journal", journal.path)
-
-
-def listed(journal, *arguments):
-    result = decide(journal, "list", *arguments)
+    result = run("corrections", *arguments, "--journal", journal.path)
     assert result.exit_code == 0, result.output
-    return [line.split("\t") for line in result.stdout.splitlines()]
+    return result.stdout
+
+
+def nmt_memory(file, command, *arguments, languages="de-en"):
+    result = run("memory", command, *arguments, "--languages", languages, "--memory", file)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def list_rows(journal, *arguments):
+    return [line.split("\t") for line in decide(journal, "list", *arguments).splitlines()]
+
+
+def list_targets(journal, *arguments):
+    return [row[6] for row in list_rows(journal, *arguments)]
 
 
 def test_all_are_listed_and_none_can_write_to_the_terminal(journal):
-    rows = listed(journal)
+    first, _, third = list_rows(journal)
 
-    assert [("dog", "aaaaaaaaaaaaaaaa"), ("hound", "b" * 16), ("cat", "-")] == [
-        (row[7], row[4]) for row in rows
-    ]
-    assert ("suggested", "1", "de en", "Katze\\t\\x1b[2J", "kitty") == (
-        *rows[2][1:3], *rows[2][5:7], rows[2][8]
+    assert (len(first[0]), first[1], first[3:]) == (
+        16, "suggested", ["a" * 16, "de en", "Hund", "dog", ""]
     )  # fmt: skip
-    assert [rows[1]] == listed(journal, "--key-digest", "bbbbbbbb", "--languages", "de-en")
-    assert [] == listed(journal, "--languages", "en-de")
+    assert third[3:] == ["-", "de en", "Katze\\t\\x1b[2J", "cat", "kitty"]
 
 
-def test_the_approved_are_exported_as_a_corpus_reads_them(journal, tmp_path):
-    dog, hound, cat = (row[0] for row in listed(journal))
-    assert "approved: 2\n" == decide(journal, "approve", hound, dog).stdout
-    assert "dropped: 1\n" == decide(journal, "drop", cat, "--reason", "odd").stdout
-    assert [cat] == [row[0] for row in listed(journal, "--status", "dropped")]
+@pytest.mark.parametrize(
+    ("steps", "approved", "exported"),
+    [
+        (["approve 1 0", "drop 2"], ["hound", "dog"], [("Hund", "dog")]),
+        (["approve 0 1"], ["dog", "hound"], [("Hund", "hound")]),
+        (["approve --all"], ["dog", "hound", "cat"], [("Hund", "hound"), ("Katze [2J", "cat")]),
+        (["drop 0", "approve --all"], ["hound", "cat"], [("Hund", "hound"), ("Katze [2J", "cat")]),
+        (["approve --all", "drop 1"], ["dog", "cat"], [("Hund", "dog"), ("Katze [2J", "cat")]),
+    ],
+)
+def test_approved_ones_are_exported(journal, tmp_path, steps, approved, exported):
+    ids = [row[0] for row in list_rows(journal)]
+    for step in steps:
+        command, *which = step.split()
+        decide(journal, command, *(ids[int(each)] if each.isdigit() else each for each in which))
+    done = decide(journal, "export", tmp_path / "out.tmx", "--languages", "de-en")
 
-    for name in ("out.tsv", "out.tmx"):
-        assert "exported: 1\n" == decide(journal, "export", tmp_path / name).stdout
-        rows = open_units(tmp_path / name, DE_EN).rows
-        assert [["Hund", "dog"]] == [[*row] for row in rows]
-
-    assert "approved: 0\n" == decide(journal, "approve", "--all").stdout  # nothing is undecided
+    assert list_targets(journal, "--status", "approved") == approved
+    assert done == f"exported: {len(exported)}\n"
+    read = [*read_pair_file(tmp_path / "out.tmx", DE_EN)]
+    assert [(" ".join(source.split()), target) for source, target in read] == exported
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_what_a_key_gave_is_served_to_others_only_where_that_is_asked(journal, tmp_path, shared):
-    hound = listed(journal)[1][0]
-    path = tmp_path / "memory.db"
+def test_corrections_of_a_key_are_served_to_others_if_shared(journal, tmp_path, shared):
+    hound, path = list_rows(journal)[1][0], tmp_path / "memory.db"
     decide(journal, "approve", hound, "--memory", path, *["--shared"] * shared)
+    stored = TranslationMemory(path)
 
-    memory = TranslationMemory(path)
-    found = [memory.find_exact("Hund", MemoryScope(DE_EN, "", key)) for key in ("b" * 16, "", "c")]
-    assert [True, shared, shared] == [unit is not None for unit in found]
+    for key, is_served in (("b" * 16, True), ("", shared), ("c", shared)):
+        assert bool(stored.find_exact("Hund", MemoryScope(DE_EN, "", key))) is is_served
 
 
-def test_what_a_key_gave_is_deleted(journal, tmp_path):
-    decide(journal, "approve", "--all")
+def test_deleted_and_dropped_ones_leave_journal_and_memory(journal, memory):
+    decide(journal, "approve", "--all", "--memory", memory)
+    own = TranslationMemory(memory)
+    own.put(MemoryScope(DE_EN, key="a" * 16), [MemoryUnit("Igel", "hedgehog")])
 
-    assert "deleted: 1\n" == decide(journal, "delete", "--key-digest", "a" * 64).stdout
-    assert ["hound", "cat"] == [row[7] for row in listed(journal)]
-    decide(journal, "export", tmp_path / "out.tsv")
-    assert "dog" not in (tmp_path / "out.tsv").read_text()
-    [_, cat] = (row[0] for row in listed(journal))
-    assert "deleted: 1\n" == decide(journal, "delete", cat).stdout
-    assert ["hound"] == [row[7] for row in listed(journal)]
+    deleted = decide(journal, "delete", "--key-digest", "a" * 64, "--memory", memory)
+    assert (deleted, list_targets(journal)) == ("deleted: 1\n", ["hound", "cat"])
+    assert own.find_exact("Igel", MemoryScope(DE_EN, key="a" * 16)) is None
+    assert "dog" not in journal.path.read_text()
+
+    hound, cat = (row[0] for row in list_rows(journal))
+    assert decide(journal, "delete", cat, "--memory", memory) == "deleted: 1\n"
+    assert decide(journal, "drop", hound, "--memory", memory) == "dropped: 1\n"
+    assert [unit.target for unit in own.read(DE_EN)] == ["hound!", "The old cat sleeps."]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["approve"], "nothing says which corrections are meant"),
-        (["delete"], "nothing says which corrections are meant"),
+        (["approve"], "no correction is named"),
+        (["delete"], "no correction is named"),
         (["drop", "nothing"], "holds no correction 'nothing'"),
         (["delete", "--key-digest", "aa"], "needs 8 characters"),
-        (["list", "--languages", "deen"], "names no two languages; write de-en"),
-        (["export", "x.csv"], "has another ending than .tmx and .tsv"),
-        (["export", "corrections.jsonl.tsv", "--languages", "D-E"], "must be a language code"),
+        (["export", "x.tmx", "--languages", "deen"], "names no two languages; write de-en"),
+        (["export", "x.csv", "--languages", "de-en"], "does not end in .tmx"),
+        (["export", "x.tmx", "--languages", "D-E"], "must be a language code"),
         (["import", "no.tmx", "--languages", "de-en"], "no.tmx"),
     ],
 )
-def test_what_makes_no_sense_is_told(journal, arguments, message):
+def test_wrong_command_is_refused(journal, arguments, message):
     before = journal.path.read_bytes()
 
     assert message in refuse("corrections", *arguments, "--journal", journal.path)
     assert before == journal.path.read_bytes()
 
 
-def test_a_journal_that_is_not_there_is_told(tmp_path):
-    for command in (["list"], ["approve", "--all"], ["export", "a.tsv"]):
-        told = refuse("corrections", *command, "--journal", tmp_path / "none")
-        assert "does not exist; name the file of nmt serve" in told
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["corrections", "list", "--journal"],
+        ["corrections", "approve", "--all", "--journal"],
+        ["memory", "search", "Hund", "--languages", "de-en", "--memory"],
+        ["memory", "export", "a.tmx", "--languages", "de-en", "--memory"],
+    ],
+)
+def test_missing_file_is_named_and_not_made(tmp_path, command):
+    assert "none does not exist; " in refuse(*command, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("kind", ["tmx", "xliff1", "xliff2"])
-def test_a_file_that_comes_back_goes_into_the_journal(tmp_path, kind):
+@pytest.mark.parametrize("status", ["approved", "suggested"])
+def test_file_of_a_translator_goes_into_the_journal(tmp_path, kind, status):
     pairs = [("Ein Haus", "A house"), ("Leer", ""), ("Ein Haus", "A house"), ("Ä", "Ö")]
     ending = "tmx" if kind == "tmx" else "xlf"
     (path := tmp_path / f"back.{ending}").write_bytes(getattr(formats, kind)(pairs))
-    kept = CorrectionJournal(tmp_path / "c.jsonl")
+    kept, approve = CorrectionJournal(tmp_path / "c.jsonl"), ["--approved"] * (status == "approved")
 
-    done = decide(kept, "import", path, "--languages", "de-en", "--approved")
-
-    assert "imported: 2\n" == done.stdout
-    assert {("Ein Haus", "A house", "approved"), ("Ä", "Ö", "approved")} == {
+    assert decide(kept, "import", path, "--languages", "de-en", *approve) == "imported: 2\n"
+    assert {("Ein Haus", "A house", status), ("Ä", "Ö", status)} == {
         (each.suggestion.source, each.suggestion.target, each.status) for each in kept.read()
     }
 
 
-@given(pairs=st.lists(st.tuples(LINES, LINES), max_size=5), ending=st.sampled_from(["tsv", "tmx"]))
+@given(pairs=st.lists(st.tuples(LINES, LINES), max_size=5))
 @settings(max_examples=25)
-def test_what_is_written_is_read_again(tmp_path_factory, pairs, ending):
-    """Law: but for characters that XML forbids, and white space around the text."""
-    path = tmp_path_factory.mktemp("pairs") / f"x.{ending}"
-    clean = [[FORBIDDEN.sub(" ", text) for text in pair] for pair in pairs]
+def test_written_pairs_are_read_again(tmp_path_factory, pairs):
+    """Except for characters that XML forbids, and white space around the text."""
+    path = tmp_path_factory.mktemp("pairs") / "x.tmx"
 
     assert len(pairs) == write_pair_file(path, pairs, DE_EN)
-    with pytest.raises(ConfigError, match="is not written over"):
+    with pytest.raises(ConfigError, match="is not overwritten"):
         write_pair_file(path, pairs, DE_EN)
-    assert ending == "tmx" or path.read_text().startswith("source\ttarget\n")
-
-    wanted = [tuple(text.strip() for text in pair) for pair in clean]
-    try:
-        read = [*read_pair_file(path, DE_EN)]
-    except CorpusError:
-        assert ending == "tmx"
-        assert not pairs
+    if not pairs:
+        with pytest.raises(CorpusError):
+            [*read_pair_file(path, DE_EN)]
         return
-    assert [pair for pair in wanted if all(pair)] == read
+    clean = [tuple(FORBIDDEN.sub(" ", text).strip() for text in pair) for pair in pairs]
+    assert [pair for pair in clean if all(pair)] == [*read_pair_file(path, DE_EN)]
+
+
+def test_exported_memory_is_imported_again(memory, tmp_path):
+    out, again = tmp_path / "out.tmx", tmp_path / "again.db"
+    assert nmt_memory(memory, "export", out) == "exported: 2\n"
+    assert nmt_memory(again, "import", out, "--project", "p", "--key-digest", "k") == (
+        "imported: 2\n"
+    )
+    units = [unit[:2] for unit in TranslationMemory(memory).read(DE_EN)]
+
+    assert units == [("Hund", "hound!"), ("Die alte Katze schläft.", "The old cat sleeps.")]
+    stored = TranslationMemory(again)
+    assert units == [unit[:2] for unit in stored.read(DE_EN, project="p", key="k")]
+    assert nmt_memory(again, "export", tmp_path / "none.tmx") == "exported: 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "shown"),
+    [
+        (
+            "Die alte Katze schlief.",
+            {},
+            "0.87\tDie alte Katze [-schläft-]{+schlief+}.\tThe old cat sleeps.\n",
+        ),
+        ("Die alte Katze schlief.", {"--threshold": 0.9}, ""),
+        ("Hund", {"--project": "p"}, "1.00\tHund\thound!\n"),
+        ("Etwas anderes", {}, ""),
+    ],
+)
+def test_similar_units_are_shown_with_their_difference(memory, text, options, shown):
+    arguments = [word for option in options.items() for word in option]
+
+    assert nmt_memory(memory, "search", text, *arguments) == shown
+    assert not nmt_memory(memory, "search", text, languages="en-de")
+
+
+def test_lines_are_taken_from_the_memory(memory, tmp_path):
+    bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
+    usual = run("translate", "--model", bundle, "Haus", "Hund").stdout.splitlines()
+    done = run("translate", "--model", bundle, "--memory", memory, "Haus", "Hund")
+    whole = run("translate", "--model", bundle, "--memory", memory, "--whole-lines", "Hund", "Haus")
+
+    assert [usual[0], "hound!"] == done.stdout.splitlines()
+    assert "1 of 2 lines from the memory" in done.stderr
+    assert ["hound!", usual[0]] == whole.stdout.splitlines()
+    assert "does not exist" in refuse("translate", "--model", bundle, "--memory", "none", "Hund")
+
+
+def test_sentences_of_a_document_are_taken_from_the_memory(memory, tmp_path):
+    bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
+    (page := tmp_path / "a.html").write_text("<p>Hund</p><p><b>Hund</b> a</p>\n<p>Haus</p>")
+    usual = run("translate-file", "--model", bundle, page, "--output", tmp_path / "usual.html")
+    done = run("translate-file", "--model", bundle, page, "--memory", memory)
+
+    assert (0, 0) == (usual.exit_code, done.exit_code), done.output
+    first, *others = (tmp_path / "a.en.html").read_text().split("</p>")
+    assert "<p>hound!" == first
+    assert (tmp_path / "usual.html").read_text().split("</p>")[1:] == others

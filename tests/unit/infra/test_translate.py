@@ -8,6 +8,7 @@ import typer
 import yaml
 
 from nmt_core.cli import app
+from nmt_core.server.run import STOP_SECONDS
 from nmt_core.server.settings import ServerConfig
 from stages.registry.__main__ import app as registry
 from tests.support.projects import PROJECT
@@ -107,12 +108,11 @@ def test_the_server_is_given_no_secret_and_reaches_no_other_service():
 
 
 def test_what_was_begun_is_finished_before_the_end():
-    needed = ServerConfig().stop_seconds
     (seconds,) = re.findall(r"(\d+)s", SERVER["stop_grace_period"])
     waited = int(CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1])
 
-    assert int(seconds) > needed
-    assert POD["spec"]["terminationGracePeriodSeconds"] > needed + waited
+    assert int(seconds) > STOP_SECONDS
+    assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_SECONDS + waited
     strategy = MANIFESTS["deployment"]["spec"]["strategy"]["rollingUpdate"]
     assert {"maxUnavailable": 0, "maxSurge": 1} == strategy
 

@@ -35,7 +35,6 @@ def text(number):
     return TranslatedText(
         f"s{number} b.",
         [f"t{number} b.", f"a{number}", f"t{number} b.", f"a{number}"],
-        Detected(language="de", confidence=90.0) if number else None,
         [f"s{number}", "b"],
         [[each] for each in best],
         {"b": [Match(**MATCH)]},
@@ -49,10 +48,7 @@ FIELDS = {
     "confidence": [0.5] * 2,
     "matches": [[MATCH]] * 2,
     "memory": [True] * 2,
-    "detectedLanguage": [
-        {"language": "en", "confidence": 0.0},
-        {"language": "de", "confidence": 90.0},
-    ],
+    "detectedLanguage": [{"language": "de", "confidence": 90.0}] * 2,
 }
 """All fields of an answer to two texts, but the details."""
 
@@ -74,14 +70,15 @@ def test_answer_has_the_requested_fields(count, wanted, has_memory):
     names |= {"memory"} if has_memory else set()
     names |= {"detectedLanguage"} if "auto" in wanted else set()
 
-    assert json.loads(write_answer(request, texts, has_memory=has_memory)) == {
+    guess = Detected(language="de", confidence=90.0) if "auto" in wanted else None
+    assert json.loads(write_answer(request, texts, guess, has_memory=has_memory)) == {
         name: FIELDS[name][:count] if count else FIELDS[name][0] for name in names
     }
 
 
 def test_details_make_the_whole_text_again():
     request = TranslateRequest(q="q", source="de", target="en", details=True)
-    details = json.loads(write_answer(request, [text(1)], has_memory=False))["details"]
+    details = json.loads(write_answer(request, [text(1)], None, has_memory=False))["details"]
 
     assert [
         [sentence[name] for name in ("source_before", "source", "before", "text")]

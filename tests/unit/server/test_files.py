@@ -2,29 +2,10 @@
 
 import pytest
 
-from nmt_core.server import worker_pool
 from tests.support.formats import zipped
 from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
 
 PAIR = {"source": "de", "target": "en"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _workers():
-    """Keep idle workers from test to test, since they start slowly."""
-    idle, begin, stop = [], worker_pool._Worker, worker_pool.WorkerPool.stop
-
-    def leave(pool):
-        idle.extend(pool._idle)
-        pool._idle.clear()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker_pool, "_Worker", lambda limits: idle.pop() if idle else begin(limits))
-        patch.setattr(worker_pool.WorkerPool, "stop", leave)
-        yield
-    pool = worker_pool.WorkerPool(1, (0, 0))
-    pool._idle = idle
-    stop(pool)
 
 
 async def translate(q, **fields):

@@ -4,9 +4,8 @@ import pytest
 
 from nmt_core.base.languages import Languages
 from nmt_core.server.memory import ServedMemory
-from nmt_core.server.users import read_keys
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.server.users import find_user, read_keys
+from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 from tests.support import stand_in
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -136,7 +135,7 @@ def test_new_memory_is_warned_of(memory, tmp_path, caplog):
 @in_a_loop
 async def test_each_user_is_served_their_own(memory, tmp_path):
     (path := tmp_path / "keys").write_text("first-secret-key\nsecond-secret-key\n")
-    first = read_keys(path).find("first-secret-key", None).key
+    first = find_user(read_keys(path), "first-secret-key", None).key
     memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "own")])
     memory.put(ALL._replace(key=first, project="p"), [MemoryUnit("Ein Haus.", "of p")])
     app = serve_stand_in(keys=path, memory=memory.path)

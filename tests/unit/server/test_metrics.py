@@ -1,4 +1,4 @@
-"""Metrics count batches and requests, and compare confidence with validation text."""
+"""Metrics count batches and requests."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.literals.checking import Breach
 from nmt_core.server import metrics
-from nmt_core.translation.confidence import TENTHS, compute_drift
+from nmt_core.translation.confidence import TENTHS
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from tests.support.stand_in import StandIn, model_of
 
@@ -30,9 +30,8 @@ def watch(model, problem=""):
     return SimpleNamespace(watched=[SimpleNamespace(model=model, problem=problem)])
 
 
-@pytest.mark.parametrize("count", [metrics.FEWEST - 1, metrics.FEWEST, metrics.LATEST + 50])
-def test_batch_is_counted_and_latest_confidences_are_compared(model, count):
-    counts = metrics.Metrics()
+def test_batch_is_counted(model):
+    counts, count = metrics.Metrics(), 3
     sure = EMPTY_TRANSLATION._replace(tokens=("a", "b"), confidence=0.95, breaches=(BREACH,) * 2)
     unknown = EMPTY_TRANSLATION._replace(tokens=("c",), unknown_words=("x", "y"))
     batch = [*[[sure]] * count, [unknown, sure]]
@@ -50,28 +49,19 @@ def test_batch_is_counted_and_latest_confidences_are_compared(model, count):
     for tenth in range(TENTHS):
         share = sample(counts, "confidence_validation", le=str((tenth + 1) / TENTHS), **PAIR)
         assert share == pytest.approx(sum(VALIDATION[: tenth + 1]) / 55)
-    drift = sample(counts, "confidence_drift", **PAIR)
-    latest = [0] * 9 + [min(count, metrics.LATEST)]
-    expected = None if count < metrics.FEWEST else compute_drift(latest, VALIDATION)
-    assert drift == (expected and pytest.approx(expected))
 
 
 def test_new_model_takes_the_labels_of_the_old(model):
     counts, newer = metrics.Metrics(), model_of(model.translator, digest="new")
-    batch = [[EMPTY_TRANSLATION._replace(confidence=0.95)]] * metrics.FEWEST
-    counts.count_batch(model, batch, tokens=1, seconds=0.1)
     counts.render(watch(model))
     labels = {"version": "1", "engine": "stand-in", **PAIR}
     assert sample(counts, "model", digest="digest", **labels) == 1
     assert sample(counts, "model_current", **PAIR) == 1
-    assert sample(counts, "confidence_drift", **PAIR)
 
-    counts.count_batch(newer, batch[:1], tokens=1, seconds=0.1)
     counts.render(watch(newer, "it is away"))
     assert sample(counts, "model", digest="digest", **labels) is None
     assert sample(counts, "model", digest="new", **labels) == 1
     assert sample(counts, "model_current", **PAIR) == 0
-    assert sample(counts, "confidence_drift", **PAIR) is None
 
 
 def test_requests_and_the_queue_are_counted():

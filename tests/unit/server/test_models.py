@@ -1,18 +1,21 @@
 """A model replaces another only if it is whole, and of the same languages."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.server import languages
 from nmt_core.server.errors import RequestError
+from nmt_core.server.languages import detect_languages, name_language
 from nmt_core.server.models import (
     MAX_CARD_CHARACTERS,
     Bundle,
-    FolderSource,
     LanguagePair,
     Models,
     Watched,
+    poll_folder,
     read_card,
     summarize_card,
 )
@@ -50,7 +53,7 @@ def source():
 
 @pytest.fixture
 def models(source, load):
-    return Models([Watched(source)], load)
+    return Models([Watched(source.poll)], load)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def models(source, load):
     ],
 )
 def test_last_sound_version_serves(source, load, caplog, versions, served, problem, loaded):
-    models = Models([Watched(source)], load)
+    models = Models([Watched(source.poll)], load)
     load.broken["b"] = "broken"
     renewed = 0
     for version in versions:
@@ -79,20 +82,6 @@ def test_last_sound_version_serves(source, load, caplog, versions, served, probl
     assert renewed == len(loaded.replace("b", "")) - 1
     warnings = [record for record in caplog.records if "broken" in record.message]
     assert len(warnings) == versions.replace("bb", "b").count("b")
-
-
-@pytest.mark.parametrize("broken", [True, False])
-def test_version_replaced_while_it_was_read_is_read_again(models, source, load, broken):
-    source.version = "2"
-    load.broken |= {"2": "half of it is another's"} if broken else {}
-    load.meanwhile = lambda: setattr(source, "version", "3")
-
-    assert models.renew() == 0
-    assert models.find("de", "en").bundle.version == "1"
-    assert not models.watched[0].refused
-    load.meanwhile = lambda: None
-    assert models.renew() == 1
-    assert models.find("de", "en").bundle.version == "3"
 
 
 def test_problem_of_a_source_comes_and_goes(models, source):
@@ -123,12 +112,12 @@ def test_fault_of_a_loader_keeps_the_old_model(models, source, load):
 def test_broken_model_stops_the_start(source, load):
     load.broken["1"] = "broken"
     with pytest.raises(BundleError, match="broken"):
-        Models([Watched(source)], load)
+        Models([Watched(source.poll)], load)
 
 
 def serve(*pairs, named=None):
     """Return models of pairs of languages; None if a model does not say any."""
-    watched = [Watched(StandInSource(str(number)), named) for number in range(len(pairs))]
+    watched = [Watched(StandInSource(str(number)).poll, named) for number in range(len(pairs))]
     translators = [StandIn(languages=pair or ("de", "en")) for pair in pairs]
     for translator, pair in zip(translators, pairs, strict=True):
         translator.languages = translator.languages if pair else None
@@ -144,7 +133,7 @@ JA_EN, DE_EN, FR_EN = ("ja", "en"), ("de", "en"), ("fr", "en")
         ([], None, "no model to serve"),
         ([FR_EN, DE_EN, DE_EN, FR_EN, JA_EN], None, "models translate de-en, fr-en; name one"),
         ([DE_EN], LanguagePair(*JA_EN), "translates de-en, not ja-en"),
-        ([None], None, "does not say which languages"),
+        ([None], None, "does not name its languages"),
     ],
 )
 def test_models_that_cannot_be_served_are_refused(pairs, named, reason):
@@ -180,17 +169,17 @@ def test_models_are_found_by_their_languages():
 
 
 def test_folder_is_known_by_its_manifest(tmp_path):
-    source, digests = FolderSource(tmp_path), set()
+    digests = set()
     for number in range(2):
         (tmp_path / "manifest.json").write_text(json.dumps({"files": number}))
-        bundle = source.poll()
+        bundle = poll_folder(tmp_path)
         digests.add(bundle.digest)
         assert bundle == (tmp_path, bundle.digest[:12], bundle.digest)
 
     assert len(digests) == 2
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(BundleError, match="is not an exported model"):
-        source.poll()
+        poll_folder(tmp_path)
 
 
 CARD = """# de to en
@@ -231,9 +220,8 @@ def test_card_is_cut(tmp_path):
 @in_a_loop
 async def test_page_shows_and_links_the_card(tmp_path):
     (tmp_path / "README.md").write_text(CARD)
-    source = StandInSource()
-    source.poll = lambda: Bundle(tmp_path, "7", "digest")
-    models = Models([Watched(source, LanguagePair("de", "en"))], lambda _: StandIn())
+    watched = Watched(lambda: Bundle(tmp_path, "7", "digest"), LanguagePair("de", "en"))
+    models = Models([watched], lambda _: StandIn())
     async with client_of(build_app(models, ServerConfig())) as client:
         [offered] = (await client.get("/frontend/settings")).json()["models"]
         card = await client.get(f"/{offered['card']}")
@@ -252,3 +240,33 @@ async def test_page_shows_and_links_the_card(tmp_path):
     assert card.text == CARD
     assert card.headers["Content-Type"].startswith("text/plain")
     assert missing.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("ranked", "detected"),
+    [
+        ([("fr", 0.6), ("de", 0.30004), ("en", 0.1)], [("de", 30.0), ("en", 10.0)]),
+        ([("fr", 0.6)], [("de", 0.0)]),
+    ],
+)
+def test_likeliest_served_language_is_first(monkeypatch, ranked, detected):
+    texts = []
+    detector = SimpleNamespace(rank=lambda text: texts.append(text) or ranked)
+    monkeypatch.setattr(languages, "load_detector", lambda: detector)
+    found = detect_languages("x" * 3000, {"en", "de"})
+
+    assert [(each.language, each.confidence) for each in found] == detected
+    assert texts == ["x" * 2000]
+
+
+NAMES = {
+    "bn": "Bengali",
+    "pt": "Portuguese",
+    "tl": "Tagalog",
+    "zh": "Chinese",
+    "x-own": "x-own",
+}
+
+
+def test_languages_have_the_names_of_libretranslate():
+    assert {code: name_language(code) for code in NAMES} == NAMES

@@ -261,7 +261,7 @@ HALLO_MODEL = {
 @in_a_loop
 async def test_model_is_replaced_while_the_server_runs():
     source = StandInSource("1")
-    models = Models([Watched(source)], lambda folder: StandIn(mark=f"{folder.name} "))
+    models = Models([Watched(source.poll)], lambda folder: StandIn(mark=f"{folder.name} "))
     async with client_of(build_app(models, ServerConfig(watch_seconds=0.01))) as client:
         first = (await client.post("/translate", json=HALLO)).json()["translatedText"]
         source.version = "2"

@@ -1,19 +1,37 @@
-"""Texts are cut into segments within limits, and written again."""
+"""Texts are cut into segments and written again, in processes with limits."""
 
+import asyncio
+import os
+
+import psutil
 import pytest
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.server.errors import RequestError
 from nmt_core.server.segmentation import (
     SAMPLE_CHARACTERS,
     CutSettings,
     SourceText,
+    Workers,
     count_costs,
     cut_text,
     take_sample,
     write_texts,
 )
 from nmt_core.translation.translation import EMPTY_TRANSLATION
-from tests.support.tasks import Words
+from tests.support.processes import wait_for
+from tests.support.stand_in import in_a_loop
+from tests.support.tasks import (
+    Words,
+    be_killed,
+    burn,
+    die,
+    fail,
+    note_and_sleep,
+    refuse,
+    take_memory,
+    tell_process,
+)
 
 SETTINGS = CutSettings(("en", "de"), Words(), 100, 9)
 TEXT = "one two three four five.\nSix. Seven."
@@ -89,3 +107,84 @@ def test_document_names_what_stays_untranslated():
     content = b'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n'
 
     assert cut_text(SourceText("po", content), SETTINGS).untranslated == 1
+
+
+WORDS = SourceText("text", "word " * 5000)
+"""A text that is long enough for a worker."""
+
+
+def workers_of(count=1, memory=2**29, seconds=30):
+    return Workers(count, memory, seconds)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_here"), [("x" * 5000, True), ("x" * 5001, False), (b"x", False)]
+)
+@in_a_loop
+async def test_long_texts_and_files_go_to_one_lasting_process(content, is_here):
+    workers, source = workers_of(), SourceText("text", content)
+    first, second = [await workers.run("me", source, tell_process) for _ in range(2)]
+
+    assert first == second
+    assert (first == os.getpid()) is is_here
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "error", "reason"),
+    [
+        (refuse, (), DocumentError, "this document is wrong"),
+        (take_memory, (2**30,), DocumentError, "512 MiB of memory"),
+        (burn, (60,), DocumentError, "1 seconds of processor time"),
+        (die, (), DocumentError, "cut it in parts"),
+        (be_killed, (), DocumentError, "cut it in parts"),
+        (fail, (), RequestError, "the server's log says why"),
+    ],
+)
+@in_a_loop
+async def test_failed_task_is_explained_and_the_next_one_runs(
+    caplog, task, arguments, error, reason
+):
+    workers = workers_of(seconds=1)
+    with pytest.raises(error, match=reason):
+        await workers.run("me", WORDS, task, *arguments)
+    assert await workers.run("me", WORDS, tell_process) != os.getpid()
+
+    assert "secret" not in "".join(str(vars(record)) for record in caplog.records)
+    failures = [record.failure for record in caplog.records if record.levelname == "ERROR"]
+    assert [failure[-10:] for failure in failures] == ["ValueError"] * (task is fail)
+
+
+@in_a_loop
+async def test_each_task_has_processor_time_of_its_own():
+    workers = workers_of(seconds=2)
+
+    assert await workers.run("me", WORDS, burn, 1.2) == await workers.run("me", WORDS, burn, 1.2)
+
+
+@in_a_loop
+async def test_worker_of_a_cancelled_caller_is_killed(tmp_path):
+    path, workers = tmp_path / "process", workers_of()
+    task = asyncio.ensure_future(workers.run("me", WORDS, note_and_sleep, path))
+    assert await asyncio.to_thread(wait_for, lambda: path.exists() and path.read_text(), seconds=60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert await asyncio.to_thread(
+        wait_for, lambda: not psutil.pid_exists(int(path.read_text())), seconds=5
+    )
+
+
+@in_a_loop
+async def test_user_with_much_work_delays_nobody():
+    order, workers = [], workers_of()
+
+    async def run(user):
+        await workers.run(user, WORDS, tell_process, 0.05)
+        order.append(user)
+
+    many = [asyncio.ensure_future(run("many")) for _ in range(9)]
+    await asyncio.sleep(0)
+    await run("me")
+    await asyncio.gather(*many)
+
+    assert order.index("me") <= 2

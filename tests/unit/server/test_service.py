@@ -1,7 +1,6 @@
-"""The service bounds requests, keeps the event loop free, and gives up what nobody waits for."""
+"""The service limits requests, keeps the event loop free, and ends work without a client."""
 
 import asyncio
-import threading
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -76,34 +75,6 @@ def test_user_is_known_by_address_or_key(tmp_path):
         assert refused.value.status == 400
 
 
-def test_wrong_keys_are_counted_by_address(tmp_path):
-    (tmp_path / "keys").write_text("eightkey\n")
-    keyed = service_of(keys=read_keys(tmp_path / "keys"))
-    for _ in range(100):
-        keyed.admit("eightkey", "1.2.3.4")
-    statuses = []
-    for address in ["1.2.3.4"] * 61 + ["5.6.7.8"]:
-        with pytest.raises(RequestError) as refused:
-            keyed.admit("wrong", address)
-        statuses.append(refused.value.status)
-
-    assert statuses == [403] * 60 + [429, 403]
-
-
-@in_a_loop
-async def test_long_texts_are_cut_in_workers(monkeypatch):
-    long, app, threads = "Das ist gut. " * 1000, serve_stand_in(), []
-    tokenizer = type(app.state.service.models.served[0].translator.source)
-    monkeypatch.setattr(
-        tokenizer, "tokens", lambda _, line: threads.append(threading.get_ident()) or line.split()
-    )
-    async with client_of(app) as client:
-        for text, here in (("x" * 5001, False), (long, False), ("x" * 5000, True)):
-            answer = await client.post("/translate", json={"q": text, **PAIR})
-            assert answer.json()["translatedText"] == text.upper()
-            assert (threading.get_ident() in threads) is here
-
-
 @in_a_loop
 async def test_loop_turns_after_each_text_of_a_list(monkeypatch):
     """A thousand short texts are a long one."""
@@ -162,23 +133,6 @@ async def test_tag_takes_the_place_of_a_token(monkeypatch, tag, tokens):
     assert settings[0].segment_tokens == tokens
 
 
-@in_a_loop
-async def test_long_details_are_written_in_a_thread(monkeypatch):
-    threads, original = [], service.write_answer
-
-    def note(*arguments, **options):
-        threads.append(threading.get_ident())
-        return original(*arguments, **options)
-
-    monkeypatch.setattr(service, "write_answer", note)
-    async with client_of(serve_stand_in()) as client:
-        for details in (False, True):
-            fields = {"q": "Das ist gut.", "details": details, **PAIR}
-            await client.post("/translate", json=fields)
-
-    assert [each == threading.get_ident() for each in threads] == [True, False]
-
-
 def post(path, text):
     """Return what is posted for a text to be translated, as a file or as it is."""
     if path == "/translate":
@@ -227,8 +181,42 @@ async def test_work_ends_with_its_client(path):
         async with asyncio.timeout(5):
             await task
         await asyncio.sleep(0.01)
-        assert asyncio.all_tasks() == before
+        ours = {each for each in asyncio.all_tasks() if "AnyIO" not in each.get_name()}
+        assert ours == before
         assert (served.scheduler.tokens, served.scheduler.count_waiting()) == (0, 0)
         translator.go.set()
 
     assert served.metrics.registry.get_sample_value("nmt_gone_total") == 1
+
+
+def test_keys_of_files_cannot_be_guessed():
+    files = service_of()
+    keys = {files.keep_file("a", "b", b"") for _ in range(1000)}
+
+    assert len(keys) == 1000
+    assert min(map(len, keys)) >= 20
+
+
+def test_file_is_fetched_until_it_expires(monkeypatch):
+    now, files = [0.0], service_of()
+    monkeypatch.setattr(service.time, "monotonic", lambda: now[0])
+    key = files.keep_file("a.txt", "text/plain", b"text")
+    for now[0] in (0.0, 600.0):
+        assert files.fetch_file(key)[:3] == ("a.txt", "text/plain", b"text")
+    now[0] += 0.1
+    with pytest.raises(RequestError, match="kept for 10 minutes") as error:
+        files.fetch_file(key)
+
+    assert error.value.status == 404
+
+
+@pytest.mark.parametrize(("sizes", "left"), [([3, 3, 4], 3), ([3, 3, 5], 2), ([3, 3, 8], 1)])
+def test_oldest_files_go_first(monkeypatch, sizes, left):
+    monkeypatch.setattr(service, "MAX_FILES_BYTES", 10)
+    files = service_of()
+    keys = [files.keep_file("a", "b", bytes(size)) for size in sizes]
+    for key, size in [*zip(keys, sizes, strict=True)][-left:]:
+        assert len(files.fetch_file(key).content) == size
+    for key in keys[:-left]:
+        with pytest.raises(RequestError):
+            files.fetch_file(key)

@@ -26,13 +26,6 @@ def test_impossible_number_is_refused(name, value):
         ServerConfig(**{name: value})
 
 
-@pytest.mark.parametrize(("file", "held"), [(1, 10**6), (250_000, 10**6), (250_001, 1_000_004)])
-def test_two_files_from_two_addresses_are_held(file, held):
-    config = ServerConfig(max_file_bytes=file, max_held_bytes=10**6)
-
-    assert config.most_held_bytes == held
-
-
 def test_body_may_escape_every_character():
     config = ServerConfig(max_characters=7, max_texts=3)
     body = json.dumps({"q": ["\U0001f600" * 7, "", ""]})

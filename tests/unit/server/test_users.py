@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import ConfigError
 from nmt_core.server import users
 from nmt_core.server.errors import RequestError, too_many
-from nmt_core.server.users import RateLimit, User, read_keys
+from nmt_core.server.users import RateLimit, User, find_user, read_keys
 
 
 def spend(rates, user, texts=1):
@@ -77,7 +77,7 @@ def test_keys_are_found_with_their_rates(tmp_path):
     path = tmp_path / "keys"
     path.write_text("\ufeffeightkey\n# of friends\nsecret-key-2 120 # a 9\n\n key#3-long\t1 \n")
     keys = read_keys(path)
-    found = [keys.find(key, 7) for key in ("eightkey", "secret-key-2", "key#3-long")]
+    found = [find_user(keys, key, 7) for key in ("eightkey", "secret-key-2", "key#3-long")]
 
     assert [7, 120, 1] == [user.rate for user in found]
     assert [f"key {user.key}" for user in found] == [user.name for user in found]
@@ -87,7 +87,7 @@ def test_keys_are_found_with_their_rates(tmp_path):
     assert "secret" not in repr(keys)
     for wrong in ("eightkeY", "", "eightkey ", "\ud800"):
         with pytest.raises(RequestError, match="Invalid API key") as refused:
-            keys.find(wrong, 7)
+            find_user(keys, wrong, 7)
         assert refused.value.status == 403
 
 

@@ -18,7 +18,6 @@ from nmt_core.translation.confidence import (
     ConfidenceModel,
     FeatureWeight,
     apply_logistic,
-    compute_drift,
     find_tenths,
     measure_features,
     standardize,
@@ -165,15 +164,6 @@ def test_area_error_and_curve_are_those_of_their_definitions(pairs):
         assert measure_reliability(confidences, good, resamples=2, seed=1) is None
 
 
-@given(st.lists(st.integers(0, 60), min_size=TENTHS, max_size=TENTHS))
-@settings(max_examples=30)
-def test_drift_is_that_of_its_definition(counts):
-    other = [*range(TENTHS)]
-    ours, theirs = ([(n + 0.5) / (sum(each) + 5) for n in each] for each in (counts, other))
-    expected = sum((a - b) * np.log(a / b) for a, b in zip(ours, theirs, strict=True))
-    assert compute_drift(counts, other) == pytest.approx(expected)
-
-
 # fitting
 
 
@@ -271,17 +261,6 @@ def test_each_fold_is_judged_by_a_fit_on_the_others():
     same = np.flatnonzero(first == after)
     assert 7 in same
     assert len(same) == 20
-
-
-def test_drift_separates_other_text_from_the_same(fitted):
-    def measure(seed, lower):
-        sources, translations, _ = make_text(500, seed)
-        shifted = [each._replace(score=each.score - lower) for each in translations]
-        tenths = find_tenths(fitted.estimate(sources, shifted))
-        return compute_drift(np.bincount(tenths, minlength=TENTHS).tolist(), fitted.validation)
-
-    assert all(measure(seed, lower=0.0) < 0.1 for seed in range(10, 30))
-    assert all(measure(seed, lower=0.5) > 0.25 for seed in range(10, 15))
 
 
 def test_sentences_with_unknown_words_are_counted():

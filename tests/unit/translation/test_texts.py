@@ -10,8 +10,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.literals.checking import Breach
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 from nmt_core.translation.texts import join_translations, translate_document
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator

@@ -8,8 +8,7 @@ from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.evaluation.statistics.settings import GateConfig
-from nmt_core.translation.memory.correction import Suggestion
-from nmt_core.translation.memory.journal import CorrectionJournal
+from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from stages import download, paths
 from stages.configure.sections import build_all, read_settings
 from stages.learning import correction_corpus

@@ -1,6 +1,5 @@
 """A translation memory finds what is like a text, in its scope, and forgets what it should."""
 
-import errno
 import random
 import sqlite3
 import threading
@@ -15,11 +14,14 @@ from rapidfuzz.distance.Levenshtein import normalized_similarity
 
 from nmt_core.base.errors import CorpusError, DiskError
 from nmt_core.base.languages import Languages
-from nmt_core.translation.memory.correction import Correction, Suggestion
-from nmt_core.translation.memory.difference import format_differences, list_differences
-from nmt_core.translation.memory.index import bound_lengths, list_terms
-from nmt_core.translation.memory.store import TranslationMemory
-from nmt_core.translation.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.translation.memory.journal import Correction, SuggestedEntry
+from nmt_core.translation.memory.search import (
+    bound_lengths,
+    format_differences,
+    list_differences,
+    list_terms,
+)
+from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 
 DE_EN = Languages(source="de", target="en")
 ALL = MemoryScope(DE_EN)
@@ -43,7 +45,7 @@ def test_the_same_sentence_is_found_whatever_its_white_space(memory):
     put(memory, (" Ein\n Haus. ", "A  house."))
 
     found = memory.find_exact("Ein Haus.", ALL)
-    assert ("A house.", 1.0, True) == (found.target, found.score, found.approved)
+    assert ("A house.", 1.0) == (found.target, found.score)
     assert found == memory.search("Ein  Haus.", ALL)[0]
     assert memory.find_exact("ein Haus.", ALL) is None
 
@@ -58,16 +60,21 @@ def test_the_same_sentence_is_found_however_its_letters_are_written(memory):
     assert (found.source, found.score) == ("Über uns", 1.0)
 
 
-def test_the_newest_unit_of_a_source_holds_unless_it_is_not_approved(memory):
-    put(memory, ("Haus", "hut"))
-    put(memory, ("Haus", "house"))
-    put(memory, ("Haus", "garbage"), approved=False)
-    put(memory, ("Hund", "dog"), approved=False)
+def test_newest_unit_of_a_source_holds(memory):
+    for target in ("hut", "house"):
+        put(memory, ("Haus", target))
 
     assert ["house"] == targets(memory, "Haus")
+    assert ["house"] == [unit.target for unit in memory.read(DE_EN)]
+
+
+def test_unapproved_units_of_earlier_versions_are_not_served(memory):
+    put(memory, ("Hund", "dog"))
+    with sqlite3.connect(memory.path) as file:
+        file.execute("UPDATE unit SET approved = 0")
+
     assert memory.find_exact("Hund", ALL) is None
-    assert [("dog", False)] == [(e.target, e.approved) for e in memory.search("Hund", ALL)]
-    assert [] == memory.search("Hund", ALL, approved=True)
+    assert [] == memory.search("Hund", ALL) == [*memory.read(DE_EN)]
     put(memory, ("Hund", "hound"))
     assert "hound" == memory.find_exact("Hund", ALL).target
 
@@ -86,7 +93,9 @@ def test_each_sees_their_own_units_before_those_of_all_and_no_others(memory):
     assert "house 0" == memory.find_exact("Haus", ALL).target
     assert {"house 0", "house 1", "house 2", "house 3"} == {*targets(memory, "Haus", mine, most=9)}
     assert memory.find_exact("Nur in 4", mine) is None
-    assert [2] * 6 + [1] == [count for _, count in memory.list_scopes()]
+    assert len([*memory.read(DE_EN)]) == 12
+    assert ["house 3", "only"] == [u.target for u in memory.read(DE_EN, project="p", key="mine")]
+    assert len([*memory.read(DE_EN, project="")]) == 6
 
 
 def test_a_poisoned_memory_changes_nothing_for_other_keys(memory):
@@ -130,8 +139,8 @@ def test_what_is_found_is_what_comparing_with_every_unit_finds(memory):
 
 
 def test_rare_words_are_asked_before_common_ones(memory, monkeypatch):
-    monkeypatch.setattr("nmt_core.translation.memory.index.MOST_ROWS", 5)
-    monkeypatch.setattr("nmt_core.translation.memory.index.MOST_COMMON", 1)
+    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_ROWS", 5)
+    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_COMMON", 1)
     frame = "der die das {} kommt heute wieder gern zu uns nach hause zurück"
     put(memory, *((frame.format(word), word) for word in WORDS))
 
@@ -170,10 +179,10 @@ def test_lengths_are_bounded_so_that_nothing_similar_is_left_out(one, other, thr
 def test_differences_give_back_both_texts(old, new):
     parts = list_differences(old, new)
 
-    assert old == "".join(part.text for part in parts if part.kind != "new")
-    assert new == "".join(part.text for part in parts if part.kind != "old")
-    assert (old == new) == all(part.kind == "same" for part in parts)
-    assert all(part.text for part in parts)
+    assert old == "".join(text for kind, text in parts if kind != "new")
+    assert new == "".join(text for kind, text in parts if kind != "old")
+    assert (old == new) == all(kind == "same" for kind, _ in parts)
+    assert all(text for _, text in parts)
 
 
 def test_differences_are_shown_by_words():
@@ -212,19 +221,6 @@ def test_deleted_text_is_overwritten(tmp_path, monkeypatch):
         assert connection.execute("PRAGMA secure_delete").fetchone() == (1,)
 
 
-def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
-    put(memory, ("Haus", "house"))
-
-    def refuse(*_):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr("os.open", refuse)
-    copy = TranslationMemory(memory.path)
-    assert ["house"] == targets(copy, "Haus")
-    with pytest.raises(DiskError, match="make it writable"):
-        put(copy, ("Hund", "dog"))
-
-
 def test_writer_waits_for_another(memory):
     """As approving does while a file is imported."""
     with closing(sqlite3.connect(memory.path, check_same_thread=False)) as other:
@@ -238,8 +234,8 @@ def test_writer_waits_for_another(memory):
 
 def test_approved_corrections_enter_and_leave(memory):
     def correct(target, status, place, key="k"):
-        told = Suggestion(languages=DE_EN, source="Haus", target=target, key=key)
-        return Correction(told.id, told, status, place, "")
+        entry = SuggestedEntry(languages=DE_EN, source="Haus", target=target, key=key, time="")
+        return Correction(entry.id, entry, status, place)
 
     new, old = correct("house", "approved", 5), correct("hut", "approved", 3)
     waiting = correct("spam", "suggested", 9)
@@ -283,9 +279,9 @@ def test_another_file_is_refused(tmp_path):
     with sqlite3.connect(newer) as file:
         file.execute("PRAGMA user_version = 2")
     refused = [
-        (text, "is no translation memory, or is damaged"),
-        (other, "is a database of another program"),
-        (newer, "is a memory of version 2, but this program reads version 1; export it"),
+        (text, "is damaged, or not a translation memory"),
+        (other, "is not a translation memory of version 1"),
+        (newer, "is not a translation memory of version 1"),
         (tmp_path, "is no ordinary file"),
     ]
     for path, message in refused:

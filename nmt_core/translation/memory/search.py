@@ -6,18 +6,22 @@ of SQLite is not used, since before version 3.42 it leaves deleted text in the f
 """
 
 import sqlite3
-import unicodedata
 import zlib
 from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import regex
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from nmt_core.translation.memory.unit import MemoryMatch
+THRESHOLD = 0.75
+"""Similarity from which a unit is offered."""
 
 SPACELESS = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 WORD = regex.compile(rf"(?<spaceless>{SPACELESS}+)|\p{{Alphabetic}}+|\p{{N}}+")
+
+PIECE = regex.compile(r"\s+|[\p{L}\p{M}\p{N}_]+|.", regex.DOTALL)
+"""Words, spaces and signs, by which texts are compared."""
 
 SHORT_WORDS = 12
 """A text of at most this many words is indexed by pairs of words, too."""
@@ -43,16 +47,20 @@ SELECT * FROM (
 )
 """
 MOST_SHARED = """
-SELECT id, source, target, approved FROM unit JOIN (
+SELECT source, target FROM unit JOIN (
     SELECT unit AS number, count(*) AS shared FROM ({units})
     GROUP BY unit ORDER BY shared DESC LIMIT ?
-) ON id = number
+) ON id = number WHERE approved
 """
 
 
-def join_spaces(text: str) -> str:
-    """Return a text as a memory compares it: composed (NFC), its white space single spaces."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+class MemoryMatch(NamedTuple):
+    """A remembered pair that is like a text, or is its translation."""
+
+    source: str
+    target: str
+    score: float
+    """Similarity of its source and the text, from 0 to 1."""
 
 
 def list_terms(text: str) -> list[int]:
@@ -79,35 +87,25 @@ def bound_lengths(length: int, threshold: float) -> tuple[int, int]:
 
 
 def search_units(
-    connection: sqlite3.Connection,
-    scope: int,
-    source: str,
-    *,
-    threshold: float,
-    most: int,
-    approved: bool,
+    connection: sqlite3.Connection, scope: int, source: str, threshold: float, most: int
 ) -> list[MemoryMatch]:
-    """Return the units of one scope most like a text; with ``approved``, only approved ones."""
+    """Return the approved units of one scope most like a text."""
     bounds = bound_lengths(len(source), threshold)
     rows = _find_candidates(connection, scope, list_terms(source)[:MOST_TERMS], bounds)
-    units = {row[0]: row for row in rows if row[3] or not approved}
     best = process.extract(
         source,
-        {number: row[1] for number, row in units.items()},
+        [row[0] for row in rows],
         scorer=Levenshtein.normalized_similarity,
         score_cutoff=threshold,
         limit=most,
     )
-    return [
-        MemoryMatch(text, units[number][2], score, bool(units[number][3]))
-        for text, score, number in best
-    ]
+    return [MemoryMatch(text, rows[index][1], score) for text, score, index in best]
 
 
 def _find_candidates(
     connection: sqlite3.Connection, scope: int, terms: list[int], bounds: tuple[int, int]
-) -> list[tuple[int, str, str, int]]:
-    """Return number, source, target and state of the units that share the most of a text's terms.
+) -> list[tuple[str, str]]:
+    """Return source and target of the approved units that share the most of a text's terms.
 
     ``bounds`` are those of the lengths of units.
     """
@@ -126,3 +124,26 @@ def _find_candidates(
     query = MOST_SHARED.format(units=" UNION ALL ".join([UNITS] * len(rare)))
     wanted = [value for values in rare for value in values]
     return connection.execute(query, (*wanted, CANDIDATES)).fetchall()
+
+
+def list_differences(old: str, new: str) -> list[tuple[Literal["same", "old", "new"], str]]:
+    """Return the parts of two texts, word by word: both have the same ones, one has the others."""
+    before, after = PIECE.findall(old), PIECE.findall(new)
+    parts: list[tuple[Literal["same", "old", "new"], str]] = []
+    for step in Levenshtein.opcodes(before, after):
+        old_text = "".join(before[step.src_start : step.src_end])
+        new_text = "".join(after[step.dest_start : step.dest_end])
+        if step.tag == "equal":
+            parts.append(("same", old_text))
+            continue
+        if old_text:
+            parts.append(("old", old_text))
+        if new_text:
+            parts.append(("new", new_text))
+    return parts
+
+
+def format_differences(old: str, new: str) -> str:
+    """Return the new text, with parts of the old one alone ``[-so-]``, its own ``{+so+}``."""
+    marks = {"same": "{}", "old": "[-{}-]", "new": "{{+{}+}}"}
+    return "".join(marks[kind].format(text) for kind, text in list_differences(old, new))

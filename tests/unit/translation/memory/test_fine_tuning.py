@@ -1,4 +1,4 @@
-"""Each correction is learnt, tested on, or neither; what is tested on is never learnt."""
+"""Each correction is learnt, held out or dropped; a held-out one is never learnt."""
 
 from types import SimpleNamespace
 
@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.translation.memory.lesson import KnownText, is_held_out, prepare_lesson
-from nmt_core.translation.memory.selection import SelectedCorrection
+from nmt_core.translation.memory.fine_tuning import KnownText, is_held_out, split_corrections
+from nmt_core.translation.memory.journal import SelectedCorrection
 
 NOTHING = KnownText(frozenset(), frozenset())
 WORDS = ["eule", "bär", "fuchs", "dachs", "igel", "wolf", "hase", "luchs", "otter", "marder", "reh"]
@@ -20,7 +20,7 @@ corrections = st.lists(
 
 
 def prepare(some, *, approved=(), known=NOTHING, screen=None, held_out=0.3, distance=0.0):
-    return prepare_lesson(
+    return split_corrections(
         some,
         approved,
         known,
@@ -31,26 +31,26 @@ def prepare(some, *, approved=(), known=NOTHING, screen=None, held_out=0.3, dist
     )
 
 
-def fates(lesson):
+def list_all(split):
     return [
-        *lesson.learnt,
-        *lesson.held_out,
-        *(one for some in lesson.dropped.values() for one in some),
+        *split.learnt,
+        *split.held_out,
+        *(one for some in split.dropped.values() for one in some),
     ]
 
 
 @given(some=corrections, distance=st.sampled_from([0.0, 0.2, 0.4]), share=st.floats(0.05, 0.9))
-def test_each_has_one_fate(some, distance, share):
-    lesson = prepare(some, distance=distance, held_out=share)
-    assert sorted(fates(lesson)) == sorted(some)
-    assert all(is_held_out(one.source, share) for one in lesson.held_out)
-    assert not any(is_held_out(one.source, share) for one in lesson.learnt)
+def test_each_is_learnt_held_out_or_dropped(some, distance, share):
+    split = prepare(some, distance=distance, held_out=share)
+    assert sorted(list_all(split)) == sorted(some)
+    assert all(is_held_out(one.source, share) for one in split.held_out)
+    assert not any(is_held_out(one.source, share) for one in split.learnt)
 
 
 @given(some=corrections, more=corrections)
 @settings(max_examples=40)
-def test_what_is_tested_on_was_learnt_in_no_earlier_night(some, more):
-    """Whatever comes, changes or goes, and however it is written."""
+def test_held_out_ones_were_never_learnt(some, more):
+    """Regardless of other corrections and of spelling."""
     early, late = prepare(some), prepare(more)
     tested = {one.source for one in late.held_out}
     assert not tested & {one.source for one in early.learnt}
@@ -60,36 +60,36 @@ def test_what_is_tested_on_was_learnt_in_no_earlier_night(some, more):
 
 @given(some=corrections, tested=st.sets(sentences), learnt=st.sets(sentences))
 @settings(max_examples=50)
-def test_nothing_leaks_either_way(some, tested, learnt):
+def test_nothing_leaks(some, tested, learnt):
     known = KnownText.read([line.upper() for line in tested], learnt, some)
-    lesson = prepare(some, known=known)
-    for one in (*lesson.learnt, *lesson.held_out):
+    split = prepare(some, known=known)
+    for one in (*split.learnt, *split.held_out):
         assert not {one.source, one.target} & tested
-    for one in lesson.held_out:
+    for one in split.held_out:
         assert not {one.source, one.target} & learnt
-    for one in lesson.dropped.get("already_learnt", ()):
+    for one in split.dropped.get("already_learnt", ()):
         assert is_held_out(one.source, 0.3)
 
 
-def test_what_is_near_to_what_is_tested_on_is_not_learnt():
+def test_neighbours_of_held_out_ones_are_dropped():
     sources = [f"der alte {word} sucht einen bau im wald hinter dem haus" for word in WORDS]
     some = [SelectedCorrection(source, f"text {n}", str(n)) for n, source in enumerate(sources)]
     far = SelectedCorrection("etwas ganz anderes steht hier", "something else", "far")
-    lesson = prepare([*some, far], distance=0.2)
-    assert lesson.held_out
-    assert {one.id for one in lesson.learnt} <= {"far"}
+    split = prepare([*some, far], distance=0.2)
+    assert split.held_out
+    assert {one.id for one in split.learnt} <= {"far"}
     assert prepare([*some, far]).learnt
 
 
 @pytest.mark.parametrize("approved", [(), {"1"}])
-def test_a_person_counts_more_than_the_screen(approved):
-    """But not more than filters of what cannot be learnt."""
+def test_approval_overrules_the_screen(approved):
+    """But not the filters of training pairs."""
     screen = SimpleNamespace(judge=lambda pairs: ["alignment"] * len(pairs))
     some = [
         SelectedCorrection("ein haus", "a house", "1"),
         SelectedCorrection("x " * 200, "y " * 200, "2"),
     ]
-    lesson = prepare(some, approved=approved, screen=screen, held_out=0.0001)
-    assert [one.id for one in lesson.learnt] == [*approved]
-    assert ("alignment" in lesson.dropped) is not bool(approved)
-    assert [one.id for one in lesson.dropped["too_many_words"]] == ["2"]
+    split = prepare(some, approved=approved, screen=screen, held_out=0.0001)
+    assert [one.id for one in split.learnt] == [*approved]
+    assert ("alignment" in split.dropped) is not bool(approved)
+    assert [one.id for one in split.dropped["too_many_words"]] == ["2"]

@@ -4,8 +4,14 @@ import pytest
 
 from nmt_core.server.errors import RequestError
 from nmt_core.server.models import LanguagePair
-from nmt_core.server.request_fields import build_request, read_glossary
-from nmt_core.server.schemas import DetectRequest, FileRequest, SuggestRequest, TranslateRequest
+from nmt_core.server.schemas import (
+    DetectRequest,
+    FileRequest,
+    SuggestRequest,
+    TranslateRequest,
+    build_request,
+)
+from nmt_core.server.service import read_glossary
 
 REQUIRED = {
     TranslateRequest: {"q": "x", "source": "de", "target": "en"},

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from nmt_core.server.logs import LogFormatter, describe_failure, set_up_logs
+from nmt_core.server.errors import LogFormatter, RequestError, describe_failure, set_up_logs
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_failure_is_its_place_and_kind():
         fail()
     failure = describe_failure(caught.value)
 
-    assert "test_logs.py" in failure
+    assert "test_errors.py" in failure
     assert failure.endswith("fail > ValueError")
     assert "secret" not in failure
 
@@ -73,3 +73,11 @@ def test_exceptions_lose_their_message():
 
     assert "secret" not in LogFormatter().format(record)
     assert "ValueError" in LogFormatter().format(record)
+
+
+def test_refusal_is_json_that_escapes_half_characters():
+    answer = RequestError(418, "ä \ud800", {"X-More": "1"}).render()
+
+    assert (answer.status_code, json.loads(answer.body)) == (418, {"error": "ä \ud800"})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-more"] == "1"
