@@ -223,12 +223,7 @@ def test_changed_words_run_nothing(finished, tmp_path):
     copy = finished.untracked(tmp_path / "project")
     trainer = copy.folder / "nmt_core/training/trainer.py"
     trainer.write_text(f"# A comment.\n{trainer.read_text()}")
-    edit(
-        copy,
-        "nmt_core/base/progress.py",
-        '"step {task.fields[step]:,}"',
-        '"update {task.fields[step]:,}"',
-    )
+    edit(copy, "nmt_core/base/progress.py", 'f"step {step:,}, {done', 'f"update {step:,}, {done')
 
     assert copy.run("dvc repro").ran == []
 

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.errors import CorpusError, DownloadError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.fetch.vectors import MODEL_MAGIC
 from stages import download
@@ -311,7 +311,6 @@ def test_an_empty_line_of_train_is_only_counted(run, write):
 
 
 FILES = {"kind": "files", "train": {"source": "a.tsv"}}
-DEMO = {"kind": "demo", "grammar": {}}
 
 
 def test_vectors_are_downloaded_up_to_the_last_row(run, site, tmp_path, write):
@@ -341,26 +340,6 @@ def test_vectors_come_from_files(run, write, tmp_path):
     names = ["source.bin", "source.vec", "target.vec", "vectors.json"]
     assert names == sorted(path.name for path in (tmp_path / "out" / "vectors").iterdir())
     assert metrics["vectors"]["target"]["duplicate_word"] == 1
-
-
-@pytest.mark.parametrize(
-    ("corpus", "languages", "expected"),
-    [
-        (DEMO, "de fr", ": corpora.text: the demo corpus has German (de)"),
-        (EUROPARL | {"url": "file:///etc"}, "de en", ".corpora.text.url: must begin with http"),
-        (EUROPARL | {"sha256": "abc"}, "de en", ".corpora.text.sha256: must be 64 hexadecimal"),
-        (FILES, "de/../.. en", ".languages.source: must be a language code"),
-        ({"kind": "tmx"}, "de en", ".corpora.text.kind must be one of 'files', 'mtdata', 'opus'"),
-    ],
-)
-def test_wrong_settings_are_named(corpus, languages, expected):
-    values = {
-        "corpora": {"text": corpus},
-        "languages": dict(zip(LANGUAGES, languages.split(), strict=True)),
-    }
-    with pytest.raises(ConfigError) as caught:
-        build(DownloadParams, values, at="download")
-    assert str(caught.value).startswith(f"download{expected}")
 
 
 @pytest.fixture

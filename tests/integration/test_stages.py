@@ -19,7 +19,7 @@ from nmt_core.base.seal import verify_bundle
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.base.tracking import NullTracker
 from nmt_core.corpora.fetch.initial_model import copy_initial_model
-from nmt_core.data.settings import AugmentationConfig, MixtureConfig
+from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.models.weights import own_tensors
@@ -241,20 +241,6 @@ def is_words(project):
     return project.settings["tokenize"].kind == "spacy"
 
 
-def test_every_line_is_tokenized(project):
-    for split in paths.SPLITS:
-        for side in paths.SIDES:
-            text, tokens = (
-                lines(folder / f"{split}.{side}") for folder in (project.corpus, project.tokenized)
-            )
-
-            assert len(text) == len(tokens)
-            assert (
-                sum(len(line.split()) for line in tokens)
-                == (project.metrics["tokenize"][f"{split}_{side}_tokens"])
-            )
-
-
 def test_vocabularies_are_of_the_tokenizers_kind(project):
     source, target = (Vocabulary.load(project.vocabulary / f"{side}.txt") for side in paths.SIDES)
     seen = {token for line in lines(project.tokenized / "train.source") for token in line.split()}
@@ -391,14 +377,6 @@ def test_training_is_recorded(project):
         assert f"  BLEU {score:.1f}" in project.told
 
 
-def test_the_learning_curve_is_a_line_per_validation(project):
-    _, progress = train_on(project)  # finished: reads its checkpoint
-    heading, *rows = train.format_learning_curve(progress.history).splitlines()
-
-    assert heading.startswith("step,epoch,target_tokens,learning_rate,train_loss")
-    assert [row.split(",")[0] for row in rows] == ["40", "80", "120"]
-
-
 @pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(project, tmp_path):
     model, progress = train_on(project, checkpoints="again")
@@ -457,14 +435,6 @@ def test_novel_sentences_are_scored_apart(project):
     assert f"{scored} on the {len(rows)} test sentences that are near no training sentence" in card
 
 
-def test_no_stage_touches_the_corpus(project, tmp_path):
-    write_corpus(tmp_path)
-
-    assert {path.name: path.read_bytes() for path in project.corpus.iterdir()} == {
-        path.name: path.read_bytes() for path in tmp_path.iterdir()
-    }
-
-
 def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
     again = evaluate.run(
         project.settings["evaluate"], inputs(project), languages=LANGUAGES, reports=tmp_path
@@ -496,28 +466,6 @@ def test_the_export_translates_as_evaluation_did(project):
     assert [row[3] for row in translations(project)] == exported.translate_sentences(sources)
     assert project.metrics["export"]["golden_sentences"] == 4
     assert exported.confidence_model == project.metrics["evaluate"].confidence.model
-
-
-class StoppedError(Exception):
-    pass
-
-
-def test_training_reads_the_mixture_that_is_wanted(project, monkeypatch):
-    built = []
-
-    def stop(*, objective, **_):
-        built.append(objective.batches.mixture)
-        raise StoppedError
-
-    monkeypatch.setattr(train, "Trainer", stop)
-    params = project.settings["train"]
-    mixture = MixtureConfig(temperature=3.0)
-    with pytest.raises(StoppedError):
-        train_on(project, params=params.model_copy(update={"mixture": mixture, "seed": 7}))
-    [pairs] = count_lines(project.corpus)["train"]
-    [found] = built
-    assert sum(map(len, found.ranges.values())) == project.metrics["shard"]["train_pairs"] <= pairs
-    assert (found.weights, found.config, found.seed) == ({"0": 1.0}, mixture, 7)
 
 
 def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):

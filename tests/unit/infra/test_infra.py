@@ -205,13 +205,6 @@ def test_worker_pods_are_restricted_and_may_save(deployment):
     assert probe["periodSeconds"] * probe["failureThreshold"] > 1800
 
 
-def test_kustomize_finds_its_files():
-    for path in (INFRA / "kubernetes").rglob("kustomization.yaml"):
-        kustomization = yaml.safe_load(path.read_text())
-        for name in kustomization.get("resources", []) + kustomization.get("components", []):
-            assert (path.parent / name).exists()
-
-
 def test_workers_accept_no_connections():
     (policy,) = (
         one

@@ -189,17 +189,6 @@ def test_port_that_cannot_be_had_is_named(make_toy, host):
             make_toy(host=host, port=port).launch()
 
 
-def test_log_is_rotated(make_toy, monkeypatch):
-    monkeypatch.setattr(server, "LOG_BYTES", 1000)
-    toy = make_toy("for number in range(1000): print('line', number)")
-    with pytest.raises(StartError, match="line 999"):
-        launch_and_wait(toy)
-    sizes = [path.stat().st_size for path in toy.log.parent.glob("toy.log*")]
-
-    assert len(sizes) == 2
-    assert max(sizes) <= 1000
-
-
 # Prefect and MLflow
 
 
@@ -330,27 +319,6 @@ def test_options_reach_the_servers(tmp_path, monkeypatch):
     assert (done.exit_code, leashed) == (1, [True])
     assert seen == {"host": "10.0.0.5", "prefect_port": 1, "mlflow_port": 2, "umask": 0o077}
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
-
-
-def test_servers_are_stopped_however_the_program_ends(servers, tmp_path, monkeypatch):
-    events = []
-    monkeypatch.setattr(program, "build_servers", lambda *_, **__: servers)
-    monkeypatch.setattr(Server, "launch", lambda own: events.append(f"launch {own.name}"))
-    monkeypatch.setattr(Server, "wait", lambda own: events.append(f"wait {own.name}"))
-    monkeypatch.setattr(Server, "ask_to_stop", lambda own: events.append(f"ask {own.name}"))
-    monkeypatch.setattr(Server, "stop", lambda own: events.append(f"stop {own.name}"))
-    monkeypatch.setattr(program, "show", lambda *_, **__: events.append("show"))
-    monkeypatch.setattr(program, "stop_on_signals", lambda: None)
-    monkeypatch.setattr(program, "watch", lambda _, say: say("long " * 60))
-    monkeypatch.chdir(tmp_path)
-    before = os.umask(0o022)
-    done = invoke(main, "--folder", str(tmp_path / "data"))
-    os.umask(before)
-
-    assert done.output.endswith("long " * 60 + "\nstopping\n")
-    names = ("prefect", "mlflow")
-    expected = [f"{verb} {name}" for verb in ("launch", "wait") for name in names] + ["show"]
-    assert events == [*expected, *(f"{verb} {name}" for verb in ("ask", "stop") for name in names)]
 
 
 def test_environment_is_written_for_shells(servers, tmp_path):

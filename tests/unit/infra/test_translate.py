@@ -115,19 +115,3 @@ def test_what_was_begun_is_finished_before_the_end():
     assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_SECONDS + waited
     strategy = MANIFESTS["deployment"]["spec"]["strategy"]["rollingUpdate"]
     assert {"maxUnavailable": 0, "maxSurge": 1} == strategy
-
-
-def test_all_manifests_are_about_the_same_pods():
-    labels = POD["metadata"]["labels"]
-    chosen = [
-        MANIFESTS["deployment"]["spec"]["selector"]["matchLabels"],
-        MANIFESTS["service"]["spec"]["selector"],
-        MANIFESTS["disruption"]["spec"]["selector"]["matchLabels"],
-        MANIFESTS["network"]["spec"]["podSelector"]["matchLabels"],
-    ]
-
-    assert [labels] * 4 == chosen
-    assert "app.kubernetes.io/part-of" not in labels  # by which nobody may call workers
-    assert {f"{name}.yaml" for name in MANIFESTS} - {"kustomization.yaml"} == set(
-        MANIFESTS["kustomization"]["resources"]
-    )
