@@ -1,39 +1,18 @@
-"""Artifacts of a run in Prefect's UI: its name, verdict, scores and translations."""
+"""Artifacts of a run in Prefect's UI: its verdict, scores and translations."""
 
-import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.runtime import flow_run
 
 from nmt_core.base import files
-from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registered import find_label
 from stages import paths
-from stages.params import DownloadParams, load
 from stages.reporting.evaluation import Evaluation, RunVerdict
 from stages.reporting.markdown import render_pipe_table
-from stages.runtime.git import short_commit
-
-GENERATED = re.compile("[a-z]+-[a-z]+")
-"""Prefect's name of a run that nobody has named, such as furry-skylark."""
 
 SCORES = paths.REPORTS / "evaluate.json"
 EXAMPLES = paths.REPORTS / "examples.json"
-
-
-def name_run() -> str:
-    """Return the name of the current flow run: as somebody has named it, or what it works on."""
-    if not GENERATED.fullmatch(name := flow_run.get_name() or ""):
-        return name
-    parameters = flow_run.get_parameters()
-    words = [flow_run.get_flow_name(), *(parameters.get("models") or ())]
-    with suppress(NmtError, OSError):  # of which the flow itself will tell
-        languages = load(DownloadParams, "download").languages
-        words.insert(1, f"{languages.source}-{languages.target}")
-    return " ".join(filter(None, [*words, parameters.get("revision") or short_commit()]))
 
 
 def publish() -> None:

@@ -24,7 +24,6 @@ from prefect.cache_policies import NO_CACHE
 from rich.console import Console
 
 from flows import dvc_program
-from flows.artifacts import name_run
 from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, server_was_away
 from nmt_core.base.errors import ConfigError
@@ -210,7 +209,7 @@ def run_experiments(experiments: list[Experiment], *, parent: str) -> None:
         state.result()
 
 
-@flow(flow_run_name=name_run)
+@flow
 def compare(
     models: list[str] | None = None,
     settings: list[str] | None = None,

@@ -16,7 +16,7 @@ from prefect.runtime import flow_run
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import name_run, publish
+from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.retrain import check_text, decide
 from flows.train import introduce, plan_stages, run_stages
@@ -66,7 +66,7 @@ def judge_learned(
     return learned.contest, learned
 
 
-@flow(flow_run_name=name_run)
+@flow
 def learn(
     learning: LearningConfig = LearningConfig(),
     gate: GateConfig = GateConfig(),

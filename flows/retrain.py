@@ -22,7 +22,7 @@ from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from rich.console import Console
 
-from flows.artifacts import name_run, publish
+from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
@@ -129,7 +129,7 @@ def hold_shared_lock() -> Iterator[None]:
             yield
 
 
-@flow(flow_run_name=name_run)
+@flow
 def retrain(
     settings: list[str] | None = None,
     revision: str | None = None,

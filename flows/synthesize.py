@@ -16,7 +16,7 @@ from prefect.cache_policies import NO_CACHE
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import name_run, publish
+from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.train import introduce, plan_stages, run_stages
 from nmt_core.base import files
@@ -49,7 +49,7 @@ def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynt
     return synthesize(config, languages, say=LineProgress(get_run_logger().info))
 
 
-@flow(name="synthesize", flow_run_name=name_run)
+@flow(name="synthesize")
 def synthesize_and_train(
     synthesis: SynthesisConfig = SynthesisConfig(),
     *,

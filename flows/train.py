@@ -39,7 +39,7 @@ from prefect.states import Cancelling
 from pydantic import Field
 
 from flows import clone, dvc_program
-from flows.artifacts import name_run, publish
+from flows.artifacts import publish
 from flows.clone import Order
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from nmt_core.base import files
@@ -300,7 +300,7 @@ def delegate(work: Part, order: Order) -> str:
     return match[1]
 
 
-@flow(flow_run_name=name_run)
+@flow
 def train(
     until: str = "export",
     settings: list[str] | None = None,

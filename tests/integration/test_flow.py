@@ -1,6 +1,5 @@
 """The real flow: a Prefect that starts its own server, and a DVC that runs three toy stages."""
 
-import re
 import shutil
 import signal
 import sqlite3
@@ -152,14 +151,6 @@ def test_the_flow_makes_what_dvc_alone_makes(finished, tmp_path):
 
     lock = (plain.folder / "dvc.lock").read_text()
     assert lock == (toy.folder / "dvc.lock").read_text()
-
-
-def test_a_run_is_known_by_what_it_makes_and_says_what_it_works_on(finished):
-    toy, flow = finished
-
-    assert "this run works on no commit" in flow.stderr
-    assert toy.database("select name from flow_run") == ["train de-en"]
-    assert {*re.findall("[Ff]low run '([^']*)'", flow.stderr)} == {"train de-en"}
 
 
 def test_a_second_run_runs_no_stage_and_no_server(finished):

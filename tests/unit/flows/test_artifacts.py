@@ -1,9 +1,5 @@
 """What Prefect shows beside a run: all that was measured, and no cell that is cut."""
 
-from types import SimpleNamespace
-
-import pytest
-
 from flows import artifacts
 from nmt_core.base import files
 from stages.reporting.evaluation import Evaluation
@@ -59,24 +55,3 @@ def test_outputs_of_stages_become_artifacts(project, monkeypatch):
     assert remark.startswith("- **2% of the test sentences")
     cells = shown["translations"][0].splitlines()[-1]
     assert cells == "| a \\| b &lt;b> \\\\ &amp; c d | Owl | An owl |"
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "expected"),
-    [
-        ("furry-skylark", {}, "train de-en c4bbf99"),
-        ("furry-skylark", {"revision": "v1", "models": ["rnn"]}, "train de-en rnn v1"),
-        ("train data=demo", {}, "train data=demo"),
-        ("evaluate on gpu", {}, "evaluate on gpu"),
-    ],
-)
-def test_a_run_keeps_the_name_that_somebody_gave_it(monkeypatch, name, given, expected):
-    languages = SimpleNamespace(languages=SimpleNamespace(source="de", target="en"))
-    run = SimpleNamespace(
-        get_name=lambda: name, get_parameters=lambda: given, get_flow_name=lambda: "train"
-    )
-    monkeypatch.setattr(artifacts, "flow_run", run)
-    monkeypatch.setattr(artifacts, "load", lambda *_: languages)
-    monkeypatch.setattr(artifacts, "short_commit", lambda: "c4bbf99")
-
-    assert artifacts.name_run() == expected
