@@ -20,8 +20,8 @@ from nmt_core.literals.literal import LiteralKind
 from nmt_core.text.language_codes import pick_code
 
 MARKUP = re.compile(
-    r"<!--.{0,2000}?-->"
-    r"|<(?P<kept>code|kbd|pre|samp|script|style|var)\b[^<>]*>.{0,2000}?</(?P=kept)>"
+    r"<!--(?:(?!<!--).){0,2000}?-->"
+    r"|<(?P<kept>code|kbd|pre|samp|script|style|var)\b[^<>]*>(?:(?!<(?P=kept)\b).){0,2000}?</(?P=kept)>"
     r"|(?<!%)<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*(?=[\s/>])|\d+(?=\s*/?>))[^<>]*?(?P<empty>/?)>",
     re.DOTALL | re.IGNORECASE,
 )

@@ -112,7 +112,7 @@ def restore_model(build: Callable[[], ModelT], tensors: Mapping[str, Tensor]) ->
     """
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     if wrong := compare_shapes(build, shapes):
-        raise BundleError(f"the tensors do not fit the settings of the model: {wrong}")
+        raise BundleError(f"the tensors do not fit the model; export it again: {wrong}")
     model = build()
     load_own_tensors(model, tensors)
     return model.eval()

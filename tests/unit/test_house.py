@@ -50,7 +50,7 @@ BUDGETS = {
     "tests/unit/training": 1450,
     "tests/unit/translation": 3100,
     "tests/e2e": 510,
-    "tests/integration": 4410,
+    "tests/integration": 4400,
     "tests/laws": 5610,
     "tests/orchestration": 2630,
     "tests/support": 3540,

@@ -133,7 +133,7 @@ def asked(project, monkeypatch):
     asked = []
     files.write_json(paths.TAGS, [""])
     monkeypatch.setattr(train, "identify", lambda *_: "key")
-    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None, None))
+    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None))
     return asked
 
 

@@ -254,7 +254,7 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
     config = files.read_json(bundle / "model.json") | more
     reseal(bundle, "model.json", json.dumps(config).encode())
 
-    with pytest.raises(BundleError, match=r"do not fit its model.json; export it"):
+    with pytest.raises(BundleError, match=r"do not fit the model; export it again"):
         Translator.load(bundle)
     assert ["meta"] == places
 
