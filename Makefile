@@ -64,7 +64,7 @@ CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN
 # TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro download && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
-BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(RECORD),--record)
+BUDGET += $(if $(SEEDS),--seeds $(SEEDS))
 
 # A title for each ##@, and below it, for each target that says what it does, that, in 80 columns.
 # The section of developers is a menu of its own.
@@ -165,7 +165,7 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on sev
 
 ##@ Which model is better
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 RECORD=1 DATA= TRAIN= SET=]
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]
@@ -246,11 +246,11 @@ test-all: $(DEV) ## All tests, properties with new examples each time; or a fift
 	$(QUICKLY) "not slow" $(if $(filter 0,$(SEED)),,--hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M)))
 	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
 
-bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop [RECORD=1]
-	python -m benchmarks.training $(if $(RECORD),--record)
+bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop
+	python -m benchmarks.training
 
-gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
-	python -m benchmarks.gpu $(if $(RECORD),--record)
+gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes
+	python -m benchmarks.gpu
 	pytest tests/laws/test_device_laws.py
 
 lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]

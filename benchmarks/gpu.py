@@ -1,12 +1,11 @@
-"""How fast a GPU trains, and which share of what it could multiply in that time that is.
+"""Training speed of a GPU, and its share of the speed of plain matrix products.
 
-Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N] [--record]
+Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N]
 
 Trains a preset of conf/model on made-up sentences of 5 to 60 tokens, in float32 and in bfloat16.
 The share is that of Chowdhery et al. 2022, appendix B, model FLOPs utilisation: operations that the
 model needs, as PyTorch counts them in one update, by the second, over what a product of two
-matrices of 8,192 by 8,192 reaches on the same device in the same type. ``--record`` writes the
-table into docs/performance.md.
+matrices of 8,192 by 8,192 reaches on the same device in the same type.
 """
 
 import itertools
@@ -20,8 +19,8 @@ import torch
 import typer
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.report import record, render_blocks
-from benchmarks.training_loops import add_gradients, compute_loss, train
+from benchmarks.report import show
+from benchmarks.training import add_gradients, compute_loss, train
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator
@@ -38,13 +37,10 @@ VOCABULARY = 32_000
 """Tokens of both languages."""
 
 LENGTHS, PAIRS = (5, 61), 20_000
-"""Of a sentence, the last excluded; sentences."""
+"""Shortest and longest sentence, the latter excluded; number of sentences."""
 
 WARM_UP, LARGE = 5, 8192
-"""Updates that do not count, and the size of the matrices that are the yardstick."""
-
-MARK = "gpu"
-"""Of the table in docs/performance.md."""
+"""Number of updates that do not count; size of the matrices of the plain product."""
 
 HEADING = ("preset", "device", "type", "target tokens a second", "share of its speed", "GiB")
 
@@ -133,8 +129,6 @@ def main(
     preset: Annotated[str, typer.Option(help="Of conf/model.")] = "transformer_base",
     batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, of both sides.")] = 25_000,
     steps: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 100,
-    *,
-    record_table: Annotated[bool, typer.Option("--record")] = False,
 ) -> None:
     """Measure how fast a GPU trains a preset."""
     try:
@@ -159,10 +153,7 @@ def main(
                 f"{speed.most_bytes / 2**30:.1f}",
             )
         )
-    title = f"batches of {batch_tokens:,} tokens, {steps} updates"
-    typer.echo(render_blocks(title, [HEADING, *rows]))
-    if record_table:
-        record("make gpu-check RECORD=1", [HEADING, *rows], mark=MARK)
+    show(f"batches of {batch_tokens:,} tokens, {steps} updates", HEADING, rows)
 
 
 if __name__ == "__main__":

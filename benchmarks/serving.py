@@ -5,8 +5,8 @@ Usage: python -m benchmarks.serving MODEL TEXT [--seconds 120] [--clients 1 --cl
 
 TEXT has one sentence a line. Each client sends one sentence a request over one connection, and the
 next when it has the answer. Clients are one process that only reads and writes bytes, but shares
-the cores. The engine's own speed is measured before and after, on the same sentences: all at once,
-sorted by length, and one by one. Processor time is shown beside the clock's, for a busy machine.
+the cores. The engine's own speed is measured before, on the same sentences: all at once, sorted by
+length, and one by one. Processor time is shown beside the clock's, for a busy machine.
 """
 
 import asyncio
@@ -28,9 +28,8 @@ from urllib.request import urlopen
 
 import psutil
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import show
 from nmt_core.base import files
 from nmt_core.translation.translator import Translator
 
@@ -111,11 +110,6 @@ class Engine(NamedTuple):
     alone: list[float]
     """Seconds of each of some sentences, one by one, in order."""
 
-    def average(self, other: "Engine") -> "Engine":
-        """Return the mean of two measurements."""
-        speed, processor = (statistics.mean(pair) for pair in zip(self[:2], other[:2], strict=True))
-        return Engine(speed, processor, sorted([*self.alone, *other.alone]))
-
 
 def measure_engine(model: Path, lines: list[str], threads: int) -> Engine:
     """Let the engine translate lines without a server."""
@@ -161,50 +155,6 @@ def read_batch_size(port: int) -> float:
     return float(value["nmt_batch_sentences_sum"]) / max(batches, 1)
 
 
-class Measured(NamedTuple):
-    """A server under so many clients."""
-
-    load: Load
-    processor: float
-    """Seconds."""
-    batch: float
-    """Mean sentences."""
-    megabytes: float
-
-    def render(self, seconds: float, engine: Engine) -> list[str]:
-        """Return the figures of a row."""
-        rate, took = len(self.load.seconds) / seconds, 1000 * self.processor / self.load.asked
-        shares = [f"{rate:.0f}", f"{rate / engine.speed:.2f}"]
-        shares += [f"{took:.2f}", f"{engine.processor / took:.2f}"]
-        percentiles = [f"{self.load.find_percentile(percent):.0f}" for percent in (50, 95, 99)]
-        return [*shares, *percentiles, f"{self.batch:.1f}", f"{self.megabytes:.0f}"]
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Parameters of all measurements."""
-
-    model: Path
-    lines: list[str]
-    seconds: float
-    threads: int
-    anew: ProcessPoolExecutor
-    """Each task in a process of its own."""
-
-    def measure_engine(self) -> Engine:
-        """Let the engine translate without a server."""
-        return self.anew.submit(measure_engine, self.model, self.lines, self.threads).result()
-
-    def measure(self, port: int, process: psutil.Process, clients: int, pair: str) -> Measured:
-        """Let clients ask a server."""
-        before = sum(process.cpu_times()[:2])
-        asking = self.anew.submit(run_clients, port, clients, self.seconds, self.lines, pair)
-        load = asking.result()
-        worked = sum(process.cpu_times()[:2]) - before
-        assert load.seconds, load.failed[:3]
-        return Measured(load, worked, read_batch_size(port), process.memory_info().rss / 1e6)
-
-
 def main(
     model: Annotated[Path, typer.Argument(help="An exported model.")],
     text: Annotated[Path, typer.Argument(help="One sentence a line.")],
@@ -216,26 +166,34 @@ def main(
 ) -> None:
     """Measure, and print a table."""
     sentences = list(itertools.islice(files.read_lines(text), lines))
-    table = Table(title=f"one sentence a request, {threads} threads, {seconds:.0f} s each")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
-    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
-        bench = Bench(model, sentences, seconds, threads, anew)
-        before = bench.measure_engine()
-        measurements = []
+    rows = []
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+        engine = fresh.submit(measure_engine, model, sentences, threads).result()
         for number in clients:
             with serving(model, threads) as (port, process, pair):
-                measurements.append((number, bench.measure(port, process, number, pair)))
-        engine = before.average(bench.measure_engine())
-    for number, measured in measurements:
-        failed = f" ({len(measured.load.failed)} failed)" if measured.load.failed else ""
-        table.add_row(f"{number}{failed}", *measured.render(seconds, engine))
+                before = sum(process.cpu_times()[:2])
+                load = fresh.submit(run_clients, port, number, seconds, sentences, pair).result()
+                assert load.seconds, load.failed[:3]
+                took = 1000 * (sum(process.cpu_times()[:2]) - before) / load.asked
+                rate = len(load.seconds) / seconds
+                rows.append(
+                    [
+                        f"{number}{f' ({len(load.failed)} failed)' if load.failed else ''}",
+                        f"{rate:.0f}",
+                        f"{rate / engine.speed:.2f}",
+                        f"{took:.2f}",
+                        f"{engine.processor / took:.2f}",
+                        *(f"{load.find_percentile(percent):.0f}" for percent in (50, 95, 99)),
+                        f"{read_batch_size(port):.1f}",
+                        f"{process.memory_info().rss / 1e6:.0f}",
+                    ]
+                )
     p50, p95 = (1000 * engine.alone[int(share * len(engine.alone))] for share in (0.5, 0.95))
     print(
-        f"engine alone: {engine.speed:.0f} sentences/s in batches ({before.speed:.0f} at first), "
-        f"{engine.processor:.2f} processor ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+        f"engine alone: {engine.speed:.0f} sentences/s in batches, {engine.processor:.2f} "
+        f"processor ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"
     )
-    Console(width=100).print(table)
+    show(f"one sentence a request, {threads} threads, {seconds:.0f} s each", COLUMNS, rows)
 
 
 if __name__ == "__main__":

@@ -1,50 +1,172 @@
 """Training speed beside a plain nn.Transformer loop, in turns, so that both see the same noise.
 
 Usage: python -m benchmarks.training [--rounds N] [--steps N] [--threads N] [--batch-tokens N]
-       [--precision float32|bfloat16 ...] [--record]
+       [--precision float32|bfloat16|auto]
 
 Both train a pre-norm Transformer of 3 + 3 layers, width 256, 4 heads, 1,024 inside, dropout 0.2 and
-8,000 tied tokens, by AdamW, by default in float32 and in what `auto` takes on this machine.
+8,000 tied tokens, by AdamW, on the same batches. The plain loop uses PyTorch's own parts:
+nn.Transformer, tied embeddings, cross entropy over all positions.
 
-Each round runs each system twice, for a few updates and for many: the difference excludes start-up.
-The unit is target tokens without padding per second of processor time. Ratios are of one round.
-``--record`` writes the table into docs/performance.md.
+Each round runs each system twice in a process of its own, for a few updates and for many: the
+difference excludes start-up. The unit is target tokens without padding per second of processor
+time. Ratios are of one round.
 """
 
+import itertools
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from functools import partial
 from statistics import median
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+import torch
+import torch.nn.functional as F
 import typer
-from rich.console import Console
-from rich.progress import track
+from torch import Tensor, nn
 
-from benchmarks.report import record, render_blocks
-from benchmarks.training_loops import System
-from nmt_core.base.compute import prepare_compute
+from benchmarks.report import show
+from nmt_core.base.compute import Compute, prepare_compute
+from nmt_core.data.batch import Batch, collate
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import TokenBatching
+from nmt_core.models.architectures import build_model
+from nmt_core.models.embedding import sinusoids
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import TransformerConfig
+from nmt_core.text.vocabulary import PAD
+from nmt_core.training.loss import batch_loss
+from nmt_core.training.optimizer import apply_gradients, build_optimizer
+from nmt_core.training.settings import AdamW
 
 WARM_UP = 10
-"""Updates of the short run."""
+"""Number of updates of the short run."""
 
-MARK = "training"
-"""Marker of the table in docs/performance.md."""
+VOCABULARY = 8000
+"""Number of tokens of the random text."""
 
-NAMES = {System.OURS: "this project", System.PLAIN: "a plain nn.Transformer loop"}
+FIRST_WORD = 4
+"""Number of the first token that is not special."""
+
+SHAPE = TransformerConfig(
+    width=256, heads=4, encoder_layers=3, decoder_layers=3, feed_forward_width=1024, dropout=0.2
+)
 
 
-class Contestant(NamedTuple):
-    """A system in a precision."""
+class System(StrEnum):
+    """The loops that can be measured."""
 
-    system: System
-    precision: str = "float32"
+    OURS = "ours"
+    PLAIN = "plain"
 
-    def __str__(self) -> str:
-        return f"{NAMES[self.system]}, {self.precision}"
+
+class Plain(nn.Module):
+    """nn.Transformer between tied embeddings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        warnings.filterwarnings("ignore", message="enable_nested_tensor")
+        self.table = nn.Embedding(VOCABULARY, SHAPE.width)
+        nn.init.normal_(self.table.weight, std=SHAPE.width**-0.5)
+        self.transformer = nn.Transformer(
+            SHAPE.width,
+            SHAPE.heads,
+            SHAPE.encoder_layers,
+            SHAPE.decoder_layers,
+            SHAPE.feed_forward_width,
+            SHAPE.dropout,
+            batch_first=True,
+            norm_first=True,
+        )
+        self.positions: Tensor
+        self.register_buffer("positions", sinusoids(512, SHAPE.width), persistent=False)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Return words plus positions."""
+        words = self.table(tokens) * math.sqrt(SHAPE.width)
+        return F.dropout(words + self.positions[: tokens.size(1)], SHAPE.dropout, self.training)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Return the mean cross entropy per token."""
+        hidden = self.transformer(
+            self.embed(batch.source),
+            self.embed(batch.target_input),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.target_input.size(1)),
+            src_key_padding_mask=batch.source_padding,
+            memory_key_padding_mask=batch.source_padding,
+            tgt_is_causal=True,
+        )
+        return F.cross_entropy(
+            F.linear(hidden, self.table.weight).flatten(0, 1),
+            batch.target_output.flatten(),
+            ignore_index=PAD,
+            label_smoothing=0.1,
+        )
+
+
+def compute_loss(model: Seq2Seq[Any, Any], batch: Batch) -> Tensor:
+    """Return the loss of a model of ours."""
+    loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
+    return loss
+
+
+def make_batches(max_tokens: int, count: int = 8000) -> Iterator[Batch]:
+    """Yield batches of random pairs over and over, as long as image captions in subwords."""
+    draw = np.random.default_rng(1)
+    source = np.clip(draw.poisson(14.8, count), 3, 60)
+    target = np.clip(source + draw.integers(-4, 4, count), 3, 60)
+    lengths = np.stack([source, target], axis=1)
+    pairs = [
+        (
+            draw.integers(FIRST_WORD, VOCABULARY, s).tolist(),
+            draw.integers(FIRST_WORD, VOCABULARY, t).tolist(),
+        )
+        for s, t in lengths.tolist()
+    ]
+    numbers = batches_of_epoch(lengths, TokenBatching(max_tokens=max_tokens), seed=1, epoch=0)
+    return itertools.cycle([collate([pairs[int(n)] for n in batch]) for batch in numbers])
+
+
+def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Compute) -> None:
+    """Run forward and backward on a batch."""
+    with compute.autocast():
+        loss = loss_of(batch.to(compute.device))
+    compute.backward(loss)
+
+
+def train(
+    model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
+) -> Iterator[int]:
+    """Make updates; yield the number of target tokens of each."""
+    weights, optimizer = list(model.parameters()), build_optimizer(model, AdamW())
+    for batch in batches:
+        add_gradients(loss_of, batch, compute)
+        apply_gradients(weights, optimizer, compute=compute, learning_rate=1e-4, max_norm=1.0)
+        yield batch.target_tokens
+
+
+def train_system(
+    system: System, *, steps: int, batch_tokens: int, precision: str, threads: int
+) -> int:
+    """Make updates in this process; return the number of their target tokens."""
+    compute = prepare_compute("cpu", precision=precision, threads=threads)
+    torch.manual_seed(1)
+    model: nn.Module
+    if system is System.PLAIN:
+        model = plain = Plain()
+        loss_of = plain.loss
+    else:
+        model = ours = build_model(SHAPE, source_size=VOCABULARY, target_size=VOCABULARY)
+        loss_of = partial(compute_loss, ours)
+    updates = train(model, loss_of, make_batches(batch_tokens), compute)
+    return sum(itertools.islice(updates, steps))
 
 
 class Run(NamedTuple):
@@ -55,24 +177,6 @@ class Run(NamedTuple):
     seconds: float
     most_bytes: int
     """Resident memory of its largest process."""
-
-
-class Speed(NamedTuple):
-    """Target tokens per second of processor time and of the clock, and peak memory."""
-
-    per_processor_second: float
-    per_second: float
-    most_bytes: int
-
-    @classmethod
-    def of_more(cls, shorter: Run, longer: Run) -> "Speed":
-        """Return the speed of what the longer run did beyond the shorter."""
-        tokens = longer.target_tokens - shorter.target_tokens
-        return cls(
-            tokens / (longer.processor_seconds - shorter.processor_seconds),
-            tokens / (longer.seconds - shorter.seconds),
-            longer.most_bytes,
-        )
 
 
 def run(command: Sequence[str], *, threads: int) -> Run:
@@ -98,40 +202,42 @@ def run(command: Sequence[str], *, threads: int) -> Run:
     return Run(int(text), used.ru_utime + used.ru_stime, seconds, used.ru_maxrss * 1024)
 
 
-def measure(contestant: Contestant, *, batch_tokens: int, steps: int, threads: int) -> Speed:
-    """Return the speed of a system by a short run and a long one."""
-    options = [f"--batch-tokens={batch_tokens}", f"--precision={contestant.precision}"]
-    loop = [sys.executable, "-m", "benchmarks.training_loops", contestant.system, *options]
-    shorter, longer = (
-        run([*loop, f"--threads={threads}", f"--steps={updates}"], threads=threads)
-        for updates in (WARM_UP, WARM_UP + steps)
+class Speed(NamedTuple):
+    """Target tokens per second of processor time and of the clock, and peak memory."""
+
+    per_processor_second: float
+    per_second: float
+    most_bytes: int
+
+
+def subtract(longer: Run, shorter: Run) -> Speed:
+    """Return the speed of the longer run without the part that it shares with the shorter."""
+    tokens = longer.target_tokens - shorter.target_tokens
+    return Speed(
+        tokens / (longer.processor_seconds - shorter.processor_seconds),
+        tokens / (longer.seconds - shorter.seconds),
+        longer.most_bytes,
     )
-    return Speed.of_more(shorter, longer)
 
 
-def tabulate(rounds: Sequence[dict[Contestant, Speed]]) -> list[list[str]]:
-    """Return a heading, and a row of medians for each system in a precision.
-
-    The ratios say how many times as fast ours is in each precision.
-    """
-    ours = [contestant for contestant in rounds[0] if contestant.system is System.OURS]
-    heading = ["system", "tokens per processor second", "tokens per second"]
-    heading += [f"{own.precision} of ours is so many times as fast" for own in ours]
-    rows = [[*heading, "GiB at most"]]
-    for contestant in rounds[0]:
-        measured = [speeds[contestant] for speeds in rounds]
-        row = [
-            str(contestant),
-            f"{median(speed.per_processor_second for speed in measured):,.0f}",
-            f"{median(speed.per_second for speed in measured):,.0f}",
-        ]
-        for own in ours:
-            ratios = sorted(
-                speeds[own].per_processor_second / speeds[contestant].per_processor_second
-                for speeds in rounds
-            )
-            row.append(f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
-        rows.append([*row, f"{max(speed.most_bytes for speed in measured) / 2**30:.2f}"])
+def tabulate(rounds: Sequence[dict[System, Speed]]) -> list[list[str]]:
+    """Return a row of medians for each system, with the speed of ours by its own."""
+    rows = []
+    for system in rounds[0]:
+        measured = [speeds[system] for speeds in rounds]
+        ratios = sorted(
+            speeds[System.OURS].per_processor_second / speeds[system].per_processor_second
+            for speeds in rounds
+        )
+        rows.append(
+            [
+                system,
+                f"{median(speed.per_processor_second for speed in measured):,.0f}",
+                f"{median(speed.per_second for speed in measured):,.0f}",
+                f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+                f"{max(speed.most_bytes for speed in measured) / 2**30:.2f}",
+            ]
+        )
     return rows
 
 
@@ -140,26 +246,31 @@ def main(
     steps: Annotated[int, typer.Option(min=1, help="Timed updates of each round.")] = 60,
     threads: Annotated[int, typer.Option(min=1)] = 1,
     batch_tokens: Annotated[int, typer.Option(min=64)] = 1024,
-    precision: Annotated[list[str] | None, typer.Option()] = None,
-    *,
-    record_table: Annotated[bool, typer.Option("--record")] = False,
+    precision: Annotated[str, typer.Option()] = "auto",
+    system: Annotated[
+        System | None, typer.Option(help="Train this system here, and print its target tokens.")
+    ] = None,
 ) -> None:
     """Train in turns and print medians."""
-    own = str(prepare_compute("cpu").dtype).removeprefix("torch.")
-    precisions = precision or list(dict.fromkeys(["float32", own]))
-    contestants = [Contestant(system, kind) for system in System for kind in precisions]
-    measured = [
-        {
-            contestant: measure(contestant, batch_tokens=batch_tokens, steps=steps, threads=threads)
-            for contestant in contestants
-        }
-        for _ in track(range(rounds), "rounds", console=Console(stderr=True))
-    ]
-    rows = tabulate(measured)
-    title = f"target tokens, {threads} threads, {rounds} rounds of {steps} updates"
-    typer.echo(render_blocks(title, rows))
-    if record_table:
-        record(f"python -m benchmarks.training {' '.join(sys.argv[1:])}", rows, mark=MARK)
+    if system:
+        settings = {"batch_tokens": batch_tokens, "precision": precision, "threads": threads}
+        typer.echo(train_system(system, steps=steps, **settings))
+        return
+    options = [f"--batch-tokens={batch_tokens}", f"--precision={precision}", f"--threads={threads}"]
+    measured = []
+    for _ in range(rounds):
+        speeds = {}
+        for one in System:
+            loop = [sys.executable, "-m", "benchmarks.training", f"--system={one}", *options]
+            shorter, longer = (
+                run([*loop, f"--steps={updates}"], threads=threads)
+                for updates in (WARM_UP, WARM_UP + steps)
+            )
+            speeds[one] = subtract(longer, shorter)
+        measured.append(speeds)
+    title = f"target tokens in {precision}, {threads} threads, {rounds} rounds of {steps} updates"
+    head = ("system", "per processor second", "per second", "ours is so many times as fast", "GiB")
+    show(title, head, tabulate(measured))
 
 
 if __name__ == "__main__":

@@ -30,13 +30,11 @@ import numpy as np
 import sentencepiece
 import torch
 import typer
-import yaml
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 
+from benchmarks.gpu import build_preset
+from benchmarks.report import show
 from nmt_core.data.batch import pad
-from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.search.beam import beam_search
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.settings import BeamConfig
@@ -48,7 +46,6 @@ from nmt_core.translation.translator import Translator
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]
 VOCABULARY = 8000
 BEAM = BeamConfig(beam_size=5, max_length_factor=1.0, max_length_offset=2)
-CONF = Path(__file__).parents[1] / "conf/model"
 
 CASES = ("beam 5, batches", "beam 5, line by line", "greedy, batches", "greedy, line by line")
 
@@ -57,17 +54,6 @@ Translate = Callable[[Sequence[Any], int], object]
 
 Measured = dict[str, dict[str, dict[str, float]]]
 """Sentences per second of a case, by an engine, of a model."""
-
-
-def read_preset(name: str) -> dict[str, Any]:
-    """Return the model settings of a preset, and of those that it starts from."""
-    group = yaml.safe_load((CONF / f"{name}.yaml").read_text())
-    shape: dict[str, Any] = {}
-    for part in group.get("defaults", ["_self_"]):
-        if isinstance(part, str):  # else of another group, which is none of models
-            own = group.get("train", {}).get("model", {})
-            shape |= own if part == "_self_" else read_preset(part)
-    return shape
 
 
 def draw_sentences(count: int) -> list[list[int]]:
@@ -80,8 +66,7 @@ def draw_sentences(count: int) -> list[list[int]]:
 def search_preset(name: str) -> Translate:
     """Return PyTorch's searches over a preset with random weights."""
     torch.manual_seed(1)
-    config = read_model_config(read_preset(name))
-    model = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY).eval()
+    model = build_preset(name, VOCABULARY).eval()
 
     def search(sentences: Sequence[list[int]], beam_size: int) -> None:
         source: Tensor = pad(sentences)
@@ -154,21 +139,15 @@ def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[
 
 
 def measure_all(
-    presets: Sequence[str],
-    bundle: Path | None,
-    text: Path | None,
-    sentences: int,
+    presets: Sequence[str], bundle: Path | None, text: Path | None, sentences: int
 ) -> Measured:
     """Measure every engine of every subject in this process, by one thread."""
     torch.set_num_threads(1)
     if bundle is None:
         drawn = draw_sentences(sentences)
-        measured: Measured = {}
-        for name in presets:
-            measured[name] = {"torch": measure(search_preset(name), drawn, 64)}
-        return measured
+        return {name: {"torch": measure(search_preset(name), drawn, 64)} for name in presets}
     if text is None:
-        raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
+        raise typer.BadParameter("--bundle requires --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]
     engines = search_bundle(bundle)
     return {
@@ -185,17 +164,16 @@ def measure_apart(arguments: Sequence[str]) -> Measured:
     return measured
 
 
-def show(measured: Sequence[Measured]) -> None:
-    """Print a row of medians for every engine of every model."""
-    title = f"sentences per processor second, one thread, median of {len(measured)} rounds"
-    table = Table(title=title)
-    for column in ("model", "engine", *CASES):
-        table.add_column(column, justify="left" if column in ("model", "engine") else "right")
-    for model, engines in measured[0].items():
-        for engine in engines:
-            speeds = (median(each[model][engine][case] for each in measured) for case in CASES)
-            table.add_row(model, engine, *(f"{speed:.1f}" for speed in speeds))
-    Console(width=140).print(table)
+def tabulate(measured: Sequence[Measured]) -> list[list[str]]:
+    """Return a row of medians for every engine of every model."""
+    return [
+        [
+            f"{model}, {engine}",
+            *(f"{median(own[model][engine][case] for own in measured):.1f}" for case in CASES),
+        ]
+        for model, engines in measured[0].items()
+        for engine in engines
+    ]
 
 
 def main(
@@ -215,7 +193,8 @@ def main(
     arguments = [*chosen, "--sentences", str(sentences)]
     for option, path in (("--bundle", bundle), ("--text", text)):
         arguments += [option, str(path)] if path else []
-    show([measure_apart(arguments) for _ in range(rounds)])
+    title = f"sentences per processor second, one thread, median of {rounds} rounds"
+    show(title, ("model", *CASES), tabulate([measure_apart(arguments) for _ in range(rounds)]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.evaluation.registered import find_label
 from stages import paths
 from stages.reporting.evaluation import Evaluation, RunVerdict
-from stages.reporting.markdown import render_pipe_table
+from stages.reporting.pages import render_pipe_table
 
 SCORES = paths.REPORTS / "evaluate.json"
 EXAMPLES = paths.REPORTS / "examples.json"

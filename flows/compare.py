@@ -29,10 +29,10 @@ from flows.train import RETRY_SECONDS, server_was_away
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.tracking import Tracker
 from stages import paths
-from stages.comparison import report, results
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import DownloadParams
+from stages.reporting import comparison
 from stages.runtime.code_digests import digest_code
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import describe_checkout
@@ -217,7 +217,7 @@ def compare(
     steps: int | None = None,
     tokens: int | None = None,
     seeds: list[int] | None = None,
-) -> results.Comparison:
+) -> comparison.Comparison:
     """Train several models on equal terms, and test which one is better.
 
     Args:
@@ -245,26 +245,26 @@ def compare(
         result = conclude(experiments, command=command)
         track(result, tracker)
     create_markdown_artifact(
-        report.render_markdown(result),
+        comparison.render_markdown(result),
         key="comparison",
         description="Which model is better, how surely",
     )
     return result
 
 
-def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
+def conclude(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
     """Read the results of the experiments, test them, and write the report."""
     commits = dvc_program.list_experiments()
     outcomes = [
-        results.read_outcome(chosen.model, chosen.seed, chosen.name, commits[chosen.name])
+        comparison.read_outcome(chosen.model, chosen.seed, chosen.name, commits[chosen.name])
         for chosen in experiments
     ]
-    result = results.compare_outcomes(outcomes, command=command, commit=describe_checkout())
-    report.write_report(result, outcomes)
+    result = comparison.compare_outcomes(outcomes, command=command, commit=describe_checkout())
+    comparison.write_report(result)
     return result
 
 
-def track(result: results.Comparison, tracker: Tracker) -> None:
+def track(result: comparison.Comparison, tracker: Tracker) -> None:
     """Track the results.
 
     The scores of the best system are the comparison's own, under the names by which MLflow's list
@@ -272,10 +272,10 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
     """
     best, *_ = result.scores.values()
     tracker.metrics({f"test_{metric}": score.value for metric, score in best.items()}, step=0)
-    for metric in result.metrics:
+    for metric in result.signatures:
         means = {name: scores[metric].value for name, scores in result.scores.items()}
         tracker.metrics({f"test_{metric}/{name}": mean for name, mean in means.items()}, step=0)
-    tracker.artifact(report.FOLDER)
+    tracker.artifact(comparison.FOLDER)
 
 
 def main(
@@ -294,10 +294,6 @@ def main(
     seeds: Annotated[
         str, typer.Option(help="Seeds of each model, by number or as a list: 3, or 1,2,3.")
     ] = "1",
-    *,
-    record: Annotated[
-        bool, typer.Option("--record", help=f"Put the report into {report.RESULTS}, too.")
-    ] = False,
 ) -> None:
     """Train several models on equal terms, and test which one is better."""
     named, settings = split_arguments(arguments or [])
@@ -309,10 +305,8 @@ def main(
         check_server()
         with leave_nothing_behind():
             result = compare(models, settings, seconds, steps, tokens, chosen)
-        if record:
-            report.record_results(result)
-    Console().print(report.render_report(result))
-    Console().print(f"written to {report.FOLDER}", style="dim")
+    Console().print(comparison.render_report(result))
+    Console().print(f"written to {comparison.FOLDER}", style="dim")
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

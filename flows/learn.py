@@ -21,7 +21,7 @@ from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.retrain import check_text, decide
 from flows.train import introduce, plan_stages, run_stages
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.registered import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.sections import build_all, read_settings

@@ -26,7 +26,7 @@ from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.registered import GateConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import Exported, model_name, read_exported
 from stages.registry.promotion import (

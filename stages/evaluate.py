@@ -5,21 +5,19 @@ Reads:  models/trained/, data/corpus/, data/tags.json, data/tokenizer/,
         data/vocabulary/, reports/download.json
 Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
         reports/examples.json, reports/attention/*.png, reports/learning_curve.png,
-        reports/scores/*.csv, reports/index.html
+        reports/index.html
 """
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.evaluation import quality
-from nmt_core.evaluation.kept_literals import count_kept_literals
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
+from nmt_core.evaluation.quality import count_kept_literals
 from nmt_core.evaluation.registered import check_references, find_label, load_metric
 from nmt_core.translation.fitting import (
     LengthPenaltyTrial,
@@ -33,10 +31,9 @@ from stages.params import DownloadParams, EvaluateParams, load
 from stages.reporting import measures
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.reporting.measures import TranslatedText
 from stages.reporting.pages import render_run_page
-from stages.reporting.sentences import JudgedSentence, judge_sentences, link_shown
+from stages.reporting.sentences import judge_sentences
 from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
 from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
@@ -56,7 +53,10 @@ PICTURE_TOKENS = 30
 """Longer sentences make unreadable pictures."""
 
 SEARCH_SENTENCES = 500
-"""Validation sentences by which the length penalty is chosen, and beam sizes are compared."""
+"""Maximum number of validation sentences by which the length penalty is chosen."""
+
+FEWEST_POINTS = 4
+"""Minimum number of logged points of a training for a curve."""
 
 ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
 """Source sentences, their references and their tags."""
@@ -73,8 +73,7 @@ def run(
 ) -> Evaluation:
     """Score the model, and write translations, examples, pictures and the report of the run.
 
-    A line of a corpus with a tag is translated with that tag, as by a person who knows where it is
-    from; ``untagged`` has the scores without.
+    A line of a corpus with a tag is translated with that tag.
 
     Args:
         params: settings.
@@ -96,14 +95,27 @@ def run(
     draw_training(reports / "learning_curve.png", record)
     corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
     evaluation = measure(params, inputs, translator, text, validation, corpora)
-    evaluation = evaluation.model_copy(update={"length_penalty_trials": tuple(trials)})
     sentences = judge_sentences(
         text.sources, text.all_references, text.hypotheses, language=languages.target
     )
-    evaluation = add_verdict(params, evaluation, record, sentences, corpora)
-    shown = link_shown(sentences, translator.aligner, params.seed)
+    evaluation = evaluation.model_copy(update={"length_penalty_trials": tuple(trials)})
+    verdict = judge_run(
+        evaluation,
+        record,
+        good=sum(sentence.score >= params.good_chrf for sentence in sentences),
+        good_chrf=params.good_chrf,
+        good_share=params.good_share,
+        greedy=params.beam.beam_size == 1,
+    )
+    evaluation = evaluation.model_copy(update={"verdict": verdict})
     page = render_run_page(
-        evaluation, record, download, shown, languages=languages, seed=params.seed
+        evaluation,
+        record,
+        download,
+        sentences,
+        languages=languages,
+        seed=params.seed,
+        learning_curve=(reports / "learning_curve.png").read_bytes(),
     )
     files.write_text(reports / "index.html", page)
     return evaluation
@@ -125,9 +137,7 @@ def translate_test_set(
     read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
     translations = [best for best, *_ in translator.search(read, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
-    text = TranslatedText(languages, sources, references, read, translations)
-    quality.warn_of_tokenized(text.hypotheses, text.references)
-    return text
+    return TranslatedText(languages, sources, references, read, translations)
 
 
 def measure(
@@ -150,7 +160,7 @@ def measure(
     """
     language = text.languages.target
     held_out = tag_lines(translator.source, validation[0], validation[2])
-    confidence, confidences = judge_confidence(
+    confidence = judge_confidence(
         params,
         (*validation[:2], translator.search_best(held_out)),
         (text.sources, text.references, text.translations),
@@ -161,47 +171,19 @@ def measure(
     return Evaluation(
         scores=text.score(params),
         novel=measures.score_novel(params, text, near_counts),
-        untagged=measures.score_untagged(params, text, translator),
         **measures.measure_translations(translator, text),
         literals=count_kept_literals(
             text.sources, text.hypotheses, text.references, text.languages.codes
         ),
         confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
-        beam_sizes=score_beam_sizes(params, translator, validation, language=language),
         slices=measures.measure_slices(
             params,
             text,
             corpora,
-            confidences=confidences,
             word_counts=measures.count_training_words(inputs.corpus, text.sources),
         ),
     )
-
-
-def add_verdict(
-    params: EvaluateParams,
-    evaluation: Evaluation,
-    record: dict[str, Any],
-    sentences: Sequence[JudgedSentence],
-    corpora: dict[str, slice],
-) -> Evaluation:
-    """Return an evaluation with the verdict on its run."""
-    verdict = judge_run(
-        evaluation,
-        record,
-        good=sum(sentence.score >= params.good_chrf for sentence in sentences),
-        good_chrf=params.good_chrf,
-        good_share=params.good_share,
-        errors=measures.share_errors(sentences, corpora),
-        greedy=params.beam.beam_size == 1,
-    )
-    return evaluation.model_copy(update={"verdict": verdict})
-
-
-def take_first(text: ValidationText, most: int) -> ValidationText:
-    """Return the first sentences of a text, at most so many."""
-    return text[0][:most], text[1][:most], text[2][:most]
 
 
 def choose_length_penalty(
@@ -213,7 +195,7 @@ def choose_length_penalty(
 ) -> tuple[Translator, list[LengthPenaltyTrial]]:
     """Return the translator with the length penalty that has the best score on validation text.
 
-    Greedy search has none, so nothing is tried for it, and where it is not to be chosen.
+    Nothing is tried for greedy search, which has no length penalty.
 
     Args:
         params: whether to choose; the first metric decides.
@@ -225,7 +207,8 @@ def choose_length_penalty(
         return translator, []
     metric = load_metric(params.metrics[0], language)
     sign = 1 if metric.higher_is_better else -1
-    sources, references, tags = take_first(validation, SEARCH_SENTENCES)
+    sources, references = (side[:SEARCH_SENTENCES] for side in validation[:2])
+    tags = validation[2][:SEARCH_SENTENCES]
     read = tag_lines(translator.source, sources, tags) if any(tags) else sources
     trials = try_length_penalties(
         translator,
@@ -237,35 +220,22 @@ def choose_length_penalty(
     return set_length_penalty(translator, best.length_penalty), trials
 
 
-def score_beam_sizes(
-    params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
-) -> dict[str, float]:
-    """Return the first score of validation text by beam size: 1, 2, 4 ... and the configured one.
-
-    Args:
-        params: the metric.
-        translator: translates validation text.
-        validation: source sentences, their references and their tags.
-        language: code of the target language.
-    """
-    metric = load_metric(params.metrics[0], language)
-    sources, references, tags = take_first(validation, SEARCH_SENTENCES)
-    read = tag_lines(translator.source, sources, tags)
-    configured = translator.config.beam.beam_size
-    sizes = [*takewhile(lambda size: size < configured, (2**n for n in count())), configured]
-    texts = {size: translator.translate_sentences(read, beam_size=size) for size in sizes if read}
-    return {
-        str(size): metric.score(lines, references, sources).value for size, lines in texts.items()
-    }
-
-
 def draw_training(path: Path, record: dict[str, Any]) -> None:
-    """Draw the curves of a training, from its ``training.json``."""
-    history = record["history"]
+    """Draw losses, scores and learning rates of a training, from its ``training.json``."""
+    history, logged = record["history"], record["curve"]
+    if len(logged) < FEWEST_POINTS:
+        logged = [point | {"loss": point["train_loss"]} for point in history]
     metric = next(reversed(history[0]["validation_scores"]))
-    steps = [point["step"] for point in history]
-    scores = Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history])
-    draw_learning_curve(path, trace_losses(record), scores, trace_learning_rate(record))
+    steps, updates = ([point["step"] for point in points] for points in (history, logged))
+    draw_learning_curve(
+        path,
+        [
+            Curve("validation", steps, [point["validation_loss"] for point in history]),
+            Curve("training", updates, [point["loss"] for point in logged]),
+        ],
+        Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history]),
+        Curve("learning rate", updates, [point["learning_rate"] for point in logged]),
+    )
 
 
 def write_translations(path: Path, text: TranslatedText) -> None:
@@ -328,7 +298,6 @@ def main() -> None:
         tracker.artifact(paths.REPORTS / "index.html")
     show_scores(training["fingerprint"], numbers)
     files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
-    measures.write_plots(paths.REPORTS / "scores", evaluation)
     files.write_json(paths.METRICS / "evaluate.json", evaluation.summarize())
 
 

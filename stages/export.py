@@ -133,8 +133,7 @@ def judge_engine(
         (sources, references, translator.search_best(sources))
         for sources, references, *_ in (validation, test)
     ]
-    judged, _ = judge_confidence(params, *texts, language=translator.languages.target)
-    return judged
+    return judge_confidence(params, *texts, language=translator.languages.target)
 
 
 def learn_from_training(

@@ -25,8 +25,7 @@ from nmt_core.data.settings import (
     MixtureConfig,
     TrainedVectors,
 )
-from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
-from nmt_core.evaluation.statistics.settings import SliceBounds
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SliceBounds
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.search.registered import Precision
 from nmt_core.search.settings import BeamConfig
@@ -324,10 +323,6 @@ class PromotionParams(Config):
     test set: ``{numbers: 1.0, negation: 1.0}``. Who is proved to lose more is rejected, who seems
     to is held. None by default, for a slice of few sentences seems to lose by chance and would hold
     what is better; ``reports/index.html`` shows sentences and interval of each."""
-
-    glossary: Path | None = None
-    """A glossary as ``nmt translate --glossary`` reads it; the sentences that have a term of it are
-    the slice ``glossary``."""
 
 
 SECTIONS: dict[str, type[Config]] = {

@@ -14,7 +14,6 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import read_columns, show_progress
 from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
 from nmt_core.evaluation.metric import Reference
-from nmt_core.evaluation.quality import warn_of_tokenized
 from nmt_core.evaluation.registered import (
     DEFAULT_METRICS,
     METRICS,
@@ -22,7 +21,7 @@ from nmt_core.evaluation.registered import (
     find_label,
     load_metric,
 )
-from nmt_core.evaluation.statistics.significance import Difference, compare_all
+from nmt_core.evaluation.significance import Difference, compare_all
 from nmt_core.translation.translator import Translator
 
 RESAMPLES = 1000
@@ -71,8 +70,8 @@ def evaluate(
     Scores are sacreBLEU's, of raw text, with 95 % intervals by bootstrap and the signature that
     another program needs to compute the same.
 
-    Several models are tested against each other: paired bootstrap and approximate randomisation,
-    corrected for the number of pairs. A difference whose p-values are not both small may be chance.
+    Several models are tested against each other by approximate randomization, corrected for the
+    number of pairs. A difference whose p-value is not small may be chance.
 
     **Examples**
 
@@ -100,8 +99,6 @@ def evaluate(
     }
     code = language or find_language(translators)
     systems = {name: translate_all(model, sources) for name, model in translators.items()}
-    for lines in systems.values():
-        warn_of_tokenized(lines, columns[0])
     if out is not None:
         write_translations(out, systems, sources, columns)
     console = Console()
@@ -196,8 +193,7 @@ def render_differences(differences: Sequence[Difference]) -> Table:
         "pair",
         "metric",
         Column("difference", justify="right"),
-        Column("p, bootstrap", justify="right"),
-        Column("p, randomisation", justify="right"),
+        Column("p", justify="right"),
         title="Differences",
     )
     for difference in differences:
@@ -205,7 +201,6 @@ def render_differences(differences: Sequence[Difference]) -> Table:
             Text(f"{difference.first} - {difference.second}"),
             find_label(difference.metric),
             f"{difference.value:+.2f}",
-            f"{difference.bootstrap_holm:.4f}",
-            f"{difference.randomization_holm:.4f}",
+            f"{difference.p_value:.4f}",
         )
     return table

@@ -1,14 +1,16 @@
-"""The contract of metrics: a score for the translations of a test set, and its signature.
+"""The contracts of metrics and of slices of a test set.
 
 Letters: N sentences, C counts of a sentence, R resampled test sets.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
@@ -47,8 +49,7 @@ class Score(ScoreInterval):
 class Metric(ABC):
     """A score for the translations of a test set.
 
-    A metric is a file of ``metrics/``, say ``exact.py``, or a class that another package offers by
-    an entry point of ``nmt.metrics``::
+    Another package offers its own by an entry point of ``nmt.metrics``::
 
         class Exact(Metric):
             label = "exact"
@@ -127,3 +128,34 @@ def check_pairs(hypotheses: Sequence[str], references: Sequence[Reference]) -> N
             f"{len(hypotheses)} hypotheses do not pair up with {len(references)} references; "
             f"translate the whole test set again"
         )
+
+
+Mask = NDArray[np.bool_]
+"""Whether each sentence of a test set belongs to a slice."""
+
+
+@dataclass(frozen=True)
+class SlicedText:
+    """A test set, with the counts of its words in training text."""
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    languages: tuple[str, str]
+    """Codes of both."""
+    word_counts: Mapping[str, int] = field(default_factory=dict)
+    """Lines of training text that hold each word of the sources; empty if not counted."""
+
+
+class Slice(NamedTuple):
+    """A slice: its label, and a function that finds its sentences, or None if it cannot.
+
+    Another package offers its own by entry points of ``nmt.slices``::
+
+        def find_thanks(text):
+            return ["thank" in line.casefold() for line in text.references]
+
+        THANKS = Slice("that thank somebody", find_thanks)
+    """
+
+    label: str
+    find: Callable[[SlicedText], Iterable[bool] | None]

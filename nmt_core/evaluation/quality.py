@@ -1,34 +1,26 @@
-"""Measures of a test set's translations: failures, lengths, unknown words."""
+"""Measures of a test set's translations: failures, kept literals, lengths, unknown words."""
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from sacrebleu.metrics.bleu import BLEU
+import numpy as np
+from jaxtyping import Float
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
+from nmt_core.evaluation.metric import Reference, SummedMetric
+from nmt_core.evaluation.registered import STANDARD, check_installed, load_metric, tokenizer_of
+from nmt_core.literals.checking import check_literals
+from nmt_core.literals.finding import find_literals
 from nmt_core.text.vocabulary import UNK
 from nmt_core.text.words import find_loop
 
-_log = logging.getLogger(__name__)
 
-TOKENIZED_SHARE = 0.1
-"""Of the translations that may end in a detached full stop before that is worth a warning."""
+class KeptLiterals(Config):
+    """Lines with numbers, placeholders and other literals that their references keep."""
 
-
-class Failures(Config):
-    """Hypotheses that are no translations."""
-
-    empty: int
-    """Nothing, though the source is something."""
-    copied: int
-    """The source itself, though the reference is not."""
-    looping: int
-    """The same words three times in a row, where the reference has no such thing."""
-    too_long: int
-    """More than twice as many words as the reference, and at least ten more."""
-    detached_full_stop: int
-    """A full stop after a space at the end, where the reference has none such."""
+    lines: int
+    """Number of these lines."""
+    kept: int
+    """Number of those whose hypotheses keep all, too, as the target language writes them."""
 
 
 Cut = Callable[[str], Sequence[str]]
@@ -39,11 +31,13 @@ def cutter(language: str) -> Cut:
     """Return the tokenizer of words: at spaces, or as BLEU does in scripts without spaces.
 
     Raises:
-        ConfigError: if what cuts the language into words is not installed.
+        ConfigError: if the tokenizer of the language's words is not installed.
     """
     check_installed(language)
     if tokenizer_of(language) == STANDARD:
         return str.split
+    from sacrebleu.metrics.bleu import BLEU  # slow to import
+
     cut = BLEU(tokenize=tokenizer_of(language)).tokenizer
     return lambda line: cut(line).split()
 
@@ -54,44 +48,52 @@ def count_failures(
     references: Sequence[str],
     *,
     cut: Cut = str.split,
-) -> Failures:
-    """Count hypotheses that are no translations; ``cut`` knows words of the target language."""
-    lines = list(zip(sources, hypotheses, references, strict=True))
-    return Failures(
-        empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
-        copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
-        looping=sum(bool(find_loop(cut(h)) and not find_loop(cut(r))) for _, h, r in lines),
-        too_long=sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
-        detached_full_stop=sum(is_detached(h) and not is_detached(r) for _, h, r in lines),
-    )
+) -> dict[str, int]:
+    """Count hypotheses that are not translations, by kind; ``cut`` cuts the target language.
 
-
-def is_detached(line: str) -> bool:
-    """Tell whether a line ends in a full stop after a space, as tokenized text does."""
-    return line.endswith(" .")
-
-
-def warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Warn where many translations, but not their references, look tokenized.
-
-    sacreBLEU cuts the full stop off by itself, so that BLEU does not see the fault. It is one of
-    the text, or of a model that has hardly learnt, and no reason to score nothing.
+    Empty ones are those of sources that are not. Copied ones repeat the source, though the
+    reference does not. Looping ones have the same words three times in a row, where the reference
+    has not. Too long ones have more than twice as many words as the reference, and at least ten
+    more. A detached full stop stands after a space at the end, where the reference has none such.
     """
-    lines = zip(hypotheses, references, strict=True)
-    detached = sum(is_detached(hypothesis) and not is_detached(line) for hypothesis, line in lines)
-    if detached > TOKENIZED_SHARE * len(references):
-        _log.warning(
-            "%d of %d translations end in a full stop after a space, and their references do not: "
-            "the model has learnt too little, or the target text to train on is tokenized; BLEU "
-            "does not see the difference",
-            detached,
-            len(references),
-        )
+    lines = list(zip(sources, hypotheses, references, strict=True))
+    return {
+        "empty": sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
+        "copied": sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
+        "looping": sum(bool(find_loop(cut(h)) and not find_loop(cut(r))) for _, h, r in lines),
+        "too_long": sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
+        "detached_full_stop": sum(h.endswith(" .") and not r.endswith(" .") for _, h, r in lines),
+    }
 
 
 def is_too_long(words: int, reference_words: int) -> bool:
     """Tell whether a hypothesis is far longer than its reference."""
     return words > max(2 * reference_words, reference_words + 10)
+
+
+def count_kept_literals(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    languages: tuple[str, str],
+) -> KeptLiterals:
+    """Count lines whose literals are preserved, of those whose references keep them."""
+    kept = find_kept_literals(sources, hypotheses, references, languages)
+    return KeptLiterals(lines=len(kept), kept=sum(kept))
+
+
+def find_kept_literals(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    languages: tuple[str, str],
+) -> list[bool]:
+    """Tell whether literals are preserved, of each line whose reference keeps them."""
+    return [
+        not check_literals(source, hypothesis, languages)
+        for source, hypothesis, reference in zip(sources, hypotheses, references, strict=True)
+        if find_literals(source, languages[0]) and not check_literals(source, reference, languages)
+    ]
 
 
 def compute_length_ratio(
@@ -109,3 +111,14 @@ def compute_unknown_rate(lines: Iterable[Sequence[int]]) -> float:
         unknown += sum(number == UNK for number in ids)
         total += len(ids)
     return unknown / max(1, total)
+
+
+def score_chrf(
+    hypotheses: Sequence[str], references: Sequence[Reference], *, language: str
+) -> Float[np.ndarray, " N"]:
+    """Return the chrF (0-100) of each sentence by itself; ``language`` is the target's code."""
+    if not hypotheses:
+        return np.zeros(0)
+    metric = load_metric("chrf", language)
+    assert isinstance(metric, SummedMetric)
+    return metric.score_of_sums(metric.counts(hypotheses, references, hypotheses))

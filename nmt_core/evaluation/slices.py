@@ -1,7 +1,7 @@
 """Slices of a test set: the sentences that have something in common, each scored by itself.
 
-A slice is found by its name. It says of each sentence whether it belongs to it, from the text alone
-or from what else is known of it; the translations that are judged never decide.
+A slice is found by its name. It tells of each sentence whether it belongs to the slice, by source,
+reference and training text; the translations that are judged have no influence.
 """
 
 from collections import Counter
@@ -11,10 +11,9 @@ import numpy as np
 import regex
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metric import Counts, SummedMetric
+from nmt_core.evaluation.metric import Counts, Mask, Slice, SlicedText, SummedMetric
 from nmt_core.evaluation.registered import SLICES
-from nmt_core.evaluation.slice import Mask, Slice, SlicedText
-from nmt_core.evaluation.statistics.resampling import resample_scores
+from nmt_core.evaluation.significance import resample_scores
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.literal import LiteralKind
 from nmt_core.text.words import WORD
@@ -24,9 +23,6 @@ FEW_WORDS, MANY_WORDS = 8, 25
 
 RARE = 2
 """Lines of training text that a rare word stands in, at most."""
-
-SURE_FROM = 0.5
-"""Confidence from which on a translation counts as sure."""
 
 NEGATIONS = {
     "cs": r"\b(?:ne|není|nejsou|nikdy|nikdo|nic|nikde|žádn\w*|bez)\b",
@@ -47,7 +43,6 @@ NEGATIONS = {
 """What negates in a language, whatever its case."""
 
 _NEGATION = {code: regex.compile(words, regex.IGNORECASE) for code, words in NEGATIONS.items()}
-_QUESTION = regex.compile(r"[?？؟;՞]\s*[\p{Pf}\p{Pe}\"']*\s*$")
 _CAPITALIZED = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{Nd}’'\-]*[\p{L}\p{M}\p{Nd}]")
 
 
@@ -66,20 +61,12 @@ def _cut(line: str) -> list[str]:
     return [word for word in WORD.findall(line.casefold()) if word[0].isalnum()]
 
 
-def _count_source_words(text: SlicedText) -> list[int]:
-    return [len(_cut(line)) for line in text.sources]
-
-
 def _find_short(text: SlicedText) -> list[bool]:
-    return [count <= FEW_WORDS for count in _count_source_words(text)]
-
-
-def _find_middling(text: SlicedText) -> list[bool]:
-    return [FEW_WORDS < count < MANY_WORDS for count in _count_source_words(text)]
+    return [len(_cut(line)) <= FEW_WORDS for line in text.sources]
 
 
 def _find_long(text: SlicedText) -> list[bool]:
-    return [count >= MANY_WORDS for count in _count_source_words(text)]
+    return [len(_cut(line)) >= MANY_WORDS for line in text.sources]
 
 
 def _find_rare(text: SlicedText) -> list[bool] | None:
@@ -118,42 +105,12 @@ def _find_negation(text: SlicedText) -> list[bool] | None:
     return None
 
 
-def _find_questions(text: SlicedText) -> list[bool]:
-    return [_QUESTION.search(line) is not None for line in text.sources]
-
-
-def _find_unsure(text: SlicedText) -> list[bool] | None:
-    if not any(one is not None for one in text.confidences):
-        return None
-    return [one is not None and one < SURE_FROM for one in text.confidences]
-
-
-def _find_sure(text: SlicedText) -> list[bool] | None:
-    if not any(one is not None for one in text.confidences):
-        return None
-    return [one is not None and one >= SURE_FROM for one in text.confidences]
-
-
-def _find_terms(text: SlicedText) -> list[bool] | None:
-    if not text.terms:
-        return None
-    return [
-        any([*finder.find(line, text.languages[0])] for finder in text.terms)
-        for line in text.sources
-    ]
-
-
 SHORT = Slice(f"short, up to {FEW_WORDS} words", _find_short)
-MIDDLING = Slice("of middling length", _find_middling)
 LONG = Slice(f"long, from {MANY_WORDS} words on", _find_long)
 RARE_WORDS = Slice("with a word that training hardly has", _find_rare)
 NUMBERS = Slice("with a number, date or time", _find_numbers)
 NAMES = Slice("with a name that stays as it is", _find_names)
 NEGATION = Slice("with a negation", _find_negation)
-QUESTIONS = Slice("questions", _find_questions)
-UNSURE = Slice(f"confidence below {SURE_FROM:g}", _find_unsure)
-SURE = Slice(f"confidence of {SURE_FROM:g} and above", _find_sure)
-GLOSSARY = Slice("with a term of the glossary", _find_terms)
 
 
 def find_slice(name: str, text: SlicedText) -> Mask | None:

@@ -220,18 +220,16 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     assert isinstance(download, DownloadParams)
     assert isinstance(export, ExportParams)
     assert isinstance(promotion, PromotionParams)
-    if export.glossary or promotion.glossary or promotion.slices:
-        from nmt_core.evaluation.slice import SlicedText  # slow, and rarely needed
-        from nmt_core.evaluation.statistics.gate import find_judged_slice
+    if export.glossary or promotion.slices:
+        from nmt_core.evaluation.gate import find_judged_slice
+        from nmt_core.evaluation.metric import SlicedText
         from nmt_core.literals.glossary import Glossary
 
         languages = download.languages.codes
         if export.glossary:
             Glossary.load(export.glossary, languages)
-        judged = Glossary.load(promotion.glossary, languages) if promotion.glossary else None
-        text = SlicedText([], [], languages, terms=judged.finders if judged else ())
         for name in promotion.slices:
-            find_judged_slice(name, text)
+            find_judged_slice(name, SlicedText([], [], languages))
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 

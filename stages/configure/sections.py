@@ -8,7 +8,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.data.settings import TrainedVectors
-from nmt_core.evaluation.words import check_installed
+from nmt_core.evaluation.registered import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from stages import paths
 from stages.params import (

@@ -20,7 +20,7 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.inspection import MAX_TRUSTED
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.corpora.screening.settings import ScreenConfig
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.registered import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, KnownText, split_corrections
 from nmt_core.translation.memory.journal import (

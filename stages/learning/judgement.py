@@ -5,10 +5,10 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.slice import SlicedText
+from nmt_core.evaluation.gate import Verdict, judge
+from nmt_core.evaluation.metric import SlicedText
+from nmt_core.evaluation.registered import GateConfig
 from nmt_core.evaluation.slices import find_slice
-from nmt_core.evaluation.statistics.gate import Verdict, judge
-from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.learning.correction_corpus import (
     FOLDER,

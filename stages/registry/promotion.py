@@ -1,8 +1,8 @@
 """Promotion: the gate between the champion and this checkout's export.
 
-Both translate the test set by their own settings, and ``nmt_core.evaluation.statistics.gate``
+Both translate the test set by their own settings, and ``nmt_core.evaluation.gate``
 decides. The result is kept with the challenger's run:
-``runs/<fingerprint>/promotion.{json,md,html}``, and numbers and tags in MLflow.
+``runs/<fingerprint>/promotion.{json,md}``, and numbers and tags in MLflow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,25 +10,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from pydantic import Field
-
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.registered import find_label
-from nmt_core.evaluation.slice import SlicedText
-from nmt_core.evaluation.statistics.conditions import Condition
-from nmt_core.evaluation.statistics.gate import (
+from nmt_core.evaluation.gate import (
     Candidate,
+    Condition,
     Effect,
     Verdict,
     find_judged_slice,
     judge,
 )
-from nmt_core.evaluation.statistics.settings import GateConfig, GateError
-from nmt_core.literals.glossary import Glossary
+from nmt_core.evaluation.metric import SlicedText
+from nmt_core.evaluation.registered import GateConfig, GateError
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, PromotionParams
@@ -41,8 +36,7 @@ from stages.registry.exported import (
     read_held_out,
 )
 from stages.registry.registry import Promotion, Registry, RegistryAwayError, Version
-from stages.reporting.pages import render_contest_page, render_template
-from stages.reporting.sentences import JudgedSentence, compare_sentences
+from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 
 EVIDENCE = (TEST_SET, "held_out", "signature")
@@ -68,8 +62,6 @@ class Contest(Config):
     """Its version."""
     verdict: Verdict | None = None
     """The gate's, where it was asked."""
-    changed: tuple[JudgedSentence, ...] = Field((), exclude=True)
-    """The sentences that changed most, which stand on a page alone."""
 
     @property
     def won(self) -> bool:
@@ -100,7 +92,6 @@ def run_contest(
         promotion: slices that may not be lost, beside those of the gate, which come first.
 
     Raises:
-        ConfigError: if the glossary cannot be read.
         GateError: if the two cannot be compared.
         RegistryError: if MLflow is away, or lacks the champion.
     """
@@ -122,24 +113,20 @@ def run_contest(
     check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
-    terms = Glossary.load(promotion.glossary, codes).finders if promotion.glossary else ()
-    text = SlicedText(*challenger.held_out, codes, terms=terms)
+    text = SlicedText(*challenger.held_out, codes)
     for name in gate.slices:
         find_judged_slice(name, text)  # before minutes are spent on translations
     recased = dict(recase(challenger.held_out.sources, params.seed))
     old, new = translate_by_both(
         registry, champion, challenger, challenger.held_out, params, recased=recased
     )
-    verdict = judge(old, new, gate, languages=codes, terms=terms)
+    verdict = judge(old, new, gate, languages=codes)
     return Contest(
         outcome=verdict.outcome,
         reason=verdict.reason,
         challenger=challenger.digest,
         champion=champion.number,
         verdict=verdict,
-        changed=compare_sentences(
-            new.sources, new.references, old.hypotheses, new.hypotheses, language=codes[1]
-        ),
     )
 
 
@@ -289,7 +276,6 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
     files.write_text(folder / "promotion.md", render_verdict(contest))
-    files.write_text(folder / "promotion.html", render_page(contest, challenger.languages))
     with open_tracker(
         challenger.fingerprint,
         experiment=paths.EXPERIMENT,
@@ -315,24 +301,13 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
                 f"{name}_worse_p": condition.worse,
             }
             tracker.metrics(numbers, step=0)
-        for name in ("promotion.json", "promotion.md", "promotion.html"):
+        for name in ("promotion.json", "promotion.md"):
             tracker.artifact(folder / name)
 
 
 def render_verdict(contest: Contest) -> str:
     """Return the verdict in Markdown."""
     return render_template("promotion.md", contest=contest, describe_condition=describe_condition)
-
-
-def render_page(contest: Contest, languages: Languages) -> str:
-    """Return the verdict as a page, with the sentences that changed most."""
-    lines = [
-        f"{find_label(row.metric)}: {row.challenger:.2f}, the champion {row.champion:.2f}"
-        for row in list_effects(contest)
-    ]
-    conditions = contest.verdict.conditions if contest.verdict else ()
-    lines += map(describe_condition, conditions)
-    return render_contest_page(contest.outcome, contest.reason, lines, contest.changed, languages)
 
 
 def describe_condition(condition: Condition) -> str:

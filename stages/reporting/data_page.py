@@ -13,17 +13,12 @@ from nmt_core.corpora.statistics import (
     CorpusStatistics,
     Counts,
     Distribution,
-    SideStatistics,
 )
-from stages.reporting.charts import draw_histogram
 from stages.reporting.download_report import CorpusReport, DownloadReport
 from stages.reporting.pages import render_template, write_words
 
 MOST_SHOWN = 4
 """Languages and scripts of a side that are named."""
-
-RATIO_TICKS = {1: "¼", 5: "½", 9: "1", 13: "2", 17: "4"}
-"""Labels of the ratios of lengths at whole octaves."""
 
 
 def render_data_page(
@@ -78,7 +73,7 @@ def _tabulate_corpora(report: DownloadReport, shares: Mapping[str, float]) -> di
 def _describe_corpus(
     corpus: CorpusReport, share: float, statistics: CorpusStatistics, languages: Languages
 ) -> dict[str, Any]:
-    """Return facts, charts and examples of a corpus."""
+    """Return facts, tables and examples of a corpus."""
     sides = list(zip((statistics.source, statistics.target), languages.codes, strict=True))
     rows = {
         "languages of lines": [_list_languages(side.languages, code) for side, code in sides],
@@ -87,7 +82,6 @@ def _describe_corpus(
         "words": [f"{side.words:,} ({side.distinct:,} different)" for side, _ in sides],
         "characters": [side.characters for side, _ in sides],
     }
-    ratios = _write_quantiles(statistics.ratios)
     return {
         "facts": {
             "kind": corpus.kind,
@@ -97,28 +91,11 @@ def _describe_corpus(
             "weight": f"{corpus.weight:.4g}",
             "share": f"{share:.1%}",
             "sampled": statistics.sampled,
+            "words of the target for each word of the source": _write_quantiles(statistics.ratios),
         },
-        "lengths": _draw_lengths({"source": statistics.source, "target": statistics.target}),
-        "ratios": draw_histogram(
-            {"both": statistics.ratios.counts},
-            RATIO_TICKS,
-            label=f"Histogram of the words of the target for each word of the source: {ratios}",
-        ),
         "sides": rows,
         "examples": statistics.examples,
     }
-
-
-def _draw_lengths(sides: Mapping[str, SideStatistics]) -> Markup:
-    edges = sides["source"].lengths.edges
-    last = len(edges) - 1
-    ticks = {place: f"{edges[place]:g}" for place in (last * n // 4 for n in range(4))}
-    ticks[last] = f"{edges[last]:g}+"
-    quantiles = ", ".join(
-        f"{name} {_write_quantiles(side.lengths)}" for name, side in sides.items()
-    )
-    counts = {name: side.lengths.counts for name, side in sides.items()}
-    return draw_histogram(counts, ticks, label=f"Histogram of the words of a line: {quantiles}")
 
 
 def _list_languages(languages: Counts, expected: str) -> str:

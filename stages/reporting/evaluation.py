@@ -12,8 +12,8 @@ from pydantic import Field
 
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.kept_literals import KeptLiterals
 from nmt_core.evaluation.metric import Score, ScoreInterval
+from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
 from nmt_core.translation.confidence import ConfidenceModel, Reliability
@@ -46,12 +46,10 @@ class RunVerdict(Config):
 
 
 class ScoredPart(Result):
-    """Scores of some of the test sentences, or of another translation of them."""
+    """Scores of some of the test sentences."""
 
     sentences: int
     scores: dict[str, ScoreInterval]
-    tags: dict[str, int] = Field({})
-    """Test sentences by the tag that the other translation leaves out."""
 
 
 class ConfidenceReport(Result):
@@ -79,8 +77,6 @@ class Evaluation(Result):
     scores: dict[str, Score]
     novel: ScoredPart | None = None
     """Test sentences near no training sentence; None if that was not measured."""
-    untagged: ScoredPart | None = None
-    """The test set translated without tags; None if it has none."""
     sentences: int
     cross_entropy: float
     perplexity: float
@@ -93,8 +89,6 @@ class Evaluation(Result):
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
     length_penalty_trials: tuple[LengthPenaltyTrial, ...] = ()
-    beam_sizes: dict[str, float] = Field({})
-    """The first score of validation text by beam size."""
     slices: dict[str, SliceScore] = Field({})
     verdict: RunVerdict | None = None
     """None in the result of an earlier version."""
@@ -117,9 +111,10 @@ class Evaluation(Result):
             ConfigError: if it is not one.
         """
         names = find_metric_names(values)
-        parts = {name: _nest_part(values.get(name), names) for name in ("novel", "untagged")}
+        novel = values.get("novel")
+        part = {"sentences": novel["sentences"], "scores": _nest(novel, names)} if novel else None
         return config.build(
-            cls, {**values, "scores": _nest(values, names), **parts}, at="evaluate.json"
+            cls, {**values, "scores": _nest(values, names), "novel": part}, at="evaluate.json"
         )
 
     @classmethod
@@ -130,8 +125,9 @@ class Evaluation(Result):
     def dump(self) -> dict[str, Any]:
         """Return the content of ``evaluate.json``."""
         flat = self.model_dump(mode="json", exclude={"scores"})
-        flat["novel"] = {} if self.novel is None else _flatten_part(self.novel)
-        flat["untagged"] = {} if self.untagged is None else _flatten_part(self.untagged)
+        flat["novel"] = (
+            {"sentences": self.novel.sentences, **flatten(self.novel.scores)} if self.novel else {}
+        )
         flat["confidence"] = self.confidence.dump()
         if self.verdict is None:
             del flat["verdict"]
@@ -165,16 +161,3 @@ def _nest(values: Mapping[str, Any], names: list[str]) -> dict[str, dict[str, An
         | {field: values[f"{name}_{field}"] for field in fields if f"{name}_{field}" in values}
         for name in names
     }
-
-
-def _nest_part(values: Mapping[str, Any] | None, names: list[str]) -> dict[str, Any] | None:
-    if not values:
-        return None
-    tags = values.get("tags", {})
-    sentences = values.get("sentences", sum(tags.values()))
-    return {"sentences": sentences, "scores": _nest(values, names), "tags": tags}
-
-
-def _flatten_part(part: ScoredPart) -> dict[str, Any]:
-    counts = {"tags": part.tags} if part.tags else {"sentences": part.sentences}
-    return counts | flatten(part.scores)

@@ -1,9 +1,8 @@
 """Measures of a translated test set: scores, parts of it, likelihood, failures and slices."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
@@ -14,17 +13,15 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.metric import Reference, Score, SummedMetric
+from nmt_core.evaluation.metric import Mask, Reference, Score, SlicedText, SummedMetric
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.slice import Mask, SlicedText
 from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
-from stages.reporting.evaluation import Evaluation, ScoredPart
-from stages.reporting.sentences import JudgedSentence
+from stages.reporting.evaluation import ScoredPart
 
 MOST_COUNTED = 200_000
 """Lines of training text in which words are counted, evenly spread."""
@@ -100,27 +97,6 @@ def score_novel(
     )
 
 
-def score_untagged(
-    params: EvaluateParams, text: TranslatedText, translator: Translator
-) -> ScoredPart | None:
-    """Return the scores of the test set translated without tags; None if no line has one."""
-    rows = [row for row, line in enumerate(text.read) if line.tag is not None]
-    if not rows:
-        return None
-    plain = [replace(text.read[row], tag=None) for row in rows]
-    hypotheses = [*text.hypotheses]
-    for row, [best] in zip(
-        rows, translator.search(plain, n_best=1, probabilities=False), strict=True
-    ):
-        hypotheses[row] = best.text
-    scores = text.score(params, hypotheses=hypotheses)
-    return ScoredPart(
-        sentences=len(rows),
-        scores={name: score.interval for name, score in scores.items()},
-        tags=dict(sorted(Counter(text.read[row].tag or "" for row in rows).items())),
-    )
-
-
 def measure_translations(translator: Translator, text: TranslatedText) -> dict[str, Any]:
     """Return fields of an evaluation: perplexity, unknown words, lengths and failures."""
     cut = quality.cutter(text.languages.target)
@@ -140,7 +116,7 @@ def measure_translations(translator: Translator, text: TranslatedText) -> dict[s
         "length_ratio": quality.compute_length_ratio(text.hypotheses, references, cut=cut),
         "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, text.read)),
         "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
-        "failures": failures.model_dump(),
+        "failures": failures,
     }
 
 
@@ -159,7 +135,6 @@ def measure_slices(
     text: TranslatedText,
     corpora: Mapping[str, slice],
     *,
-    confidences: Sequence[float | None] = (),
     word_counts: Mapping[str, int] | None = None,
 ) -> dict[str, SliceScore]:
     """Score all slices that the test set has; each corpus is one if there are several.
@@ -168,14 +143,12 @@ def measure_slices(
         params: metrics, resamples and seed.
         text: the test set.
         corpora: the sentences of each corpus.
-        confidences: of the translations, if any.
         word_counts: see :func:`count_training_words`.
     """
     sliced = SlicedText(
         text.sources,
         text.references,
         text.languages.codes,
-        confidences=confidences,
         word_counts=word_counts or {},
     )
     slices: dict[str, tuple[str, Mask]] = find_slices(sliced)
@@ -200,27 +173,3 @@ def count_training_words(corpus: Path, sources: Sequence[str]) -> dict[str, int]
     total = sum(1 for _ in files.read_lines(path))
     step = -(-total // MOST_COUNTED) or 1
     return count_word_lines(islice(files.read_lines(path), 0, None, step), sources)
-
-
-def share_errors(
-    sentences: Sequence[JudgedSentence], corpora: Mapping[str, slice]
-) -> dict[str, tuple[int, float]]:
-    """Return the test sentences of each corpus, and its share of what all lack of a chrF of 100."""
-    lacking = {name: [100 - s.score for s in sentences[rows]] for name, rows in corpora.items()}
-    total = sum(map(sum, lacking.values())) or 1.0
-    return {name: (len(each), sum(each) / total) for name, each in lacking.items()}
-
-
-def write_plots(folder: Path, evaluation: Evaluation) -> None:
-    """Write what ``dvc plots`` shows: the first score by beam size and slice, and confidence."""
-    first = evaluation.first_metric
-    model = evaluation.confidence.model
-    curve = model.reliability.curve if model and model.reliability else ()
-    slices = ((n, part.scores[first][0]) for n, part in evaluation.slices.items() if part.scores)
-    tables: dict[str, tuple[str, Iterable[tuple[object, float]]]] = {
-        "beam_sizes": ("beam_size,score", evaluation.beam_sizes.items()),
-        "slices": ("slice,score", slices),
-        "confidence": ("confidence,good", ((bin_.confidence, bin_.good) for bin_ in curve)),
-    }
-    for name, (head, rows) in tables.items():
-        files.write_lines(folder / f"{name}.csv", [head, *(f"{key},{n:.4f}" for key, n in rows)])

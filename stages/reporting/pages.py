@@ -1,10 +1,11 @@
-"""Pages of reports, written by Jinja2 from ``templates/``: one file each, which asks nobody.
+"""Pages of reports, written by Jinja2 from ``templates/``: one file each, which loads nothing.
 
 Text is escaped, no page runs a script, and its policy forbids to fetch anything.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,17 @@ from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.registered import find_label
 from nmt_core.translation.confidence import Reliability
 from stages import paths
-from stages.reporting.charts import draw_curves
 from stages.reporting.download_report import DownloadReport, Removed
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.markdown import quote_text
-from stages.reporting.sentences import (
-    JudgedSentence,
-    choose_shown,
-    mark_difference,
-    mark_source,
-)
+from stages.reporting.sentences import JudgedSentence, choose_shown, mark_difference
 
 TEMPLATES = Path(__file__).with_name("templates")
 
 MOST_CHARACTERS = 400
-"""Characters of an example that are shown."""
+"""Maximum number of characters of an example on a page."""
+
+CELL_CHARACTERS = 120
+"""Maximum number of characters of a text in a cell in Markdown."""
 
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that no page may hold."""
@@ -49,6 +46,7 @@ def render_run_page(
     *,
     languages: Languages,
     seed: int,
+    learning_curve: bytes,
 ) -> str:
     """Return the report of a run: its verdict, then the evidence.
 
@@ -56,21 +54,12 @@ def render_run_page(
         evaluation: with its verdict.
         record: ``training.json``.
         download: result of the download stage, if it is at hand.
-        sentences: the test set, in order; those that are shown have links.
+        sentences: the test set, in order.
         languages: of the two sides.
         seed: draws the sentences that are shown at random.
+        learning_curve: PNG of losses, scores and learning rates.
     """
-    history = record["history"]
-    metric = next(reversed(history[0]["validation_scores"]))
-    label = find_label(metric)
-    best = next(point for point in history if point["step"] == record["best_step"])
-    losses = {
-        kind: [(point["step"], point[f"{kind}_loss"]) for point in history]
-        for kind in ("validation", "train")
-    }
-    scores = {metric: [(point["step"], point["validation_scores"][metric]) for point in history]}
-    best_score = best["validation_scores"][metric]
-    best_loss = f"validation loss {best['validation_loss']:.3f} at the best update"
+    best = next(point for point in record["history"] if point["step"] == record["best_step"])
     return render_template(
         "run.html",
         title=f"Report of a run, {languages.source} to {languages.target}",
@@ -91,43 +80,12 @@ def render_run_page(
         training={
             "updates": record["steps"],
             "best at": record["best_step"],
+            "validation loss there": f"{best['validation_loss']:.3f}",
             "passes": record["epochs"],
             "target tokens": record["target_tokens"],
             "parameters": record["parameters"],
         },
-        label=label,
-        losses=draw_curves(losses, label=f"Losses by update: {best_loss}"),
-        scores=draw_curves(scores, label=f"{label} by update: {best_score:.1f} at the best"),
-    )
-
-
-def render_contest_page(
-    outcome: str,
-    reason: str,
-    lines: Sequence[str],
-    sentences: Sequence[JudgedSentence],
-    languages: Languages,
-) -> str:
-    """Return a page that compares a challenger with the champion.
-
-    Args:
-        outcome: of the gate.
-        reason: of that outcome.
-        lines: what was measured of both, a sentence each.
-        sentences: those that changed most.
-        languages: of the two sides.
-    """
-    return render_template(
-        "contest.html",
-        title=f"Champion and challenger, {languages.source} to {languages.target}",
-        outcome=outcome,
-        reason=reason,
-        lines=lines,
-        changes={
-            "Losses": [sentence for sentence in sentences if sentence.gain < 0],
-            "Gains": [sentence for sentence in sentences if sentence.gain > 0],
-        },
-        languages=languages,
+        learning_curve=b64encode(learning_curve).decode(),
     )
 
 
@@ -149,6 +107,20 @@ def describe_reliability(reliability: Reliability) -> str:
         f"error of {reliability.error:.3f} ({reliability.error_low:.3f} to "
         f"{reliability.error_high:.3f})"
     )
+
+
+def render_pipe_table(
+    head: Sequence[str], body: Iterable[Sequence[str]], *, numbers: str = "---:"
+) -> list[str]:
+    """Return the lines of a table in Markdown, all columns but the first aligned as numbers."""
+    rule = ["---", *(numbers for _ in head[1:])]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
+
+
+def quote_text(text: str) -> str:
+    """Return foreign text as code that fits a cell of a table in Markdown."""
+    shown = text if len(text) <= CELL_CHARACTERS else f"{text[: CELL_CHARACTERS - 1]}…"
+    return f"`{shown.replace('`', ' ').replace('|', '¦')}`"
 
 
 def quote_code(text: str) -> str:
@@ -235,7 +207,6 @@ def _make_environment() -> Environment:
         "describe_reliability": describe_reliability,
         "find_label": find_label,
         "mark_difference": mark_difference,
-        "mark_source": mark_source,
         "splits": [*paths.SPLITS],
     }
     return environment

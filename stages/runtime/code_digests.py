@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt_core.base.config import parse_source
-from nmt_core.evaluation.registered import DEFAULT_METRICS
 
 PACKAGES = ("nmt_core", "stages")
 """Packages whose code is followed."""
@@ -55,9 +54,9 @@ CHOSEN_BY_SETTINGS = {
         "stages/demo/grammar.txt",
         *(f"{TEMPLATES}/{name}" for name in ("base.html", "data.html", "parts.html", "style.css")),
     ],
-    "train": [f"nmt_core/evaluation/metrics/{name}.py" for name in DEFAULT_METRICS],
+    "train": ["nmt_core/evaluation/metrics.py"],
     "evaluate": [
-        "nmt_core/evaluation/metrics/*.py",
+        "nmt_core/evaluation/metrics.py",
         *(f"{TEMPLATES}/{name}" for name in ("base.html", "parts.html", "run.html", "style.css")),
     ],
     "export": ["nmt_core/search/registered.py", f"{TEMPLATES}/card.md"],

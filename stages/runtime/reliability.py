@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.evaluation.sentence_scores import score_chrf
+from nmt_core.evaluation.quality import score_chrf
 from nmt_core.translation.confidence import was_searched
 from nmt_core.translation.fitting import (
     cross_validate,
@@ -38,12 +38,11 @@ def select_searched(
 
 def judge_confidence(
     params: EvaluateParams, validation: TranslatedText, test: TranslatedText, *, language: str
-) -> tuple[ConfidenceReport, list[float | None]]:
+) -> ConfidenceReport:
     """Fit confidence on validation text, and measure on both texts how far it can be trusted.
 
     Returns:
-        The model with its reliability on both texts, or the reason for no model; and the
-        confidence of each test sentence, None if the model cannot judge it.
+        The model with its reliability on both texts, or the reason for no model.
 
     Args:
         params: what is good; resamples and seed.
@@ -53,7 +52,7 @@ def judge_confidence(
     """
     found, good = select_searched(params, validation, language=language)
     if missing := explain_unfit(good):
-        return ConfidenceReport(missing=missing), [None] * len(test[0])
+        return ConfidenceReport(missing=missing)
     drawn = {"resamples": params.resamples, "seed": params.seed}
     held_out = cross_validate(*found, good, seed=params.seed)
     fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
@@ -64,8 +63,4 @@ def judge_confidence(
     own = measure_reliability(held_out, good, **drawn)
     assert own is not None  # for it was fitted on both kinds
     model = fitted.model_copy(update={"reliability": reliability})
-    confidences = iter(estimated[judged].tolist())
-    return (
-        ConfidenceReport(model=model, cross_validated=own),
-        [next(confidences) if fitted.can_judge(best) else None for best in test[2]],
-    )
+    return ConfidenceReport(model=model, cross_validated=own)

@@ -30,7 +30,7 @@ from nmt_core.translation.protection import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.reporting.markdown import quote_text, render_pipe_table
+from stages.reporting.pages import quote_text, render_pipe_table
 from stages.synthesis.composition import SynthesisConfig
 
 EXAMPLES = 3

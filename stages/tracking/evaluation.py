@@ -81,8 +81,6 @@ def list_numbers(evaluation: Evaluation) -> dict[str, float]:
     if novel := evaluation.novel:
         parts = {"sentences": novel.sentences, **flatten(novel.scores)}
         numbers |= {f"novel_{name}": value for name, value in parts.items()}
-    if untagged := evaluation.untagged:
-        numbers |= {f"untagged_{name}": value for name, value in flatten(untagged.scores).items()}
     model = evaluation.confidence.model
     if model and (reliability := model.reliability):
         numbers["confidence_area"] = reliability.area

@@ -18,7 +18,7 @@ import pytest
 
 from nmt_core.base import files, seal
 from nmt_core.base.languages import Languages
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.registered import GateConfig
 from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from stages import paths
 from stages.registry.registry import Registry

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from nmt_core.training.schedule import Budget
-from stages.comparison.results import Outcome, Run, ScoreInterval
+from stages.reporting.comparison import Outcome, Run, ScoreInterval
 
 REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4
 
@@ -28,14 +28,6 @@ def outcome(system, seed, hypotheses, bleu, *, scores=None, **changes):
         train_seconds=125.0,
         sentences_per_second=None,
     )
-    history = [
-        {
-            "step": step,
-            "target_tokens": step * 300,
-            "validation_scores": {"perplexity": 9.0, "bleu": bleu * step / 800},
-        }
-        for step in (400, 800)
-    ]
     found = Outcome(
         run=run,
         budget=Budget(seconds=125.0),
@@ -44,7 +36,5 @@ def outcome(system, seed, hypotheses, bleu, *, scores=None, **changes):
         hypotheses=hypotheses,
         signatures={"bleu": "BLEU|a", "chrf": "chrF2|a"},
         language="en",
-        history=history,
-        seconds={400: 60.0, 800: 125.0},
     )
     return replace(found, **changes)

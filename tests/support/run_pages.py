@@ -4,7 +4,7 @@ from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_contest_page, render_run_page
+from stages.reporting.pages import render_run_page
 from stages.reporting.sentences import JudgedSentence
 from stages.reporting.verdict import judge_run
 from tests.support.data_pages import HOSTILE
@@ -18,8 +18,9 @@ TRAINING = {
     "epochs": 2,
     "target_tokens": 31149,
     "parameters": 34944,
+    "curve": [],
     "history": [
-        {"step": step, "train_loss": loss + 0.5, "validation_loss": loss}
+        {"step": step, "train_loss": loss + 0.5, "validation_loss": loss, "learning_rate": 0.1}
         | {"validation_scores": {"perplexity": 9.0, "bleu": 20.0 + step / 80}}
         for step, loss in ((80, 4.4), (160, 4.39))
     ],
@@ -61,7 +62,7 @@ MEASURED = {
     "confidence": {"missing": "20 validation sentences are too few to fit on; it takes 200"},
     "slices": {
         "numbers": {"label": "with a number, date or time", "sentences": 60, "scores": NUMBERS},
-        "questions": {"label": "questions", "sentences": 0, "scores": {}},
+        "names": {"label": "with a name", "sentences": 0, "scores": {}},
     },
 }
 SENTENCES = [
@@ -71,7 +72,6 @@ SENTENCES = [
         f"This is sentence number {number}.",
         f"This is the sentence of number {number}.",
         score=40.0 + number,
-        links=(0, 1, 2, 3, -1, 4, 5),
     )
     for number in range(1, 40)
 ]
@@ -98,7 +98,7 @@ def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     budget = changes.pop("budget", TRAINING["params"]["budget"])
     training = {"history": history, "params": {"budget": budget}}
     params = EvaluateParams()
-    facts = {"good": 300, "errors": {}, "greedy": False}
+    facts = {"good": 300, "greedy": False}
     facts |= {"good_chrf": params.good_chrf, "good_share": params.good_share}
     return judge_run(Evaluation.parse(measured), training, **(facts | changes))
 
@@ -107,15 +107,12 @@ def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download
     """Return the report of a run."""
     verdict = more.get("verdict") or judge(measured)
     evaluation = Evaluation.parse(measured).model_copy(update={"verdict": verdict})
-    return render_run_page(evaluation, TRAINING, download, sentences, languages=LANGUAGES, seed=1)
-
-
-CHANGED = [
-    JudgedSentence(1234, "a b", "c d", "c e", 41.6, before="c x", gain=-7.4),
-    JudgedSentence(2, HOSTILE, HOSTILE, "h", 41.6, before="b", gain=0.5),
-]
-
-
-def render_contest(sentences=CHANGED):
-    """Return the page about a contest."""
-    return render_contest_page("hold", "so", [HOSTILE, "two"], sentences, LANGUAGES)
+    return render_run_page(
+        evaluation,
+        TRAINING,
+        download,
+        sentences,
+        languages=LANGUAGES,
+        seed=1,
+        learning_curve=b"\x89PNG",
+    )

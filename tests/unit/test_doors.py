@@ -13,9 +13,8 @@ from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.formats.registered import PairFormat, open_units
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.documents.formats import Format, find_format, translate_data
-from nmt_core.evaluation.metric import Metric
+from nmt_core.evaluation.metric import Metric, Slice, SlicedText
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.evaluation.slice import Slice, SlicedText
 from nmt_core.evaluation.slices import find_slice, find_slices
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
@@ -62,7 +61,7 @@ def test_a_metric(offer):
 
 
 def test_a_slice(offer):
-    imports = "from nmt_core.evaluation.slice import Slice"
+    imports = "from nmt_core.evaluation.metric import Slice"
     offer(imports, Slice, slices={"thanks": "THANKS"})
     text = SlicedText(["Danke.", "Nein."], ["Thank you.", "No."], ("de", "en"))
 

@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from flows import compare, dvc_program
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
-from stages.comparison import report, results
+from stages.reporting import comparison
 from tests.support.commands import invoke
 from tests.support.outcomes import REFERENCES, outcome
 
@@ -80,7 +80,7 @@ def test_one_training_does_not_count_as_two(models, seeds, message):
             [7.0, 5, 6, [1]],
         ),
         (
-            ["--seeds", "2", "--record"],
+            ["--seeds", "2"],
             (["rnn"], [], [1, 2]),
             [None, None, None, [1, 2]],
         ),
@@ -97,8 +97,7 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
         "compare": lambda *given: noted.append(given) or "result",
     }.items():
         monkeypatch.setattr(compare, name, value)
-    monkeypatch.setattr(report, "record_results", lambda result: noted.append(f"{result} kept"))
-    monkeypatch.setattr(report, "render_report", lambda result: f"the {result}")
+    monkeypatch.setattr(comparison, "render_report", lambda result: f"the {result}")
     ran = invoke(compare.main, *words)
 
     assert ran.exit_code == 0, ran.output
@@ -107,8 +106,8 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
     assert {*planned[1]} <= {*settings}
     assert checked == ["check", "leave"]
     assert given == (models, [one for one in words if one in {"data=x", "~b"}], *asked)
-    assert noted[4:] == (["result kept"] if "--record" in words else [])
-    assert ran.stdout.splitlines() == ["the result", f"written to {report.FOLDER}"]
+    assert not noted[4:]
+    assert ran.stdout.splitlines() == ["the result", f"written to {comparison.FOLDER}"]
 
 
 def test_scores_of_the_best_system_are_those_of_the_comparison():
@@ -116,7 +115,7 @@ def test_scores_of_the_best_system_are_those_of_the_comparison():
     scores = [("a", 1, 21.0), ("a", 2, 22.0), ("b", 1, 31.0), ("b", 2, 32.0)]
     outcomes = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
     tracker = Mock()
-    compare.track(results.compare_outcomes(outcomes, command="", commit=""), tracker)
+    compare.track(comparison.compare_outcomes(outcomes, command="", commit=""), tracker)
 
     tracked = {}
     for one in tracker.metrics.call_args_list:
@@ -124,7 +123,7 @@ def test_scores_of_the_best_system_are_those_of_the_comparison():
     bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
     chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
     assert tracked == bleu | chrf
-    tracker.artifact.assert_called_once_with(report.FOLDER)
+    tracker.artifact.assert_called_once_with(comparison.FOLDER)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from flows import retrain
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.statistics.settings import GateConfig
+from nmt_core.evaluation.registered import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
 from stages.registry.registry import (

@@ -20,7 +20,6 @@ from stages.reporting.measures import (
     measure_slices,
     measure_translations,
     score_novel,
-    score_untagged,
 )
 from stages.runtime.trained import (
     TrainedInputs,
@@ -60,19 +59,12 @@ def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
     sides = [replace(side, tokenizer=CountingTokenizer()) for side in [translator.source] * 2]
     translator = replace(translator, source=sides[0], target=sides[1])
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
-    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
     (tmp_path / "training.json").write_text(json.dumps(TRAINING))
     references = [str(number) for number, _ in enumerate(LINES)]
     for name, lines in (("source", LINES), ("target", references), ("target.2", references)):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
     for name in ("source", "target"):
         (tmp_path / f"validation.{name}").touch()
-    judge_run, told = evaluate.judge_run, []
-    monkeypatch.setattr(
-        evaluate,
-        "judge_run",
-        lambda *_, greedy, **how: told.append(greedy) or judge_run(*_, greedy=greedy, **how),
-    )
     measured = evaluate.run(
         EvaluateParams(resamples=10, pictures=1),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
@@ -83,7 +75,6 @@ def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
     assert sides[0].tokenizer.seen == Counter(LINES)
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
-    assert told == [translator.config.beam.beam_size == 1] == [False]
     assert "|nrefs:2|" in measured.scores["bleu"].signature
     verdict = measured.verdict.summary
     assert verdict.startswith("Not ready: 0% of the test sentences")
@@ -192,7 +183,7 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
         return [line[: 2 + round(8 * own.config.beam.length_penalty)] for line in lines]
 
     monkeypatch.setattr(Translator, "translate_sentences", translate)
-    monkeypatch.setattr("nmt_core.evaluation.metrics.bleu.Bleu.higher_is_better", False)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.Bleu.higher_is_better", False)
     lines = ["a b c d e f g h i"] * 600
     translator, trials = evaluate.choose_length_penalty(
         EvaluateParams(**changes), tiny_translator(), (lines, lines, [None] * 600), language="en"
@@ -201,16 +192,6 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
     assert translator.config.beam.length_penalty == chosen
     assert [trial.length_penalty for trial in trials] == tried
     assert read == [500] * len(tried)
-
-
-def test_beam_sizes_are_powers_of_two_and_the_configured_size():
-    """Each with the score of the same text."""
-    beam = BeamConfig(beam_size=5, max_length_factor=0, max_length_offset=5)
-    text = (LINES, LINES, [None] * len(LINES))
-    params = EvaluateParams(metrics=["chrf"])
-    scores = evaluate.score_beam_sizes(params, tiny_translator(beam=beam), text, language="en")
-
-    assert [*scores] == ["1", "2", "4", "5"]
 
 
 @pytest.fixture
@@ -252,35 +233,17 @@ def test_drawn_validation_pairs_keep_their_tags(tmp_path):
         assert tags == ["a" if int(line) % 2 else None for line in source]
 
 
-def test_tagged_test_sets_are_also_scored_untagged(tagged):
-    translator, inputs = tagged
-    read = tag_lines(translator.source, LINES, list_tags(inputs, "test"))
-    hypotheses = ["first", *(best.text for [best] in translator.search(read[1:], n_best=1))]
-    params = EvaluateParams(resamples=5)
-    plain = translator.translate(LINES)
-    part = score_untagged(params, make_text(hypotheses, plain, LINES, read=read), translator)
-
-    assert (part.tags, part.sentences) == ({"own": 3}, 3)
-    assert 0 < part.scores["chrf"].value < 100  # the first line is not translated again
-    without = [text.__class__(text.line, text.tokens) for text in read]
-    text = make_text(hypotheses, plain, LINES, read=without)
-    assert score_untagged(params, text, translator) is None
-    text = make_text([plain[0], *hypotheses[1:]], plain, LINES, read=read)
-    assert score_untagged(params, text, translator).scores["chrf"].value == 100
-
-
 @pytest.mark.parametrize("tag", ["", "own"])
 def test_confidence_is_fitted_on_tagged_translations(tagged, monkeypatch, tag):
     translator, inputs = tagged
     inputs = replace(inputs, tags=(tag, ""))
     files.write_json(inputs.trained / "training.json", TRAINING)
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
-    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
     judged = []
 
     def judge(_, validation, test, **__):
         judged.extend((validation, test))
-        return ConfidenceReport(missing="too few"), [None] * len(LINES)
+        return ConfidenceReport(missing="too few")
 
     monkeypatch.setattr(evaluate, "judge_confidence", judge)
     evaluate.run(

@@ -62,7 +62,7 @@ def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
 
     def judge(*texts, **named):
         asked.append((texts, named))
-        return judged, []
+        return judged
 
     monkeypatch.setattr(export, "judge_confidence", judge)
     monkeypatch.setattr(export, "CONFIDENCE_SENTENCES", 2)

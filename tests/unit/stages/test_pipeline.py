@@ -17,7 +17,6 @@ from tests.support.pipeline import CODE, STAGES
 from tests.support.projects import PROJECT
 
 PACKAGES = {
-    "comparison",
     "configure",
     "demo",
     "learning",

@@ -208,7 +208,7 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
         return measure(read, vocabulary=vocabulary)
 
     monkeypatch.setattr(train, "measured_batches", note_size)
-    monkeypatch.setattr("nmt_core.evaluation.metrics.chrf.Chrf.higher_is_better", False)
+    monkeypatch.setattr("nmt_core.evaluation.metrics.Chrf.higher_is_better", False)
     places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
     inputs = train.Inputs(**places, corpora=("demo",), tags=("own",))
     sides = {"source": source, "target": target}

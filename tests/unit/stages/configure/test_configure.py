@@ -104,7 +104,7 @@ def test_settings_read_back_as_they_were_composed(choice):
     "words", ["no", "on", "1:30", "1_000", "010", "2024-11-01", "null", "1e5", "yes: #'ÿ\"no"]
 )
 def test_ambiguous_strings_stay_strings(words):
-    values = parse(COMMITTED) | {"promotion": {"glossary": words}}
+    values = parse(COMMITTED) | {"export": {"glossary": words}}
     values["download"]["split"] = {"salt": words}
 
     assert parse(compose.render_params(build_all(values, source="test"))) == values
@@ -348,17 +348,14 @@ def test_missing_and_changed_text_is_refused(project, monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("promotion.glossary=gone.tsv", r"the glossary cannot be read: gone\.tsv"),
-        ("promotion.slices={glossary:1.0}", "the slice 'glossary' cannot be told"),
-        ("promotion.slices={short:1.0,unsure:1.0}", "the slice 'unsure' cannot be told"),
+        ("promotion.slices={rare_words:1.0}", "the slice 'rare_words' cannot be found"),
+        ("promotion.slices={short:1.0,rare_words:1.0}", "the slice 'rare_words'"),
     ],
 )
 def test_gates_that_cannot_be_applied_are_refused(project, monkeypatch, setting, message):
     with pytest.raises(NmtError, match=message):
         run(monkeypatch, "data=files", setting)
-    (project / "terms.tsv").write_text("Eule\towl\n")
-    slices = "promotion.slices={glossary:1.0,short:1.0,names:1.0,negation:1.0,questions:2.0}"
-    assert run(monkeypatch, "data=files", "promotion.glossary=terms.tsv", slices)
+    assert run(monkeypatch, "data=files", "promotion.slices={short:1.0,names:1.0,negation:1.0}")
 
 
 def test_a_glossary_is_checked_and_pinned(project, monkeypatch):

@@ -13,7 +13,7 @@ from nmt_core.base.errors import BundleError
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
-from nmt_core.evaluation.statistics.gate import digest_test_set
+from nmt_core.evaluation.gate import digest_test_set
 from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import DownloadParams

@@ -13,9 +13,8 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
+from nmt_core.evaluation.gate import Candidate, Condition, Effect, GateConfig, GateError, Verdict
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.statistics.conditions import Condition
-from nmt_core.evaluation.statistics.gate import Candidate, Effect, GateConfig, GateError, Verdict
 from stages import paths
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry import promotion
@@ -145,32 +144,26 @@ def test_both_are_judged_in_the_language_of_the_challenger(contest):
     assert (outcome.outcome, outcome.challenger, outcome.champion) == ("promote", "new", 3)
     assert outcome.reason == outcome.verdict.reason
     assert 0 < effect.champion < effect.challenger
-    assert sorted(sentence.number for sentence in outcome.changed) == [*range(1, 19)]
-    assert all(s.gain > 0 and s.before == s.reference[3:] for s in outcome.changed)
 
 
 def test_contests_that_need_no_translation(contest, monkeypatch):
     monkeypatch.setattr(promotion, "translate_by_both", lambda *_, **__: pytest.fail("too late"))
-    with pytest.raises(GateError, match="the slice 'sure'"):
-        contest(["a"], ["a"], gate=GateConfig(slices={"sure": 1.0}))
+    with pytest.raises(GateError, match="the slice 'rare_words'"):
+        contest(["a"], ["a"], gate=GateConfig(slices={"rare_words": 1.0}))
     assert contest(["a"], ["a"], digest="c").outcome == "same"
     registry = SimpleNamespace(name="nmt-de-en", champion=lambda: None)
     outcome = run_contest(registry, CHALLENGER, EvaluateParams(), gate=GateConfig())
     assert (outcome.outcome, outcome.champion, outcome.verdict) == ("first", None, None)
 
 
-def test_slices_of_params_and_of_the_flow_are_both_kept(contest, tmp_path):
-    """The flow's bound counts; a glossary is read in both languages."""
+def test_slices_of_params_and_of_the_flow_are_both_kept(contest):
     lines = [f"The Committee has met {n} times." for n in range(30)]
-    (tmp_path / "terms.tsv").write_text("Committee\tAusschuss\n")
-    settings = PromotionParams(
-        slices={"numbers": 1.0, "glossary": 0.5}, glossary=tmp_path / "terms.tsv"
-    )
+    settings = PromotionParams(slices={"numbers": 1.0, "short": 0.5})
     gate = GateConfig(slices={"numbers": 2.0}, resamples=100, trials=100)
     outcome = contest(lines, lines, source="en", target="de", gate=gate, promotion=settings)
     bounds = {one.name: (one.bound, one.sentences) for one in outcome.verdict.conditions[2:]}
 
-    assert bounds == {"slice_numbers": (2.0, 30), "slice_glossary": (0.5, 30)}
+    assert bounds == {"slice_numbers": (2.0, 30), "slice_short": (0.5, 30)}
 
 
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
@@ -232,14 +225,13 @@ def test_verdict_is_kept_with_the_run(project, monkeypatch):
 
     assert Contest.model_validate_json((folder / "promotion.json").read_bytes()) == make_contest()
     assert (folder / "promotion.md").read_text() == report
-    assert ">promote: it is better</h1>" in (folder / "promotion.html").read_text()
     assert entries[0]["tags"].items() >= tags.items()
     assert [one["values"] for one in entries if one["kind"] == "metrics"] == [
         {f"gate_{score}_{name}": value for name, value in values.items()}
         for score, values in kept.items()
     ]
     artifacts = [one["name"] for one in entries if one["kind"] == "artifact"]
-    assert artifacts == ["promotion.json", "promotion.md", "promotion.html"]
+    assert artifacts == ["promotion.json", "promotion.md"]
     for cells in (
         "| | version 3 | challenger | difference | bootstrap | exchange |",
         "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |",

@@ -132,11 +132,6 @@ ROWS = [  # changes, the name of a row, its text
     ({"exported": {"glossary_terms": 1200}}, "terms of its glossary", "1,200, translated as"),
     ({"report": {"corpora": TAGGED}}, "tags", "law, own: say by"),
     (
-        {"report": {"corpora": TAGGED}, "untagged": {"tags": {"own": 3, "law": 1000}, **PART}},
-        "tags",
-        "is from; 1,003 test sentences have theirs, without which: BLEU 20.0, chrF 20.0",
-    ),
-    (
         {"report": {"monolingual": {"news": NEWS, "web": NEWS}}},
         "monolingual text",
         "news, 7,000 lines of de (a|b); web, 7,000 lines of de (a|b)",

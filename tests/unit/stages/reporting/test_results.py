@@ -21,7 +21,6 @@ PART = {
 STORED = {
     **SCORES,
     "novel": {"sentences": 300, **PART},
-    "untagged": {"tags": {"law": 7, "own": 3}, **PART},
     "sentences": 400,
     "cross_entropy": 2.0,
     "perplexity": 7.5,
@@ -34,15 +33,12 @@ STORED = {
     "confidence": make_confidence(),
     "length_penalty": 1.5,
     "length_penalty_trials": [{"length_penalty": 1.5, "score": 20.0, "length_ratio": 0.9}],
-    "beam_sizes": {"1": 20.5, "5": 21.5},
     "slices": MEASURED["slices"],
     "verdict": judge(good=10).model_dump(mode="json"),
 }
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"novel": {}, "untagged": {}}, {"confidence": {"missing": "too few"}}]
-)
+@pytest.mark.parametrize("changes", [{}, {"novel": {}}, {"confidence": {"missing": "too few"}}])
 def test_evaluation_keeps_its_form_on_disk(changes):
     stored = STORED | changes
     assert json.dumps(Evaluation.parse(stored).dump()) == json.dumps(stored)
@@ -74,10 +70,9 @@ def test_mlflow_shows_the_numbers_of_all_parts():
 
     assert numbers["test_bleu_low"] == 29.5
     assert (numbers["test_novel_sentences"], numbers["test_novel_bleu"]) == (300, 20.0)
-    assert numbers["test_untagged_bleu_high"] == 21.0
     assert (numbers["test_confidence_area"], numbers["test_length_penalty"]) == (0.8, 1.5)
     assert numbers["test_confidence_calibration_error"] == 0.02
-    assert not [name for name in numbers if "signature" in name or "untagged_sentences" in name]
+    assert not [name for name in numbers if "signature" in name]
 
 
 @pytest.mark.parametrize("near", [{}, NEAR])

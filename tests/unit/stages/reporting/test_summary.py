@@ -11,7 +11,6 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.reporting import summary
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.markdown import WIDTH, quote_text, render_pipe_table, replace_part
 from tests.support.run_pages import MEASURED, TRAINING, judge
 
 
@@ -129,33 +128,3 @@ def test_missing_result_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(NmtError, match=rf"^{folder / name} .* make repro$"):
         summary.main()
-
-
-# Markdown
-
-
-def test_tables_in_markdown_have_a_rule_for_each_column():
-    assert render_pipe_table(["a", "b"], [["1", "2"], ["3", "4"]]) == [
-        "| a | b |",
-        "| --- | ---: |",
-        "| 1 | 2 |",
-        "| 3 | 4 |",
-    ]
-    assert render_pipe_table(["a", "b"], [], numbers=":---")[1] == "| --- | :--- |"
-
-
-@pytest.mark.parametrize("size", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH])
-def test_quoted_text_is_no_wider_than_a_cell(size):
-    quoted = quote_text("x" * size)
-    assert len(quoted) == 2 + min(size, WIDTH)
-    assert quoted.endswith("…`") is (size > WIDTH)
-    assert quote_text("a`b|c") == "`a b¦c`"
-
-
-def test_part_of_a_page_is_replaced_or_put_at_its_end():
-    once = replace_part("before\n", "x", "one\n", heading="## X\n")
-    assert once == "before\n## X\n<!-- x: begin -->\none\n<!-- x: end -->\n"
-    again = replace_part(f"{once}after\n", "x", "two\n", heading="## X\n")
-    assert again == "before\n## X\n<!-- x: begin -->\ntwo\n<!-- x: end -->\nafter\n"
-    both = replace_part(again, "y", "three\n")
-    assert replace_part(both, "x", "one\n") == both.replace("two", "one")

@@ -112,8 +112,7 @@ FILES = {
     "A, B = (Path(__file__).with_name(name) for name in 'ab')\n"
     "A, B = A.with_name('words.txt'), B.with_name('pages')\nA.with_name('missing.txt')\n",
     "nmt_core/package/__init__.py": "import nmt_core.late\n",
-    "nmt_core/evaluation/metrics/bleu.py": "",
-    "nmt_core/evaluation/metrics/ter.py": "",
+    "nmt_core/evaluation/metrics.py": "",
     "nmt_core/hidden.py": "'nmt_core.unused:X'\n",
     "nmt_core/unused.py": "",
 }
@@ -123,7 +122,7 @@ TRAIN = {
     "nmt_core/late.py",
     "nmt_core/named.py",
     "nmt_core/package/__init__.py",
-    "nmt_core/evaluation/metrics/bleu.py",
+    "nmt_core/evaluation/metrics.py",
     "nmt_core/words.txt",
     "nmt_core/pages/page.html",
     "nmt_core/pages/parts/part.html",

@@ -1,37 +1,33 @@
 """The gate: statistical tests whether a challenger may replace the champion.
 
 Both have translated the same untouched test set. The challenger is promoted if it is better in the
-first metric by a useful amount, and by more than chance gives according to two tests at once
-(paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
-is rejected if it is shown to be worse in any, or to fall short of a condition: to keep numbers,
-placeholders and the like in no fewer sentences, to translate text in other case no worse, and to
-lose no slice that the settings name by more than they allow. These p-values are corrected for their
-number (Holm 1979): more tests are no more occasions to be rejected by chance. Anything else is
-held, a slice that seems to have lost more than it may among it: the champion stays, and neither is
-proved better.
+first metric by a useful amount, and by more than chance gives according to two one-sided tests
+(paired bootstrap and approximate randomization), and no worse in the others. It is rejected if it
+is shown to be worse in any metric, or to violate a condition: to keep literals in no fewer
+sentences, to translate text in other case no worse, and to lose no slice by more than the settings
+allow. These p-values are corrected for their number (Holm 1979). Otherwise it is held, also if a
+slice seems to have lost more than it may: the champion stays, and neither is proved better.
 
-All this is of two models as they are, on the choice of test sentences. It says nothing of the
-settings that made them: with another seed the same settings may lose.
+The tests compare two models on the choice of test sentences. They say nothing of the settings that
+made them: with another seed the same settings may lose.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.kept_literals import find_kept_literals
-from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
-from nmt_core.evaluation.registered import METRICS, find_label, load_metric
-from nmt_core.evaluation.slice import Mask, SlicedText
+from nmt_core.base.random import find_tail
+from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
+from nmt_core.evaluation.quality import find_kept_literals
+from nmt_core.evaluation.registered import METRICS, GateConfig, GateError, find_label, load_metric
+from nmt_core.evaluation.significance import correct_holm, run_paired_test
 from nmt_core.evaluation.slices import find_slice
-from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
-from nmt_core.evaluation.statistics.resampling import correct_holm, run_paired_test
-from nmt_core.evaluation.statistics.settings import GateConfig, GateError
-from nmt_core.literals.literal import LiteralFinder
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,35 @@ class Candidate:
     hypotheses: Sequence[str]
     recased: Mapping[int, str] = field(default_factory=dict)
     """Translations of some sentences whose case was changed, by their numbers."""
+
+
+class Condition(Config):
+    """A condition, with what was measured of both systems."""
+
+    name: Annotated[str, Field(pattern="^(literals|case|slice_.+)$")]
+    label: str
+    """What is measured, in words."""
+    sentences: int
+    """Number of sentences on which both were compared; 0 demands nothing."""
+    champion: float = 0.0
+    challenger: float = 0.0
+    worse: float = 1.0
+    """Probability of so large a loss by chance; of a slice, beyond its bound."""
+    bound: float | None = None
+    """Points that a slice may lose; None if any proved loss counts."""
+    lost: float = 0.0
+    """Points that were lost; negative after a gain."""
+
+    @property
+    def exceeds(self) -> bool:
+        """Tells whether a slice has lost more than it may, proved or not."""
+        return self.bound is not None and self.lost > self.bound
+
+    @property
+    def loss(self) -> str:
+        """Says in words what has got worse."""
+        may = "" if self.bound is None else f", where it may lose {self.bound:g}"
+        return f"{self.label}: {self.challenger:.2f} instead of {self.champion:.2f}{may}"
 
 
 class Effect(Config):
@@ -95,21 +120,13 @@ def judge(
     config: GateConfig,
     *,
     languages: tuple[str, str],
-    terms: Sequence[LiteralFinder] = (),
 ) -> Verdict:
-    """Decide on the challenger.
-
-    Args:
-        champion: holds its place without evidence to the contrary.
-        challenger: has to bring it.
-        config: how much evidence.
-        languages: codes of source and target.
-        terms: those of a glossary, whose sentences can be a slice.
+    """Decide on the challenger; the champion keeps its place without evidence to the contrary.
 
     Raises:
-        ConfigError: if what cuts the language into words is not installed.
+        ConfigError: if the tokenizer of the language's words is not installed.
         GateError: if the two did not translate the same test set, a metric cannot be tested, or
-            a slice cannot be told.
+            a slice cannot be found.
         CorpusError: if translations do not pair up with references.
     """
     check_outputs(champion, challenger)
@@ -118,37 +135,46 @@ def judge(
         check_pairs(system.hypotheses, references)
     metrics = {name: load_testable_metric(name, languages[1]) for name in config.metrics}
     counts = {
-        name: [
-            metric.counts(system.hypotheses, references, challenger.sources)
-            for system in (champion, challenger)
-        ]
+        name: (
+            metric.counts(champion.hypotheses, references, challenger.sources),
+            metric.counts(challenger.hypotheses, references, challenger.sources),
+        )
         for name, metric in metrics.items()
     }
     effects = tuple(
-        measure_effect(name, metric, *counts[name], config=config)
+        measure_effect(name, metric, counts[name], config=config)
         for name, metric in metrics.items()
     )
-    first, metric = next(iter(metrics.items()))
-    text = SlicedText(challenger.sources, references, languages, terms=terms)
-    conditions = (
-        compare_literals(
-            *(
-                find_kept_literals(challenger.sources, system.hypotheses, references, languages)
-                for system in (champion, challenger)
-            )
-        ),
-        compare_recased(champion, challenger, first, metric, config=config),
-        *(
-            compare_slice(name, text, first, metric, *counts[first], config=config)
-            for name in config.slices
-        ),
+    first = next(iter(metrics.items()))
+    text, label = SlicedText(challenger.sources, references, languages), find_label(first[0])
+    kept = (
+        find_kept_literals(challenger.sources, system.hypotheses, references, languages)
+        for system in (champion, challenger)
     )
+    recased = count_recased(champion, challenger, first[1])
+    conditions = [
+        compare_literals(*kept),
+        compare_part("case", f"{label} in other case", first, recased, config=config),
+    ]
+    for name, bound in config.slices.items():
+        mask = find_judged_slice(name, text)
+        ours, theirs = counts[first[0]]
+        conditions.append(
+            compare_part(
+                f"slice_{name}",
+                f"{label} of the slice {name}",
+                first,
+                (ours[mask], theirs[mask]),
+                config=config,
+                bound=bound,
+            )
+        )
     outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
         outcome=outcome,
         reason=reason,
         effects=effects,
-        conditions=conditions,
+        conditions=tuple(conditions),
         refused_by=refused_by,
         sentences=len(references),
         test_set=digest_test_set(challenger.sources, references),
@@ -166,13 +192,9 @@ def check_outputs(champion: Candidate, challenger: Candidate) -> None:
     for what in ("sources", "references"):
         ours, theirs = getattr(champion, what), getattr(challenger, what)
         if list(ours) != list(theirs):
-            where = next(
-                (n for n, (a, b) in enumerate(zip(ours, theirs, strict=False), 1) if a != b),
-                min(len(ours), len(theirs)) + 1,
-            )
             raise GateError(
-                f"{champion.name} and {challenger.name} were tested on different {what} (first at "
-                f"line {where}); translate one test set with both"
+                f"{champion.name} and {challenger.name} were tested on different {what}; translate "
+                f"one test set with both"
             )
     if not challenger.references:
         raise GateError("the test set is empty; a model cannot be judged without one")
@@ -182,14 +204,14 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
     """Return a metric of which differences can be tested.
 
     Raises:
-        ConfigError: if what cuts the language into words is not installed.
-        GateError: if it is another.
+        ConfigError: if the tokenizer of the language's words is not installed.
+        GateError: if differences cannot be tested.
     """
     metric = load_metric(name, language)
     if not isinstance(metric, SummedMetric):
         raise GateError(
-            f"{find_label(name)} is no function of sums over sentences, so that differences cannot "
-            f"be tested; leave {name} out of the gate's metrics"
+            f"{find_label(name)} is not a function of sums over sentences and cannot be tested; "
+            f"leave {name} out of the gate's metrics"
         )
     return metric
 
@@ -197,18 +219,19 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
 def measure_effect(
     name: str,
     metric: SummedMetric,
-    champion: Counts,
-    challenger: Counts,
+    counts: tuple[Counts, Counts],
     *,
     config: GateConfig,
     margin: float = 0.0,
 ) -> Effect:
-    """Measure and test the difference in one metric, from counts of sentences.
+    """Measure and test the difference in one metric, from champion's and challenger's counts.
 
-    A loss is tested against one by the margin, which is allowed.
+    A loss is tested against a loss of the margin, which is allowed.
     """
+    champion, challenger = counts
+    sign = 1 if metric.higher_is_better else -1
     test = run_paired_test(
-        metric.score_of_sums,
+        lambda sums: sign * metric.score_of_sums(sums),
         challenger,
         champion,
         resamples=config.resamples,
@@ -216,14 +239,12 @@ def measure_effect(
         seed=config.seed,
     )
     gain, loss = test.above(), test.below(margin)
-    if not metric.higher_is_better:
-        gain, loss = test.below(), test.above(margin)
     old, new = metric.score_of_sums(np.stack([champion.sum(axis=0), challenger.sum(axis=0)]))
     return Effect(
         metric=name,
         champion=float(old),
         challenger=float(new),
-        difference=test.seen,
+        difference=sign * test.seen,
         better=max(gain),
         worse=max(loss),
         bootstrap=gain.bootstrap,
@@ -231,83 +252,83 @@ def measure_effect(
     )
 
 
-def compare_recased(
-    champion: Candidate, challenger: Candidate, name: str, metric: SummedMetric, config: GateConfig
-) -> Condition:
-    """Test whether the challenger translates text in other case worse, case ignored."""
-    label = f"{find_label(name)} in other case"
+def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Condition:
+    """Test whether the challenger keeps the literals of fewer sentences.
+
+    The test is McNemar's (1947), exact and one-sided: of sentences in which one alone of both keeps
+    them, a fair coin says which.
+
+    Args:
+        champion: whether it keeps them, by sentence.
+        challenger: the same of the other one.
+    """
+    label = "sentences whose numbers and the like all come through, in %"
+    pairs = list(zip(champion, challenger, strict=True))
+    if not pairs:
+        return Condition(name="literals", label=label, sentences=0)
+    lost, won = pairs.count((True, False)), pairs.count((False, True))
+    return Condition(
+        name="literals",
+        label=label,
+        sentences=len(pairs),
+        champion=100 * sum(champion) / len(pairs),
+        challenger=100 * sum(challenger) / len(pairs),
+        worse=find_tail(lost, lost + won),
+    )
+
+
+def count_recased(
+    champion: Candidate, challenger: Candidate, metric: SummedMetric
+) -> tuple[Counts, Counts]:
+    """Return the counts of both on sentences in other case, case ignored."""
     numbers = sorted(champion.recased.keys() & challenger.recased.keys())
     if not numbers:
-        return Condition(name="case", label=label, sentences=0)
+        return np.zeros((0, 1)), np.zeros((0, 1))
     references = [challenger.references[number].casefold() for number in numbers]
     sources = [challenger.sources[number] for number in numbers]
-    effect = measure_effect(
-        name,
-        metric,
-        *(
-            metric.counts([system.recased[n].casefold() for n in numbers], references, sources)
-            for system in (champion, challenger)
-        ),
-        config=config,
+    ours, theirs = (
+        metric.counts([system.recased[n].casefold() for n in numbers], references, sources)
+        for system in (champion, challenger)
     )
-    return Condition(
-        name="case",
-        label=label,
-        sentences=len(numbers),
-        champion=effect.champion,
-        challenger=effect.challenger,
-        worse=effect.worse,
-    )
+    return ours, theirs
 
 
 def find_judged_slice(name: str, text: SlicedText) -> Mask:
     """Return which sentences belong to a slice that the settings name.
 
     Raises:
-        GateError: if that cannot be told.
+        GateError: if the slice cannot be found.
     """
     mask = find_slice(name, text)
     if mask is None:
         raise GateError(
-            f"the slice {name!r} cannot be told of a test set in {' and '.join(text.languages)}, "
-            f"with what the gate knows of it; leave it out of the gate's slices"
+            f"the slice {name!r} cannot be found in a test set in {' and '.join(text.languages)}; "
+            f"leave it out of the gate's slices"
         )
     return mask
 
 
-def compare_slice(
+def compare_part(
     name: str,
-    text: SlicedText,
-    metric_name: str,
-    metric: SummedMetric,
-    champion: Counts,
-    challenger: Counts,
+    label: str,
+    metric: tuple[str, SummedMetric],
+    counts: tuple[Counts, Counts],
     *,
     config: GateConfig,
+    bound: float | None = None,
 ) -> Condition:
-    """Test whether the challenger loses more of a slice than it may.
+    """Test whether the challenger is worse on a part of the text, by more than the bound if any.
 
-    Raises:
-        GateError: if it cannot be told which sentences belong to it.
+    The counts are the champion's and the challenger's, of the sentences of the part.
     """
-    mask = find_judged_slice(name, text)
-    label = f"{find_label(metric_name)} of the slice {name}"
-    bound = config.slices[name]
-    if not mask.any():
-        return Condition(name=f"slice_{name}", label=label, sentences=0, bound=bound)
-    effect = measure_effect(
-        metric_name,
-        metric,
-        champion[mask],
-        challenger[mask],
-        config=config,
-        margin=bound,
-    )
+    if not len(counts[0]):
+        return Condition(name=name, label=label, sentences=0, bound=bound)
+    effect = measure_effect(*metric, counts, config=config, margin=bound or 0.0)
     return Condition(
-        name=f"slice_{name}",
+        name=name,
         label=label,
         bound=bound,
-        sentences=int(mask.sum()),
+        sentences=len(counts[0]),
         champion=effect.champion,
         challenger=effect.challenger,
         worse=effect.worse,
@@ -356,12 +377,9 @@ def judge_gain(
             f"{find_label(first.metric)} is surely better, but by {first.gain:.2f} only; a change "
             f"is worth it from {config.minimum_effect} on"
         )
-    for other in effects[1:]:
-        if other.gain < 0:
-            return (
-                "hold",
-                f"{describe_change(first)}, but {describe_change(other)}; the two should agree",
-            )
+    if worse := next((other for other in effects[1:] if other.gain < 0), None):
+        change = describe_change(worse)
+        return "hold", f"{describe_change(first)}, but {change}; the two should agree"
     return "promote", (
         f"{describe_change(first)}, which chance alone would give with probability "
         f"{first.better:.4f}, and no other score is worse"

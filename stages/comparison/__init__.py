@@ -1,1 +1,0 @@
-"""Several trainings side by side: their results, and the report on them."""
