@@ -27,8 +27,8 @@ from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching
-from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import build_model
 from stages.configure.compose import compose_groups
 from stages.configure.sections import build_all
 from stages.params import TrainParams

@@ -37,10 +37,9 @@ from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching
-from nmt_core.models.architectures import build_model
 from nmt_core.models.embedding import sinusoids
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import TransformerConfig
+from nmt_core.models.settings import TransformerConfig, build_model
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import apply_gradients, build_optimizer

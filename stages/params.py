@@ -26,8 +26,8 @@ from nmt_core.data.settings import (
     TrainedVectors,
 )
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SliceBounds
-from nmt_core.models.architectures import ModelConfig
-from nmt_core.search.registered import Precision
+from nmt_core.models.settings import ModelConfig
+from nmt_core.search.engine import Precision
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling

@@ -38,8 +38,8 @@ from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import ValidationScore
-from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
+from nmt_core.models.settings import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import CheckpointStore, prolong

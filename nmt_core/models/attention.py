@@ -5,45 +5,31 @@ which share its keys, uncopied.
 """
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
-from nmt_core.models.dense import Dense, Derived, Product, is_search
-from nmt_core.models.dropout import dropout
+from nmt_core.models.layers import Dense, Derived, Product, dropout, is_search
+from nmt_core.models.seq2seq import Memory, State
 from nmt_core.models.settings import ROTARY_BASE
 
+Rotation = tuple[Tensor, Tensor]
+"""Rotary positions: cosine and sine, (T, d / 2) each, of the angle of every pair of features.
 
-@dataclass(frozen=True)
-class Rotation:
-    """Rotary positions: queries and keys are rotated by their place (Su et al. 2021, RoFormer).
-
-    Their product then depends on how far apart they are, and not on where they are.
-
-    Args:
-        cosine: (T, d / 2), of the angle of every pair of features.
-        sine: the same of the sine.
-    """
-
-    cosine: Tensor
-    sine: Tensor
-
-    def rotate(self, x: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
-        """Rotate feature ``i`` and feature ``d / 2 + i`` of every position by their angle."""
-        cosine, sine = self.cosine.to(x.dtype), self.sine.to(x.dtype)
-        left, right = x.chunk(2, dim=-1)
-        return torch.cat([left * cosine - right * sine, right * cosine + left * sine], dim=-1)
+The product of rotated queries and keys depends on how far apart they are, and not on where they are
+(Su et al. 2021, RoFormer).
+"""
 
 
 def compute_rotation(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
     """Return the rotation at these positions (section 3.2.2)."""
     pairs = torch.arange(head_width // 2, device=positions.device)
     angle = positions[:, None] * torch.exp(pairs * (-2 * math.log(ROTARY_BASE) / head_width))
-    return Rotation(angle.cos(), angle.sin())
+    return angle.cos(), angle.sin()
 
 
 def compute_next_rotation(
@@ -82,8 +68,12 @@ def masked_softmax(
 
 
 def rotate(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tensor, "B H T d"]:
-    """Return queries or keys rotated by where they stand; as they are without a rotation."""
-    return x if rotation is None else rotation.rotate(x)
+    """Rotate features ``i`` and ``d / 2 + i`` of every position, if there is a rotation."""
+    if rotation is None:
+        return x
+    cosine, sine = (part.to(x.dtype) for part in rotation)
+    left, right = x.chunk(2, dim=-1)
+    return torch.cat([left * cosine - right * sine, right * cosine + left * sine], dim=-1)
 
 
 def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
@@ -100,27 +90,6 @@ def is_fused(query: Tensor) -> bool:
     It does on GPUs; on processors, at the lengths of sentences, it takes up to six times as long.
     """
     return query.is_cuda
-
-
-class DotProductAttention(nn.Module):
-    """Scaled dot-product attention in plain products, with its weights (section 3.2.1)."""
-
-    def __init__(self, head_width: int, drop: float) -> None:
-        super().__init__()
-        self.scale = head_width**-0.5
-        self.drop = drop
-
-    def forward(
-        self,
-        query: Float[Tensor, "B H Q d"],
-        key_value: KeyValue,
-        blocked: Bool[Tensor, "#B #H #Q S"] | None,
-    ) -> tuple[Float[Tensor, "B H Q d"], Float[Tensor, "B H Q S"]]:
-        """Return one weighted sum of values per query, and the weights."""
-        keys, values = key_value
-        scores = (query * self.scale) @ keys.transpose(-1, -2)
-        weights = masked_softmax(scores, blocked)
-        return dropout(weights, self.drop, training=self.training) @ values, weights
 
 
 class MultiHeadAttention(nn.Module):
@@ -151,12 +120,23 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.heads, self.head_width = heads, head_width
         self.drop = drop
-        self.attend = DotProductAttention(head_width, drop)
         self.query = Dense(width, heads * head_width, bias=bias)
         self.key = Dense(width, heads * head_width, bias=bias)
         self.value = Dense(width, heads * head_width, bias=bias)
         self.output = Dense(heads * head_width, width, bias=output_bias)
         self._stacked = Derived(stack)
+
+    def attend(
+        self,
+        query: Float[Tensor, "B H Q d"],
+        key_value: KeyValue,
+        blocked: Bool[Tensor, "#B #H #Q S"] | None,
+    ) -> tuple[Float[Tensor, "B H Q d"], Float[Tensor, "B H Q S"]]:
+        """Return one weighted sum of values per query, and the weights, by plain products."""
+        keys, values = key_value
+        scores = (query * self.head_width**-0.5) @ keys.transpose(-1, -2)
+        weights = masked_softmax(scores, blocked)
+        return dropout(weights, self.drop, training=self.training) @ values, weights
 
     def project(self, memory: Float[Tensor, "B S D"], rotation: Rotation | None = None) -> KeyValue:
         """Return the keys and values of every position in ``memory``."""
@@ -261,14 +241,106 @@ class MultiHeadAttention(nn.Module):
         return x.reshape(x.size(0), x.size(1), self.heads * self.head_width)
 
 
-class Stacked(NamedTuple):
-    """Dense layers that read the same, as one."""
-
-    product: Product
-    bias: Tensor | None
-
-
-def stack(*tensors: Tensor) -> Stacked:
+def stack(*tensors: Tensor) -> tuple[Product, Tensor | None]:
     """Return three dense layers as one, of their weights, and of their biases if they have any."""
     biases = tensors[3:]
-    return Stacked(Product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None)
+    return Product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None
+
+
+LEAST_ROOM = 16
+"""Positions that a cache has room for at least."""
+
+
+@dataclass(frozen=True)
+class TransformerMemory(Memory):
+    """The encoded source as every decoder layer sees it."""
+
+    layers: tuple[KeyValue, ...]  # per decoder layer, keys and values, (B, H, S, d) each
+    blocked: Tensor  # (B, 1, 1, S), True at padding
+    mask: Tensor  # the same in numbers, -inf at padding and else 0
+
+
+class Cache:
+    """Keys and values of written tokens, with room behind them for later ones.
+
+    A state ignores all that is behind its end. So the first write past the end is in place, and
+    later writers copy.
+
+    Args:
+        keys: (B, H, room, d).
+        values: (B, H, room, d).
+        written: positions of the room that hold something.
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor, written: int) -> None:
+        self.keys, self.values, self.written = keys, values, written
+
+    def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
+        """Append keys and values, (B, H, n, d) each, at ``end``."""
+        if torch.is_grad_enabled():  # gradients need what was there
+            before, after = self.first(end), (keys, values)
+            longer = [torch.cat(both, dim=2) for both in zip(before, after, strict=True)]
+            return Cache(longer[0], longer[1], end + keys.size(2))
+        grown = end + keys.size(2)
+        cache = self
+        if self.written != end or grown > self.keys.size(2):
+            room = (*keys.shape[:2], max(2 * grown, LEAST_ROOM), keys.size(3))
+            cache = Cache(keys.new_empty(room), keys.new_empty(room), end)
+            cache.keys[:, :, :end] = self.keys[:, :, :end]
+            cache.values[:, :, :end] = self.values[:, :, :end]
+        cache.keys[:, :, end:grown] = keys
+        cache.values[:, :, end:grown] = values
+        cache.written = grown
+        return cache
+
+    def first(self, end: int) -> KeyValue:
+        """Return keys and values before ``end``."""
+        if end == self.keys.size(2):
+            return self.keys, self.values
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+    def select(self, sentences: Int[Tensor, " N"]) -> "Cache":
+        """Return the given sentences."""
+        return Cache(
+            self.keys.index_select(0, sentences),
+            self.values.index_select(0, sentences),
+            self.written,
+        )
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """Keys and values of the target so far.
+
+    They stay where any hypothesis of a sentence has written them, and a mask marks the ancestors of
+    each live hypothesis. So reordering hypotheses costs next to nothing.
+    """
+
+    layers: tuple[Cache, ...]  # per decoder layer
+    mask: Tensor | None  # (B, 1, K, end), -inf at what is of others and else 0; None if K is 1
+    end: int  # of what was written by all hypotheses together
+    position: int
+
+    @override
+    def follow(self, parents: Int[Tensor, "B M"]) -> "TransformerState":
+        if self.mask is None:
+            if parents.size(1) == 1:
+                return self
+            nothing = self.layers[0].keys.new_zeros(len(parents), 1, 1, self.end)
+            return replace(self, mask=nothing.expand(-1, -1, parents.size(1), -1))
+        places = parents[:, None, :, None].expand(-1, -1, -1, self.end)
+        return replace(self, mask=self.mask.gather(2, places))
+
+    @override
+    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "TransformerState":
+        return replace(
+            self,
+            layers=tuple(cache.select(sentences) for cache in self.layers),
+            mask=None if self.mask is None else self.mask.index_select(0, sentences),
+        )
+
+    @override
+    def select(self, rows: Int[Tensor, " N"]) -> "TransformerState":
+        """See the contract; of sentences with one hypothesis each."""
+        assert self.mask is None or self.mask.size(2) == 1
+        return self.keep(rows, 1)

@@ -8,7 +8,7 @@ without projections.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -17,9 +17,8 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
-from nmt_core.models.dense import Dense, Derived, Product, is_search
-from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, embedding, tie, word_table
+from nmt_core.models.layers import Dense, Derived, Product, dropout, is_search
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
@@ -118,14 +117,6 @@ class GatedConvolution(nn.Module):
         return F.glu(self.taps(seen), dim=2)
 
 
-class ScaledSum(nn.Module):
-    """The published residual connection: a sum that keeps the variance."""
-
-    def forward(self, x: Tensor, y: Tensor, _padding: Tensor) -> Tensor:
-        """Return ``x`` with ``y`` added to it."""
-        return (x + y) * HALF
-
-
 class NormalizedSum(nn.Module):
     """The residual connection of van der Goten 2018: dropout, a sum and batch normalisation.
 
@@ -166,11 +157,8 @@ class NormalizedSum(nn.Module):
         return mean, variance
 
 
-class Attended(NamedTuple):
-    """The context of attention, with its weights."""
-
-    found: Tensor  # (R, T, features)
-    weights: Tensor  # (R, T, S)
+Attended = tuple[Tensor, Tensor]
+"""The context of attention (R, T, features), and its weights (R, T, S)."""
 
 
 def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
@@ -179,7 +167,7 @@ def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
     query = queries.reshape(memory.keys.size(0), -1, width)
     weights = masked_softmax(query @ memory.keys.transpose(1, 2), memory.blocked)
     context = weights @ memory.values
-    return Attended(context.view(rows, length, width), weights.view(rows, length, -1))
+    return context.view(rows, length, width), weights.view(rows, length, -1)
 
 
 class PublishedAttention(nn.Module):
@@ -194,15 +182,17 @@ class PublishedAttention(nn.Module):
     def forward(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
         """Return ``y`` plus the context."""
         found, weights = attend((self.query(y) + words) * HALF, memory)
-        return Attended((self.output(found) + y) * HALF, weights)
+        return (self.output(found) + y) * HALF, weights
 
 
-class ArticleAttention(nn.Module):
-    """Attention straight from the convolution."""
-
-    def forward(self, y: Tensor, _words: Tensor, memory: ConvS2SMemory) -> Attended:
-        """Return the context alone."""
-        return attend(y, memory)
+def add(
+    norm: NormalizedSum | None,
+    x: Float[Tensor, "R T D"],
+    y: Float[Tensor, "R T D"],
+    padding: Tensor,
+) -> Float[Tensor, "R T D"]:
+    """Return ``x`` with ``y`` added: normalised, or as published, so that the variance stays."""
+    return (x + y) * HALF if norm is None else norm(x, y, padding)
 
 
 class ConvolutionEncoderLayer(nn.Module):
@@ -211,7 +201,7 @@ class ConvolutionEncoderLayer(nn.Module):
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
         self.convolution = GatedConvolution(config)
-        self.sum = ScaledSum() if config.block == "published" else NormalizedSum(config)
+        self.sum = None if config.block == "published" else NormalizedSum(config)
         before = config.kernel - 1
         self.after = before // 2 if config.encoder_padding == "symmetric" else 0
         self.before = before - self.after
@@ -221,7 +211,7 @@ class ConvolutionEncoderLayer(nn.Module):
     ) -> Float[Tensor, "B S D"]:
         """Read every position with its neighbours; padding reads as zeros."""
         seen = F.pad(x.masked_fill(padding[:, :, None], 0.0), (0, 0, self.before, self.after))
-        return self.sum(x, self.convolution(seen), padding)
+        return add(self.sum, x, self.convolution(seen), padding)
 
 
 class ConvolutionDecoderLayer(nn.Module):
@@ -231,8 +221,8 @@ class ConvolutionDecoderLayer(nn.Module):
         super().__init__()
         published = config.block == "published"
         self.convolution = GatedConvolution(config)
-        self.attention = PublishedAttention(config) if published else ArticleAttention()
-        self.sum = ScaledSum() if published else NormalizedSum(config)
+        self.attention = PublishedAttention(config) if published else None
+        self.sum = None if published else NormalizedSum(config)
         self.past = config.kernel - 1, config.hidden_width or config.width
         """Of what the convolution still sees: inputs, features."""
 
@@ -246,9 +236,11 @@ class ConvolutionDecoderLayer(nn.Module):
     ) -> tuple[Attended, Tensor]:
         """Read (R, T, hidden) after ``past``; return the same shape, and the past with it."""
         seen = torch.cat([past.to(x.dtype), x], dim=1)
-        y, weights = self.attention(self.convolution(seen), words, memory)
+        y = self.convolution(seen)
+        look = self.attention
+        y, weights = attend(y, memory) if look is None else look(y, words, memory)
         present = seen[:, seen.size(1) - self.past[0] :]
-        return Attended(self.sum(x, y, padding), weights), present
+        return (add(self.sum, x, y, padding), weights), present
 
 
 class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):

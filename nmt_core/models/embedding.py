@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.dense import Dense
+from nmt_core.models.layers import Dense
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.text.vocabulary import PAD

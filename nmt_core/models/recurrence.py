@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from nmt_core.models.dense import Dense
+from nmt_core.models.layers import Dense
 from nmt_core.models.settings import CellKind
 
 CellState = tuple[Tensor, ...]

@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
-from nmt_core.models.dense import Dense
-from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
+from nmt_core.models.layers import Dense, dropout
 from nmt_core.models.recurrence import (
     STATE_PARTS,
     CellState,

@@ -8,7 +8,7 @@ van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum a
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -16,18 +16,24 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.attention import KeyValue, MultiHeadAttention, Rotation, compute_next_rotation
-from nmt_core.models.dense import Dense
-from nmt_core.models.dropout import dropout
+from nmt_core.models.attention import (
+    Cache,
+    KeyValue,
+    MultiHeadAttention,
+    Rotation,
+    TransformerMemory,
+    TransformerState,
+    compute_next_rotation,
+)
 from nmt_core.models.embedding import (
     OutputLayer,
     embedding,
     tie,
     word_table,
 )
+from nmt_core.models.layers import Dense, dropout
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
-from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
 
 
 def build_activation(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
@@ -159,25 +165,23 @@ class DecoderLayer(nn.Module):
         return self.attend_self.add(x, y), key_value
 
     def step(
-        self, x: Tensor, source: KeyValue, source_mask: Tensor, past: "LayerCache"
-    ) -> tuple[Tensor, Cache]:
-        """Read tokens after the past, (B, M, D); return the same shape, and the longer past."""
+        self,
+        x: Float[Tensor, "B M D"],
+        source: KeyValue,
+        source_mask: Tensor,
+        past: Cache,
+        end: int,
+        mask: Float[Tensor, "B 1 M end+M"] | None,
+        rotation: Rotation | None,
+    ) -> tuple[Float[Tensor, "B M D"], Cache]:
+        """Read tokens after the past, which has an end; return the same shape, and longer past."""
         y = self.attend_self.before(x)
-        query, (keys, values) = self.self_attention.project_all(y, past.rotation)
-        cache = past.cache.extended(past.end, keys, values)
-        present = cache.first(past.end + keys.size(2))
-        x = self.attend_self.add(x, self.self_attention.look_from(query, present, past.mask))
+        query, (keys, values) = self.self_attention.project_all(y, rotation)
+        cache = past.extended(end, keys, values)
+        present = cache.first(end + keys.size(2))
+        x = self.attend_self.add(x, self.self_attention.look_from(query, present, mask))
         y = self.cross_attention.look(self.attend_source.before(x), source, source_mask)
         return self.transform(self.attend_source.add(x, y), self.feed_forward), cache
-
-
-class LayerCache(NamedTuple):
-    """Keys and values of one decoder layer."""
-
-    cache: Cache
-    end: int
-    mask: Tensor | None  # (B, 1, M, end + M), of what is read next
-    rotation: Rotation | None  # of what is read next
 
 
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
@@ -271,8 +275,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
         for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
-            past = LayerCache(cache, state.end, mask, rotation)
-            x, after = layer.step(x, source, memory.mask, past)
+            x, after = layer.step(x, source, memory.mask, cache, state.end, mask, rotation)
             caches.append(after)
         if mask is not None:
             mask = mask[:, :, -hypotheses:]  # of the last position

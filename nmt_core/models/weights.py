@@ -104,15 +104,15 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
 
 
-def restore_model(build: Callable[[], ModelT], tensors: Mapping[str, Tensor]) -> ModelT:
+def restore_model(path: Path, build: Callable[[], ModelT]) -> ModelT:
     """Return a model with the weights that were saved, in evaluation mode.
 
     Raises:
-        BundleError: if the tensors do not fit the settings.
+        BundleError: if they cannot be read, or do not fit what ``build`` makes.
     """
-    shapes = {name: tensor.shape for name, tensor in tensors.items()}
-    if wrong := compare_shapes(build, shapes):
-        raise BundleError(f"the tensors do not fit the model; export it again: {wrong}")
+    tensors = load_tensors(path)
+    if wrong := compare_shapes(build, {name: tensor.shape for name, tensor in tensors.items()}):
+        raise BundleError(f"{path} does not fit its model.json ({wrong}); export the model again")
     model = build()
     load_own_tensors(model, tensors)
     return model.eval()

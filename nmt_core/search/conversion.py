@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from nmt_core.base import files
 from nmt_core.models.settings import ROTARY_BASE, Seq2SeqConfig, TransformerConfig
-from nmt_core.search.engine import InexpressibleError
-from nmt_core.search.registered import SHORTLIST, Precision
+from nmt_core.search.engine import SHORTLIST, InexpressibleError, Precision
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 

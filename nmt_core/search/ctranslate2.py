@@ -22,8 +22,16 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batching import batches_by_length
 from nmt_core.search.ctranslate2_file import MODEL_FILE, check_model_file
-from nmt_core.search.engine import MOST_ROWS, Hypothesis, PlainEngine, Request, explain_failure
-from nmt_core.search.registered import SCORES, SHORTLIST, ScoreShift
+from nmt_core.search.engine import (
+    MOST_ROWS,
+    SCORES,
+    SHORTLIST,
+    Hypothesis,
+    PlainEngine,
+    Request,
+    ScoreShift,
+    explain_failure,
+)
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 

@@ -1,15 +1,21 @@
-"""The contract of engines: token numbers in, hypotheses out. This file imports no torch."""
+"""The contract of engines, token numbers in, hypotheses out, and the programs that search models.
+
+This file imports no torch, and no engine, since those of a bundle are listed before one is loaded.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import FiniteFloat
 from typing_extensions import override
 
+from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
+from nmt_core.base.registry import Registry
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 
 MOST_ROWS = 64
@@ -174,3 +180,134 @@ class FullEngine(Engine, Protocol):
         One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
         Sources end with EOS, targets do not.
         """
+
+
+Precision = Literal["int8", "float32"]
+"""The precision of products in an engine that export adds to a bundle."""
+
+FOLDER = "engines"
+"""The folder of engines: ``engines/NAME/``, and measurements in ``engines/NAME.json``."""
+
+SHORTLIST = "vmap.txt"
+"""The file of CTranslate2's engine with its shortlist, if it has one."""
+
+SCORES = "scores.json"
+"""The file beside it with the shift of its scores."""
+
+
+class ScoreShift(Config):
+    """Shift of the scores of a search with a shortlist."""
+
+    shift: FiniteFloat
+    """In the mean of the validation sentences that PyTorch translates alike."""
+
+
+class Program(NamedTuple):
+    """A program that searches models, with its writer and its loader.
+
+    One for the engine that ``PlainEngine`` shows, in a module ``copying`` that another package
+    offers by an entry point of ``nmt.engines``, ``copying = copying:COPYING``::
+
+        COPYING = Program("copying", loader="copying:load", writer="copying:write")
+
+        def write(folder, precision, *, config, **_):
+            if config.architecture != "rnn":
+                raise InexpressibleError("it is not recurrent")
+            folder.mkdir(parents=True)
+
+        def load(folder, source, target, *, name, device, threads):
+            return CopyingEngine(name)
+    """
+
+    package: str
+    """The module that has to be installed for it."""
+    loader: str
+    """Where the function is that loads a verified folder, ``module:thing``."""
+    writer: str = ""
+    """The function that writes a model for it, or raises InexpressibleError; empty for PyTorch,
+    which reads the bundle itself."""
+
+
+PROGRAMS = Registry(
+    "an engine",
+    "nmt.engines",
+    {
+        "ctranslate2": Program(
+            "ctranslate2",
+            loader="nmt_core.search.ctranslate2:load_ctranslate2",
+            writer="nmt_core.search.conversion:write_ctranslate2",
+        ),
+        "torch": Program("torch", loader="nmt_core.search.pytorch:load_pytorch"),
+    },
+)
+"""The programs, the fastest first."""
+
+
+def name_engine(program: str, precision: Precision) -> str:
+    """Return the name of a program's engine of a precision in a bundle."""
+    return f"{program}_{precision}"
+
+
+def find_program(engine: str) -> str:
+    """Return the program that runs an engine."""
+    return engine.rpartition("_")[0] if engine.endswith(get_args(Precision)) else engine
+
+
+def rank_engine(engine: str) -> tuple[int, int]:
+    """Return the sort key of an engine, the fastest first."""
+    ours, program = [*PROGRAMS.ours], find_program(engine)
+    rank = ours.index(program) if program in ours else len(ours)
+    return rank, get_args(Precision).index(engine.removeprefix(f"{program}_"))
+
+
+def list_choices() -> list[str]:
+    """Return the engines that a user may choose.
+
+    ``auto`` takes the fastest that is there, the name of a program the fastest of that program's.
+    """
+    written = [program for program in PROGRAMS if PROGRAMS.load(program).writer]
+    each = [
+        name_engine(program, precision) for program in written for precision in get_args(Precision)
+    ]
+    return ["auto", *written, *each, "torch"]
+
+
+class LogLikelihood(NamedTuple):
+    """The log-likelihood of a text; those of several texts add up."""
+
+    log_likelihood: float = 0.0
+    """Sum over tokens, in nats."""
+
+    tokens: int = 0
+    """Ends of lines included."""
+
+    unknown: int = 0
+    """Tokens of these that the model does not know."""
+
+    characters: int = 0
+    """Line ends included."""
+
+    @property
+    def perplexity(self) -> float:
+        """Tokens between which the model was as unsure as if all were equally likely.
+
+        Infinite of a text that the model holds for impossible, or for next to impossible.
+        """
+        try:
+            return math.exp(-self.log_likelihood / max(1, self.tokens))
+        except OverflowError:
+            return math.inf
+
+    @property
+    def nats_per_character(self) -> float:
+        """Cross entropy per character, which models of different units share."""
+        return -self.log_likelihood / max(1, self.characters)
+
+    def plus(self, other: Self) -> "LogLikelihood":
+        """Return the score of both texts together."""
+        return LogLikelihood(
+            self.log_likelihood + other.log_likelihood,
+            self.tokens + other.tokens,
+            self.unknown + other.unknown,
+            self.characters + other.characters,
+        )

@@ -18,14 +18,14 @@ from nmt_core.base.compute import find_device, set_threads
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
 from nmt_core.data.batching import batches_by_length
-from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.weights import load_tensors, restore_model
+from nmt_core.models.settings import build_model, read_model_config
+from nmt_core.models.weights import restore_model
 from nmt_core.search.beam import beam_search
 from nmt_core.search.engine import FullEngine, Hypothesis, Request
 from nmt_core.search.rules import Constraint, forbid_tokens
-from nmt_core.search.sampling import sample
 from nmt_core.search.settings import BeamConfig, SamplingConfig, SearchConfig
+from nmt_core.search.stepwise import sample
 from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
 MOST_LOG_PROBS = 2**24
@@ -187,7 +187,7 @@ def load_pytorch(
         settings = read_model_config(files.read_json(folder / "model.json"))
     build = partial(build_model, settings, source_size=len(source), target_size=len(target))
     with explain_unreadable(folder / "model.json"):  # settings may not fit the vocabularies
-        model = restore_model(build, load_tensors(folder / "model.safetensors"))
+        model = restore_model(folder / "model.safetensors", build)
     return PyTorchEngine(
         model.to(find_device(device)), len(target), never=tuple(target.tags.values())
     )

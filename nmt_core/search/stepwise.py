@@ -1,4 +1,7 @@
-"""Stepwise decoding, one final token after the other: greedy search, and the base of sampling.
+"""Stepwise decoding, one final token after the other: greedy search and ancestral sampling.
+
+What a sentence draws depends on the seed, its own tokens and the number of the sample, and on
+nothing else, so no batch, order or neighbour changes it.
 
 Dimension letters as in ``seq2seq.py``, and N hypotheses per sentence, L tokens of the longest.
 """
@@ -10,10 +13,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from nmt_core.base.random import make_generator
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.search.engine import Hypothesis
-from nmt_core.search.rules import Rules
-from nmt_core.search.settings import Unknown
+from nmt_core.search.engine import Hypothesis, drop_impossible
+from nmt_core.search.rules import Constraint, Rules
+from nmt_core.search.settings import SamplingConfig, SearchConfig, TokenSampling, Unknown
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 Choose = Callable[[Float[Tensor, "R V"], Int[Tensor, " B"], int], Int[Tensor, " R"]]
@@ -119,3 +123,94 @@ def pick_most_likely(
 ) -> Int[Tensor, " R"]:
     """Choose the most likely token."""
     return log_probs.argmax(dim=-1)
+
+
+LEAST_TEMPERATURE = 1e-300
+"""Below it only the likeliest token is left, as at 0: what is divided by less is no number."""
+
+
+def sample(
+    model: Seq2Seq[Any, Any],
+    source: Int[Tensor, "B S"],
+    source_padding: Bool[Tensor, "B S"],
+    sampling: SamplingConfig,
+    search: SearchConfig,
+    *,
+    constraints: tuple[Constraint, ...] = (),
+    prefix: Int[Tensor, "B P"] | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate a batch; return ``sampling.samples`` hypotheses per sentence, as they were drawn.
+
+    Their scores are the model's own, for any temperature and truncation. The model must be in
+    evaluation mode, and sources end with EOS.
+
+    Raises:
+        NmtError: if a sentence has no translation of positive probability.
+    """
+    rules = Rules.configured(search, source_padding, constraints, prefix)
+    noise = _noise(source, sampling, rules.longest)
+
+    def choose(
+        log_probs: Float[Tensor, "R V"], sentences: Int[Tensor, " B"], position: int
+    ) -> Int[Tensor, " R"]:
+        return draw_tokens(
+            shape_distribution(log_probs, sampling), noise[sentences, :, position].flatten()
+        )
+
+    drawn = decode_stepwise(
+        model,
+        source,
+        source_padding,
+        rules,
+        choose if sampling.temperature else pick_most_likely,
+        hypotheses=sampling.samples,
+        length_penalty=search.length_penalty,
+    )
+    return [drop_impossible(hypotheses) for hypotheses in drawn]
+
+
+def _noise(
+    source: Int[Tensor, "B S"], sampling: SamplingConfig, longest: int
+) -> Float[Tensor, "B N L"]:
+    """Return uniform noise in [0, 1) for every token of every sample.
+
+    With 32 bits, so that its product with a sum is always below the sum.
+    """
+    noise = torch.empty((len(source), sampling.samples, longest), dtype=torch.float64)
+    for number, row in enumerate(source.tolist()):
+        name = " ".join(str(token) for token in row if token != PAD)
+        for index in range(sampling.samples):
+            bits = make_generator(sampling.seed, "sample", name, index).integers(
+                2**32, size=longest
+            )
+            noise[number, index] = torch.from_numpy(bits) / 2**32
+    return noise.to(source.device)
+
+
+def shape_distribution(
+    log_probs: Float[Tensor, "R V"], sampling: TokenSampling
+) -> Float[Tensor, "R V"]:
+    """Return the distribution to draw from, in float64: tempered, 0 beyond top k and top p.
+
+    They need not sum to one.
+    """
+    if sampling.temperature < LEAST_TEMPERATURE:
+        likeliest = log_probs.argmax(dim=1, keepdim=True)
+        return torch.zeros_like(log_probs, dtype=torch.float64).scatter(1, likeliest, 1.0)
+    probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
+    if sampling.top_k is None and sampling.top_p == 1:
+        return probabilities
+    most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
+    best = probabilities.topk(most, dim=1)
+    through = best.values.cumsum(dim=1)
+    before = through - best.values
+    nucleus = best.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
+    return torch.zeros_like(probabilities).scatter(1, best.indices, nucleus)
+
+
+def draw_tokens(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
+    """Return for every row the token that uniform noise in [0, 1) falls on."""
+    cumulative = weights.cumsum(dim=1)
+    point = noise[:, None] * cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, point, right=True)[:, 0]
+    return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers

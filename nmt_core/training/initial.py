@@ -22,9 +22,13 @@ from torch import Tensor
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
-from nmt_core.models.architectures import read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import EncoderConfig, Seq2SeqConfig, TransformerConfig
+from nmt_core.models.settings import (
+    EncoderConfig,
+    Seq2SeqConfig,
+    TransformerConfig,
+    read_model_config,
+)
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.settings import ModelPart

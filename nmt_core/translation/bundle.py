@@ -37,7 +37,7 @@ from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import own_tensors
-from nmt_core.search.registered import FOLDER
+from nmt_core.search.engine import FOLDER
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.translation.engine_export import AddedEngine
 from nmt_core.translation.loading import CONFIDENCE, GLOSSARY, LANGUAGES

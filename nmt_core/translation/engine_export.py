@@ -14,11 +14,12 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.models.settings import Seq2SeqConfig
-from nmt_core.search.engine import Engine, InexpressibleError
-from nmt_core.search.registered import (
+from nmt_core.search.engine import (
     PROGRAMS,
     SCORES,
     SHORTLIST,
+    Engine,
+    InexpressibleError,
     Precision,
     ScoreShift,
     name_engine,

@@ -8,8 +8,8 @@ import torch
 from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_by_length
 from nmt_core.evaluation.pictures import Look
+from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.pytorch import MOST_LOG_PROBS
-from nmt_core.search.score import LogLikelihood
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
 from nmt_core.translation.translation import Translation

@@ -17,8 +17,15 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import Engine, FullEngine
-from nmt_core.search.registered import FOLDER, PROGRAMS, find_program, list_choices, rank_engine
+from nmt_core.search.engine import (
+    FOLDER,
+    PROGRAMS,
+    Engine,
+    FullEngine,
+    find_program,
+    list_choices,
+    rank_engine,
+)
 from nmt_core.text import load_tokenizer
 from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer

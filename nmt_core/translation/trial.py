@@ -29,7 +29,7 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.base.seal import digest_bundle, explain_unreadable
-from nmt_core.search.registered import FOLDER
+from nmt_core.search.engine import FOLDER
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)

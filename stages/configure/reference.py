@@ -20,7 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from nmt_core.base import files
 from nmt_core.base.config import read_docstrings
-from nmt_core.models.architectures import ARCHITECTURES, read_model_config
+from nmt_core.models.settings import ARCHITECTURES, read_model_config
 from stages import paths
 from stages.params import SECTIONS
 from stages.runtime.entry import run_stage

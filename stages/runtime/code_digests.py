@@ -28,7 +28,7 @@ NEUTRAL = (
     "nmt_core/base/registry.py",
     "nmt_core/base/tracking.py",
     "nmt_core/evaluation/registered.py",
-    "nmt_core/search/registered.py",
+    "nmt_core/search/engine.py",
     "nmt_core/translation/texts.py",
     "stages/__init__.py",
     "stages/params.py",
@@ -59,7 +59,7 @@ CHOSEN_BY_SETTINGS = {
         "nmt_core/evaluation/metrics.py",
         *(f"{TEMPLATES}/{name}" for name in ("base.html", "parts.html", "run.html", "style.css")),
     ],
-    "export": ["nmt_core/search/registered.py", f"{TEMPLATES}/card.md"],
+    "export": ["nmt_core/search/engine.py", f"{TEMPLATES}/card.md"],
 }
 """Code that neutral code loads for a stage, and texts that it reads, as glob patterns."""
 

@@ -12,8 +12,8 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.metric import Reference
-from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.aligner.aligner import ALIGNER, find_aligner

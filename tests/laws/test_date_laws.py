@@ -11,7 +11,7 @@ from nmt_core.base.compute import Compute
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
 from nmt_core.evaluation.validation import ValidationScore
-from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ import torch
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
 from nmt_core.training.loss import batch_loss

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.search.rules import compute_length_limits
-from nmt_core.search.sampling import draw_tokens, sample, shape_distribution
 from nmt_core.search.settings import SamplingConfig, SearchConfig
-from nmt_core.search.stepwise import greedy_search
+from nmt_core.search.stepwise import draw_tokens, greedy_search, sample, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy
 

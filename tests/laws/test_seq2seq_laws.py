@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.models.weights import compare_shapes, own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss

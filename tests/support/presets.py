@@ -3,7 +3,7 @@
 import torch
 import yaml
 
-from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.models.settings import build_model, read_model_config
 from tests.support.projects import PROJECT
 
 SOURCE_SIZE, TARGET_SIZE = 9, 9

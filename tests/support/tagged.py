@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from nmt_core.base.random import derive_seed
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.search.pytorch import PyTorchEngine
 from tests.support.tiny import MODEL, tiny_translator
 

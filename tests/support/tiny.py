@@ -8,8 +8,7 @@ import functools
 import torch
 
 from nmt_core.base.random import derive_seed
-from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import TransformerConfig
+from nmt_core.models.settings import TransformerConfig, build_model
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text import Subwords

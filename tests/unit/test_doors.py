@@ -16,11 +16,9 @@ from nmt_core.documents.formats import Format, find_format, translate_data
 from nmt_core.evaluation.metric import Metric, Slice, SlicedText
 from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.slices import find_slice, find_slices
-from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import RnnConfig
-from nmt_core.search.engine import PlainEngine
-from nmt_core.search.registered import PROGRAMS, Program
+from nmt_core.models.settings import RnnConfig, build_model, read_model_config
+from nmt_core.search.engine import PROGRAMS, PlainEngine, Program
 from nmt_core.search.stepwise import greedy_search
 from nmt_core.translation.engine_export import ParityText, prepare_engines
 from stages.download import describe_corpora
@@ -118,7 +116,7 @@ def test_an_engine(offer, tmp_path, monkeypatch):
     imports = """
 from nmt_core.search.engine import Hypothesis
 from nmt_core.search.engine import InexpressibleError, PlainEngine
-from nmt_core.search.registered import Program
+from nmt_core.search.engine import Program
 """
     offer(imports, PlainEngine, Program, name="copying", engines={"copying": "COPYING"})
     monkeypatch.setattr(PROGRAMS, "ours", {})

@@ -110,7 +110,7 @@ def test_no_training_and_no_model_imports_torchs_compiler():
     program = """
 import sys
 from functools import partial
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.models.weights import compare_shapes
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.settings import AdamW, NesterovSgd

@@ -30,10 +30,10 @@ from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, veri
 from nmt_core.data.batch import pad
 from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.classifiers.texts import HashedWords, TextConfig
-from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table, pretrained_table
+from nmt_core.models.layers import dropout
 from nmt_core.models.recurrence import RecurrentLayer
-from nmt_core.models.weights import load_tensors, restore_model, save_weights
+from nmt_core.models.weights import restore_model, save_weights
 from nmt_core.text.vocabulary import PAD, Vocabulary
 
 FORMAT = "classifier 2"
@@ -193,5 +193,5 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
     words = HashedWords(shape.text, vocabulary)
     with explain_unreadable(folder / "model.safetensors"):
         build = partial(Classifier, shape.model, words.size, len(shape.classes))
-        model = restore_model(build, load_tensors(folder / "model.safetensors"))
+        model = restore_model(folder / "model.safetensors", build)
     return TextClassifier(model.to(find_device(device)), words, tuple(shape.classes))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
-from torch import Tensor
 
 from nmt_core.base import config, files
 from nmt_core.base.compute import find_device
@@ -66,19 +65,6 @@ AnyLanguageModel = LanguageModel[Any] | MaskedLanguageModel
 def build_language_model(config: LanguageModelConfig, words: int) -> Any:
     """Return a neural model with random weights, drawn by torch's generator."""
     return NEURAL_MODELS[type(config)](config, words)
-
-
-def restore_language_model(
-    config: LanguageModelConfig, words: int, tensors: Mapping[str, Tensor]
-) -> AnyLanguageModel:
-    """Return a model as it was saved, in evaluation mode.
-
-    Raises:
-        BundleError: if the tensors do not fit the settings.
-    """
-    if isinstance(config, NGramConfig):
-        return NGram.restore(config, words, tensors).eval()
-    return restore_model(partial(build_language_model, config, words), tensors)
 
 
 class _Settings(Config):
@@ -149,6 +135,12 @@ def _load(folder: Path, device: str) -> tuple[AnyLanguageModel, Units]:
         values = {"model": files.read_json(folder / "model.json")}
         settings = config.build(_Settings, values, at=folder.name).model
     with explain_unreadable(folder / "model.safetensors"):
-        tensors = load_tensors(folder / "model.safetensors")
-        model = restore_language_model(settings, len(units.vocabulary), tensors)
+        model = _restore(folder / "model.safetensors", settings, len(units.vocabulary))
     return model.to(find_device(device)), units
+
+
+def _restore(path: Path, config: LanguageModelConfig, words: int) -> AnyLanguageModel:
+    if isinstance(config, NGramConfig):
+        return NGram.restore(config, words, load_tensors(path)).eval()
+    model: AnyLanguageModel = restore_model(path, partial(build_language_model, config, words))
+    return model

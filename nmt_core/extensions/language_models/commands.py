@@ -40,7 +40,7 @@ from nmt_core.extensions.language_models.units import (
     learn_units,
 )
 from nmt_core.extensions.settings import change_settings, explain_settings
-from nmt_core.search.score import LogLikelihood
+from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator

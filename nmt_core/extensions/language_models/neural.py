@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from nmt_core.base.config import Config
 from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, Window, slide
-from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
+from nmt_core.models.layers import dropout
 from nmt_core.models.recurrence import (
     FORGET,
     STATE_PARTS,

@@ -16,9 +16,9 @@ from nmt_core.data.batch import pad
 from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.extensions.language_models.units import Units, blank, split_lines, unknown
-from nmt_core.search.sampling import draw_tokens, shape_distribution
-from nmt_core.search.score import LogLikelihood
+from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
+from nmt_core.search.stepwise import draw_tokens, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 ROWS_PER_SOFTMAX = 1024

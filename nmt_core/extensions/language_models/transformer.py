@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, forbid
 from nmt_core.models.attention import KeyValue, compute_next_rotation, make_causal_mask
-from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding, embedding_table
+from nmt_core.models.layers import dropout
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS

@@ -10,8 +10,8 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
-from nmt_core.models import dropout as dropping
-from nmt_core.models.architectures import build_model
+from nmt_core.models import layers
+from nmt_core.models.settings import build_model
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config
 
@@ -231,13 +231,13 @@ def compare(name, monkeypatch, **changes):
         for weight in model.parameters():
             if weight.requires_grad:
                 weight.add_(0.3 * torch.randn_like(weight))
-    masks, draw = [], dropping._keep
+    masks, draw = [], layers._keep
 
     def record(*given):
         masks.append(draw(*given))
         return masks[-1]
 
-    monkeypatch.setattr(dropping, "_keep", record)
+    monkeypatch.setattr(layers, "_keep", record)
     loss, _ = batch_loss(model, collate(PAIRS), label_smoothing=0.0, per="sentence")
     listing = LISTINGS[name](model, [mask.numpy() for mask in masks], config)
     return loss.detach(), torch.tensor(listing.measure(PAIRS))

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from nmt_core.models.dense import FEW_ROWS, LARGE, Dense
+from nmt_core.models.layers import FEW_ROWS, LARGE, Dense
 
 
 @pytest.fixture(params=["large", "small"])

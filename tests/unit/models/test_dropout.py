@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.dropout import dropout
+from nmt_core.models.layers import dropout
 
 
 @pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.9, 0.999])

@@ -9,10 +9,9 @@ from torch.testing import assert_close
 
 from nmt_core.base.compute import cpu_has_bfloat16
 from nmt_core.base.errors import ConfigError
-from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
 from nmt_core.models.rnn import Attention, Encoder, RnnMemory, reverse_sequences
-from nmt_core.models.settings import RnnConfig
+from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.text.vocabulary import BOS
 
 WIDTH = 6

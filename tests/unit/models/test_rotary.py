@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.attention import compute_rotation
+from nmt_core.models.attention import compute_rotation, rotate
 from nmt_core.models.settings import TransformerConfig
 from tests.support.presets import tiny_model
 from tests.support.tensors import seeded
@@ -22,7 +22,7 @@ def test_features_are_turned_as_complex_numbers_are():
     turned = pairs * torch.polar(torch.ones_like(angles), angles)
 
     expected = torch.cat([turned.real, turned.imag], dim=-1)
-    assert_close(compute_rotation(FAR, WIDTH).rotate(x), expected, atol=1e-4, rtol=1e-4)
+    assert_close(rotate(x, compute_rotation(FAR, WIDTH)), expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("shift", [1, 30])
@@ -32,7 +32,7 @@ def test_a_product_depends_on_distance_alone(shift):
 
     def multiply(positions):
         rotation = compute_rotation(positions, WIDTH)
-        return rotation.rotate(query) @ rotation.rotate(key).transpose(-1, -2)
+        return rotate(query, rotation) @ rotate(key, rotation).transpose(-1, -2)
 
     assert_close(multiply(places), multiply(places + shift), atol=1e-4, rtol=1e-4)
     assert not torch.allclose(multiply(places), multiply(2 * places))
@@ -40,7 +40,7 @@ def test_a_product_depends_on_distance_alone(shift):
 
 def test_the_first_position_stays_and_no_length_changes():
     x = seeded((1, 2, 4, WIDTH))
-    turned = compute_rotation(torch.arange(4), WIDTH).rotate(x)
+    turned = rotate(x, compute_rotation(torch.arange(4), WIDTH))
 
     assert_close(turned[:, :, 0], x[:, :, 0])
     assert_close(turned.norm(dim=-1), x.norm(dim=-1))
@@ -49,7 +49,7 @@ def test_the_first_position_stays_and_no_length_changes():
 def test_half_precision_stays_half():
     x = seeded((1, 1, 3, WIDTH)).bfloat16()
 
-    assert compute_rotation(torch.arange(3), WIDTH).rotate(x).dtype == torch.bfloat16
+    assert rotate(x, compute_rotation(torch.arange(3), WIDTH)).dtype == torch.bfloat16
 
 
 def test_words_are_embedded_without_positions():

@@ -7,8 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.models import attention, convs2s, rnn, transformer
-from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
+from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig, build_model
 from nmt_core.text.vocabulary import BOS, PAD
 
 SOURCE = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0]])

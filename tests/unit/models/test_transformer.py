@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.text.vocabulary import BOS, PAD
 from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config
 from tests.support.torchs import copy_attention

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import BundleError, ConfigError
-from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
+from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig, build_model
 from nmt_core.search import ctranslate2 as engine_file
 from nmt_core.search.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.search.ctranslate2 import load_ctranslate2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import load_ctranslate2
-from nmt_core.search.registered import SCORES, SHORTLIST
+from nmt_core.search.engine import SCORES, SHORTLIST
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import EOS, SPECIALS, UNK

@@ -9,8 +9,8 @@ from nmt_core.corpora.fetch.vectors import VectorsConfig
 from nmt_core.corpora.formats.registered import PAIR_FORMATS
 from nmt_core.corpora.registered import CORPORA
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SLICES
-from nmt_core.models.architectures import ARCHITECTURES
-from nmt_core.search.registered import PROGRAMS
+from nmt_core.models.settings import ARCHITECTURES
+from nmt_core.search.engine import PROGRAMS
 from stages.params import SECTIONS
 from stages.runtime.code_digests import NEUTRAL, digest_code
 from tests.support.pipeline import CODE, STAGES
@@ -80,7 +80,7 @@ def list_modules(stage):
         ("download", [entry.reader for entry in PAIR_FORMATS.ours.values()]),
         ("download", [kind.__module__ for kind in get_args(get_args(VectorsConfig)[0])]),
         ("train", [place for name, place in METRICS.ours.items() if name in DEFAULT_METRICS]),
-        ("train", ARCHITECTURES.ours.values()),
+        ("train", [kind.builds for kind in ARCHITECTURES.ours.values()]),
         ("evaluate", METRICS.ours.values()),
         ("evaluate", SLICES.ours.values()),
         ("export", [program.loader for program in PROGRAMS.ours.values()]),

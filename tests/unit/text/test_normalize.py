@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.parallel_text import CorpusReading, Text, cut_rows, read_pairs
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize

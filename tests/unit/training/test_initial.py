@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
 from nmt_core.training.initial import (

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained
+from nmt_core.models.settings import build_model
 from nmt_core.training.optimizer import (
     MuonAdamW,
     build_optimizer,

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.neural import RecurrentConfig
-from nmt_core.models.dropout import dropout
+from nmt_core.models.layers import dropout
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 
 TOKENS = torch.tensor([[BOS, 4, 5, 8, 4], [BOS, PAD, UNK, 6, 7]])

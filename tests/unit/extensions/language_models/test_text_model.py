@@ -13,7 +13,7 @@ from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, 
 from nmt_core.extensions.language_models.text_model import TextModel, generate_tokens
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import Units, Words, WordUnit
-from nmt_core.search.score import LogLikelihood
+from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from nmt_core.translation.forced_decoding import score_pairs

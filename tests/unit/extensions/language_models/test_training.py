@@ -13,7 +13,7 @@ from nmt_core.extensions.language_models.training import (
     mean_loss,
 )
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
-from nmt_core.search.score import LogLikelihood
+from nmt_core.search.engine import LogLikelihood
 from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
 
 
