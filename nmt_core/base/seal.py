@@ -161,37 +161,20 @@ def require_replaceable(folder: Path, *, known: str) -> None:
         known: its format.
 
     Raises:
-        ConfigError: naming the content that would be lost.
+        ConfigError: if other content would be lost.
     """
-    resolved, kind = folder.resolve(), _kind(known)
-    if Path.cwd().is_relative_to(resolved):
-        raise ConfigError(
-            f"{folder} is the folder you are in, or one above, which would be replaced; name "
-            f"another one, such as {folder / kind.replace(' ', '-')}"
-        )
-    if not resolved.exists():
+    kind = _name_kind(known)
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    if not resolved.is_dir():
-        raise ConfigError(f"{folder} is no folder, but a file; name a folder for the {kind}")
-    others = {path.name for path in resolved.iterdir()}
     with suppress(BundleError):
-        manifest = _read_manifest(resolved)
-        own, sealed = _kind(str(manifest["format"])) == kind, manifest.get("files")
-        if own and isinstance(sealed, dict):
-            present = (
-                path.relative_to(resolved) for path in resolved.rglob("*") if not path.is_dir()
-            )
-            others = {path.as_posix() for path in present} - {MANIFEST, *sealed}
-    if others:
-        raise ConfigError(
-            f"{folder} holds {min(others)}, which belongs to no {kind} and would be lost; name a "
-            f"new folder, an empty one, or an older {kind} to replace"
-        )
-
-
-def _kind(known: str) -> str:
-    """Return a format without its number."""
-    return known.rpartition(" ")[0]
+        manifest = _read_manifest(folder)
+        present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
+        if _name_kind(manifest["format"]) == kind and present <= {MANIFEST, *manifest["files"]}:
+            return
+    raise ConfigError(
+        f"{folder} holds other things than one {kind}, which would be lost; name a new folder, an "
+        f"empty one, or an older {kind} to replace"
+    )
 
 
 def digest_bundle(folder: Path) -> str:
