@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import yaml
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from flows import processes
 from nmt_core.base.errors import NmtError
@@ -23,12 +22,6 @@ from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
 """Seconds that a stage gets to save its work between SIGTERM and SIGKILL."""
-
-LOCK_PATIENCE_SECONDS = 300.0
-"""Seconds to retry while another dvc holds locks that a stage needs."""
-
-LONGEST_WAIT_SECONDS = 30.0
-"""Bound of the random pause before asking again; it starts at a second and doubles."""
 
 LOCKED = (
     "Unable to acquire lock",
@@ -59,10 +52,6 @@ class StageError(NmtError):
         """The exit code of the stage, or of dvc if the stage has none, and what dvc printed."""
 
 
-class _StageLockedError(StageError):
-    """Another dvc holds locks that the stage needs."""
-
-
 def list_stages(path: Path = paths.PIPELINE) -> list[str]:
     """Return the names of the stages in the order of the file, which is an order to run them in."""
     return list(yaml.safe_load(path.read_text(encoding="utf-8"))["stages"])
@@ -85,34 +74,21 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
         log: takes every line that dvc and the stage print.
 
     Raises:
-        StageError: if the stage ends badly, another dvc is at work for too long, or the remote
-            is away, which has the code 75.
+        StageError: if the stage ends badly, with its code; with the code 75 if another dvc is at
+            work, or the remote is away.
     """
-    for attempt in Retrying(
-        retry=retry_if_exception_type(_StageLockedError),
-        wait=wait_random_exponential(max=LONGEST_WAIT_SECONDS),
-        stop=stop_after_delay(LOCK_PATIENCE_SECONDS),
-        reraise=True,
-    ):
-        with attempt:
-            _reproduce(stage, shared=shared, log=log)
-    if shared:
-        # at once: of what a stage made, DVC sends only what is in its current lock file
-        _remote(["push", "--quiet", "--run-cache"], log)
-
-
-def _reproduce(stage: str, *, shared: bool, log: Callable[[str], None]) -> None:
     arguments = ["repro", "--single-item", stage]
     again = f"repeat it: {name_program('dvc')} {' '.join(arguments)}"
     pull = ["--pull"] if shared else []
     try:
         _dvc([*arguments, *pull], log, what=f"stage {stage!r}", again=again)
-    except _StageLockedError:
-        raise
     except StageError as error:
-        if not shared or REPRODUCING in error.output:
+        if not shared or error.code == os.EX_TEMPFAIL or REPRODUCING in error.output:
             raise
         raise _remote_is_away("repro --pull", error.output) from None
+    if shared:
+        # at once: of what a stage made, DVC sends only what is in its current lock file
+        _remote(["push", "--quiet", "--run-cache"], log)
 
 
 def commit(stage: str, *, log: Callable[[str], None]) -> None:
@@ -311,7 +287,7 @@ def _dvc(
     if not code:
         return
     if any(message in output for message in LOCKED):
-        raise _StageLockedError(f"{what} is in use by another dvc; {again}", code=code)
+        raise StageError(f"{what} is in use by another dvc; {again}", code=os.EX_TEMPFAIL)
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
     last = int([code, *by_the_stage][-1])
     raise StageError(f"{what} exited with {last}; {again}", code=last, output=output)

@@ -49,7 +49,7 @@ from stages import paths
 from stages.configure.sections import check_all
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
-"""Seconds before retries of a stage whose server was away; other failures are not retried."""
+"""Seconds before retries of a stage whose server was away, or that another dvc has locked."""
 
 POLL_SECONDS = 2.0
 """Between two looks at a part that runs elsewhere."""
@@ -69,7 +69,7 @@ class PartError(NmtError):
 
 
 async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
-    """Tell whether trying again may help: the stage said so by its exit code."""
+    """Tell whether trying again may help: the exit code says so."""
     error = await state.aresult(raise_on_failure=False)
     return isinstance(error, dvc_program.StageError) and error.code == os.EX_TEMPFAIL
 

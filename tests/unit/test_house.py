@@ -13,7 +13,7 @@ SHARED_NAMES = {"main"}
 """Public names that several files define: a module that is run as a program has its ``main``."""
 
 BUDGETS = {
-    "nmt_core/base": 2300,
+    "nmt_core/base": 2280,
     "nmt_core/cli": 2230,
     "nmt_core/corpora": 7980,
     "nmt_core/data": 1880,
@@ -28,7 +28,7 @@ BUDGETS = {
     "nmt_core/training": 2450,
     "nmt_core/translation": 3840,
     "stages": 10940,
-    "flows": 2780,
+    "flows": 2760,
     "infra": 570,
     "benchmarks": 860,
     "tests/unit/base": 1110,
@@ -39,7 +39,7 @@ BUDGETS = {
     "tests/unit/documents": 2780,
     "tests/unit/evaluation": 1430,
     "tests/unit/extensions": 1730,
-    "tests/unit/flows": 2770,
+    "tests/unit/flows": 2750,
     "tests/unit/infra": 940,
     "tests/unit/literals": 570,
     "tests/unit/models": 1600,
@@ -48,11 +48,11 @@ BUDGETS = {
     "tests/unit/stages": 7780,
     "tests/unit/text": 1670,
     "tests/unit/training": 1450,
-    "tests/unit/translation": 3100,
+    "tests/unit/translation": 3090,
     "tests/e2e": 510,
     "tests/integration": 4390,
     "tests/laws": 5610,
-    "tests/orchestration": 2630,
+    "tests/orchestration": 2620,
     "tests/support": 3530,
     "tests/unit": 1190,
 }
