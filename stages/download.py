@@ -3,7 +3,7 @@
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
-        data/corpus/test.target.{2,3,...}, data/corpus/corpus.json, data/monolingual/,
+        data/corpus/corpus.json, data/monolingual/,
         data/weights.json, data/tags.json,
         data/vectors/{source,target}.vec, data/vectors/source.bin, data/vectors/vectors.json,
         data/initial_model/, reports/download.json, reports/data.html; and fetched files and what
@@ -35,10 +35,10 @@ from nmt_core.corpora.fetch.initial_model import (
     copy_initial_model,
     copy_language_models,
 )
-from nmt_core.corpora.local import FilesCorpus, write_references
+from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.monolingual import MonolingualCorpus
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
-from nmt_core.corpora.reading import CorpusReader, ReadCorpus
+from nmt_core.corpora.reading import CorpusReader
 from nmt_core.corpora.replay import (
     TrainedText,
     list_replayed,
@@ -72,8 +72,6 @@ KEPT = "sifted"
 
 NOTICES = {
     "header_row": "header rows, which are no pairs and were left out: {:,}",
-    "unknown_date": "pairs of an unknown date, which are all learnt from: {:,}",
-    "unknown_speaker": "pairs of an unknown speaker, which are all learnt from: {:,}",
 }
 """What is said of a text that was read, by the name of its count."""
 
@@ -197,7 +195,7 @@ def list_notices(report: DownloadReport) -> Iterator[str]:
 
 def _write_corpora(
     params: DownloadParams, reader: CorpusReader, folder: Path, texts: Sequence[TrainedText]
-) -> tuple[DownloadReport, dict[str, ReadCorpus]]:
+) -> tuple[DownloadReport, dict[str, FilteredCorpus]]:
     read = reader.read(params.corpora)
     replay = getattr(params.initial_model, "replay", 0.0)
     if replay and not texts:
@@ -217,18 +215,16 @@ def _write_corpora(
     corpora = {**params.parallel, **replayed}
     reader.forget_others(read.values())
     outcome = join_corpora(
-        {name: read[name].filtered for name in corpora},
+        {name: read[name] for name in corpora},
         folder,
         scratch=reader.scratch,
         split=params.split,
         near_duplicates=params.near_duplicates,
         workers=reader.workers,
     )
-    tests = (one.test for one in corpora.values() if isinstance(one, FilesCorpus) and one.test)
-    write_references(tests, folder, scratch=reader.scratch)
     weights = weigh_replayed(
         {name: corpus.weight for name, corpus in corpora.items()},
-        {name: cleaned.kept["train"] for name, cleaned in outcome.corpora.items()},
+        {name: corpus.kept["train"] for name, corpus in outcome.corpora.items()},
         replayed,
         replay,
     )
@@ -244,24 +240,24 @@ def _write_corpora(
                 kind=corpora[name].kind,
                 licence=describe_licence(corpora[name])["license"],
                 tag=corpora[name].tag,
-                pairs={str(split): count for split, count in cleaned.kept.items()},
-                removed={split: _sort(cleaned.list_reasons(split)) for split in SPLITS},
+                pairs={str(split): count for split, count in corpus.kept.items()},
+                removed={split: _sort(corpus.list_reasons(split)) for split in SPLITS},
                 weight=weights[name],
                 examples={
                     why: [(pair.source, pair.target) for pair in pairs]
-                    for why, pairs in read[name].filtered.examples.items()
+                    for why, pairs in corpus.examples.items()
                 },
-                notices=read[name].filtered.notices,
-                origins=read[name].origins,
+                notices=corpus.notices,
+                origins=corpus.origins,
             )
-            for name, cleaned in outcome.corpora.items()
+            for name, corpus in outcome.corpora.items()
         },
         corpus=describe_corpora(params, replayed),
     )
     described = {
         "languages": params.languages.model_dump(),
         "pairs": report.pairs,
-        "corpora": [cleaned.kept for cleaned in outcome.corpora.values()],
+        "corpora": [corpus.kept for corpus in outcome.corpora.values()],
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
@@ -273,7 +269,7 @@ def _write_monolingual(
     reader: CorpusReader,
     corpus: Path,
     folder: Path,
-    read: Mapping[str, ReadCorpus],
+    read: Mapping[str, FilteredCorpus],
 ) -> dict[str, MonolingualReport]:
     """Write the text of each language alone; return the counts of each of its corpora."""
     measured: dict[str, MonolingualReport] = {}
@@ -285,8 +281,9 @@ def _write_monolingual(
         }
         if not own:
             continue
-        cleaned = join_monolingual(
-            {name: read[name].filtered for name in own},
+        filtered = {name: read[name] for name in own}
+        join_monolingual(
+            filtered,
             folder / f"{code}.txt",
             corpus=corpus,
             side=side,
@@ -300,10 +297,10 @@ def _write_monolingual(
                 licence=describe_licence(own[name])["license"],
                 lines=one.kept["train"],
                 removed=_sort(one.list_reasons("train")),
-                notices=read[name].filtered.notices,
-                origins=read[name].origins,
+                notices=one.notices,
+                origins=one.origins,
             )
-            for name, one in cleaned.items()
+            for name, one in filtered.items()
         }
     # also says that there are none; DVC warns of empty folders
     lines = {name: one.lines for name, one in measured.items()}

@@ -18,7 +18,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.quality import count_kept_literals
-from nmt_core.evaluation.registered import check_references, find_label, load_metric
+from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.translation.fitting import (
     LengthPenaltyTrial,
     set_length_penalty,
@@ -42,7 +42,6 @@ from stages.runtime.trained import (
     check_trained,
     list_tags,
     load_trained,
-    read_references,
     read_validation,
     tag_lines,
 )
@@ -87,7 +86,7 @@ def run(
     translator, trials = choose_length_penalty(
         params, load_trained(params, inputs, languages), validation, language=languages.target
     )
-    text = translate_test_set(params, inputs, translator, languages, timed=timed)
+    text = translate_test_set(inputs, translator, languages, timed=timed)
     record = files.read_json(inputs.trained / "training.json")
     write_translations(reports / "translations.tsv", text)
     write_examples(reports / "examples.json", text, params)
@@ -122,7 +121,6 @@ def run(
 
 
 def translate_test_set(
-    params: EvaluateParams,
     inputs: TrainedInputs,
     translator: Translator,
     languages: Languages,
@@ -131,8 +129,7 @@ def translate_test_set(
 ) -> TranslatedText:
     """Translate the test set; ``timed`` takes the sentences per second."""
     sources = list(files.read_lines(inputs.corpus / "test.source"))
-    references = read_references(inputs.corpus)
-    check_references(params.metrics, references)
+    references = list(files.read_lines(inputs.corpus / "test.target"))
     began = time.monotonic()
     read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
     translations = [best for best, *_ in translator.search(read, n_best=1)]

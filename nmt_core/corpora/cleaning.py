@@ -5,8 +5,8 @@ corpora, so that each corpus has its range of lines.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,41 +18,25 @@ from nmt_core.base.jobs import WorkersConfig, append
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
-from nmt_core.corpora.parallel_text import CorpusReading
-from nmt_core.corpora.splitting import SPLITS, NearDuplicateConfig, Split, SplitConfig, digest
-from nmt_core.corpora.staging import SIDES, Mask, PairKeys, StagedPairs
+from nmt_core.corpora.splitting import (
+    SPLITS,
+    Digests,
+    Mask,
+    NearDuplicateConfig,
+    Split,
+    SplitConfig,
+    digest,
+)
+from nmt_core.corpora.staging import SIDES, StagedPairs, mark_repeated, mark_shared
 
 HELD_OUT: tuple[Split, ...] = ("test", "validation")
-
-
-@dataclass
-class CleanedCorpus:
-    """Counts of a corpus: pairs kept per split, removed per split and reason, and problems."""
-
-    kept: dict[Split, int] = field(default_factory=dict)
-    removed: dict[Split, Counter[str]] = field(
-        default_factory=lambda: {name: Counter() for name in SPLITS}
-    )
-    readings: dict[Split, CorpusReading] = field(default_factory=dict)
-
-    @classmethod
-    def begin(cls, filtered: FilteredCorpus) -> "CleanedCorpus":
-        """Return the counts after filtering."""
-        corpus = cls(readings=filtered.readings)
-        for name, reasons in filtered.removed.items():
-            corpus.removed[name].update(reasons)
-        return corpus
-
-    def list_reasons(self, name: Split) -> Counter[str]:
-        """Return why pairs of a split were removed, unreadable ones included."""
-        return self.removed[name] + self.readings.get(name, CorpusReading()).dropped
 
 
 @dataclass
 class CleaningOutcome:
     """The outcome of joining corpora."""
 
-    corpora: dict[str, CleanedCorpus]
+    corpora: Mapping[str, FilteredCorpus]
     near: Nearness | None = None
     """Near duplicates in train of test and then validation; None without a search."""
 
@@ -76,32 +60,25 @@ class JoinedSplit:
 
     name: Split
     pairs: StagedPairs
-    keys: PairKeys
-    filtered: Sequence[FilteredCorpus]
-    corpora: Sequence[CleanedCorpus]
+    digests: Digests
+    corpora: Sequence[FilteredCorpus]
     bounds: tuple[int, ...]
     """Where each corpus begins, and the last ends."""
     keep: Mask
     """Pairs that were not removed."""
 
     @classmethod
-    def read(
-        cls,
-        name: Split,
-        filtered: Sequence[FilteredCorpus],
-        corpora: Sequence[CleanedCorpus],
-        scratch: Path,
-    ) -> "JoinedSplit":
+    def read(cls, name: Split, corpora: Iterable[FilteredCorpus], scratch: Path) -> "JoinedSplit":
         """Join the pairs of a split in a folder for temporary files."""
-        pairs, ends = StagedPairs(scratch, name), [0]
-        for corpus in filtered:
+        pairs, ends, corpora = StagedPairs(scratch, name), [0], [*corpora]
+        for corpus in corpora:
             if name == "train" or not corpus.replayed:
                 pairs.take(corpus.folder)
-            ends.append(pairs.files["digests"].stat().st_size // PairKeys.BYTES)
+            ends.append(len(pairs))
         keep = np.ones(ends[-1], dtype=np.bool_)
-        return cls(name, pairs, pairs.keys(), filtered, corpora, tuple(ends), keep)
+        return cls(name, pairs, pairs.digests(), corpora, tuple(ends), keep)
 
-    def ranges(self) -> Iterator[tuple[CleanedCorpus, slice]]:
+    def ranges(self) -> Iterator[tuple[FilteredCorpus, slice]]:
         """Yield the range of pairs of each corpus."""
         for corpus, (begin, end) in zip(self.corpora, pairwise(self.bounds), strict=True):
             yield corpus, slice(begin, end)
@@ -113,14 +90,10 @@ class JoinedSplit:
                 corpus.removed[self.name][reason] += removed
         self.keep[marked] = False
 
-    def remove_shared(self, other: PairKeys, reason: str) -> None:
-        """Remove pairs with a side that occurs in other pairs."""
-        self.remove(self.keys.shared_with(other), reason)
-
     def remove_repeated(self) -> None:
         """Remove pairs that equal an earlier one, unless their corpus keeps them."""
-        marked = self.keys.repeated()
-        for corpus, (_, rows) in zip(self.filtered, self.ranges(), strict=True):
+        marked = mark_repeated(self.digests)
+        for corpus, rows in self.ranges():
             given = self.name != "train" and self.name in corpus.readings
             if given or (self.name == "train" and corpus.keep_duplicates):
                 marked[rows] = False
@@ -178,13 +151,12 @@ def join_corpora(
         CorpusError: if a split, or the train of a corpus, is left without any pair.
         WorkersError: if workers are lost.
     """
-    corpora = {name: CleanedCorpus.begin(corpus) for name, corpus in filtered.items()}
-    outcome = CleaningOutcome(corpora)
-    held_out: dict[Split, PairKeys] = {}
+    outcome = CleaningOutcome(filtered)
+    held_out: dict[Split, Digests] = {}
     for name in reversed(SPLITS):
-        joined = JoinedSplit.read(name, [*filtered.values()], [*corpora.values()], scratch)
-        for other, keys in held_out.items():
-            joined.remove_shared(keys, f"also_in_{other}")
+        joined = JoinedSplit.read(name, filtered.values(), scratch)
+        for other, digests in held_out.items():
+            joined.remove(mark_shared(joined.digests, digests), f"also_in_{other}")
         if name == "train":
             joined.remove(_mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
@@ -194,11 +166,11 @@ def join_corpora(
             files.write_lines(folder / "test.near", map(str, near_tests.tolist()))
         joined.remove_repeated()
         if name != "train":
-            held_out[name] = joined.keys.only(joined.keep)
+            held_out[name] = joined.digests[joined.keep]
         joined.write(folder)
     _check_splits(outcome, split)
-    for own, corpus in corpora.items():
-        if not corpus.kept["train"] and not filtered[own].replayed:
+    for own, corpus in filtered.items():
+        if not corpus.kept["train"] and not corpus.replayed:
             raise CorpusError(_explain_empty(own, "pair", corpus, outcome.kept))
     return outcome
 
@@ -212,8 +184,8 @@ def join_monolingual(
     scratch: Path,
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
-) -> dict[str, CleanedCorpus]:
-    """Write the text of a language, one sentence a line; return the counts of each corpus.
+) -> None:
+    """Write the text of a language, one sentence a line.
 
     Sentences of validation or test on their side, near duplicates of these, and repetitions are
     removed.
@@ -224,14 +196,13 @@ def join_monolingual(
         CorpusError: if a corpus is left without any line.
         WorkersError: if workers are lost.
     """
-    corpora = {name: CleanedCorpus.begin(one) for name, one in filtered.items()}
-    joined = JoinedSplit.read("train", [*filtered.values()], [*corpora.values()], scratch)
+    joined = JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
         lines = files.read_lines(corpus / f"{split}.{side}")
         digests = b"".join(digest(make_comparison_key(line)) for line in lines)
         column = np.frombuffer(digests, dtype="<u8")
-        # each line is a pair with itself
-        joined.remove_shared(PairKeys(np.stack([column, column], axis=1)), f"also_in_{split}")
+        pairs = np.stack([column, column], axis=1)  # each line is a pair with itself
+        joined.remove(mark_shared(joined.digests, pairs), f"also_in_{split}")
     if near_duplicates.distance and near_duplicates.remove:
         text = {side: joined.pairs.files["source"]}
         joined.remove_near(text, corpus, scratch, near_duplicates, workers)
@@ -242,18 +213,17 @@ def join_monolingual(
     (written / "train.source").replace(path)
     (written / "train.target").unlink()
     written.rmdir()
-    for name, cleaned in corpora.items():
+    for name, cleaned in filtered.items():
         if not cleaned.kept["train"]:
             raise CorpusError(_explain_empty(name, "line", cleaned, {}))
-    return corpora
 
 
 def _mark_held_out_before(train: JoinedSplit) -> Mask:
     """Mark pairs with a sentence that was held out of an earlier training."""
     marked = np.zeros_like(train.keep)
-    for corpus in train.filtered:
+    for corpus in train.corpora:
         for name in HELD_OUT if corpus.replayed else ():
-            marked |= train.keys.shared_with(StagedPairs(corpus.folder, name).keys())
+            marked |= mark_shared(train.digests, StagedPairs(corpus.folder, name).digests())
     return marked
 
 
@@ -280,7 +250,7 @@ def _check_splits(outcome: CleaningOutcome, split: SplitConfig) -> None:
         raise CorpusError(message)
 
 
-def _explain_empty(name: str, unit: str, corpus: CleanedCorpus, kept: Mapping[Split, int]) -> str:
+def _explain_empty(name: str, unit: str, corpus: FilteredCorpus, kept: Mapping[Split, int]) -> str:
     reasons = corpus.list_reasons("train")
     return (
         f"no {unit} of the corpus {name} is left for train ({_list(reasons, kept)}); "

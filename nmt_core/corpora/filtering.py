@@ -12,22 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import TypeAdapter
 
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig, load_cached, run_in_order
-from nmt_core.corpora.filters import NO_TRANSLATION, FilterConfig, find_fault
-from nmt_core.corpora.grouping import (
-    NOT_HELD_OUT,
-    Ranks,
-    group_rows,
-    mark_unique,
-    rank_sessions,
-    take_last,
-)
+from nmt_core.corpora.filters import NO_TRANSLATION, FilterConfig, ScreenConfig, find_fault
 from nmt_core.corpora.parallel_text import (
     CorpusReading,
     Pair,
@@ -37,17 +29,25 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
-from nmt_core.corpora.screening.findings import BY_SCREEN, settle_findings
+from nmt_core.corpora.repairs import RepairName
 from nmt_core.corpora.screening.inspection import (
-    MAX_TRUSTED,
-    CorpusSample,
-    inspect_corpus,
+    BY_SCREEN,
+    inspect_sample,
     read_sample,
+    settle_findings,
 )
-from nmt_core.corpora.screening.screen import Screen
-from nmt_core.corpora.screening.settings import RepairName, ScreenConfig
-from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
-from nmt_core.corpora.splitting import SPLITS, Split, SplitConfig, split_of
+from nmt_core.corpora.screening.screen import MIN_PAIRS, PAIRS_AT_ONCE, Screen, learn_screen
+from nmt_core.corpora.splitting import (
+    NOT_HELD_OUT,
+    SPLITS,
+    Ranks,
+    Split,
+    SplitConfig,
+    mark_unique,
+    rank_sessions,
+    split_of,
+    take_last,
+)
 from nmt_core.corpora.staging import PairWriter, StagedPairs
 
 ASIDE: Literal["aside"] = "aside"
@@ -60,6 +60,9 @@ EXAMPLES = 3
 
 COUNTS = "counts.json"
 """Beside the pairs of a corpus: what was dropped, repaired and noticed."""
+
+NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed"}
+"""Fields of a corpus that depend on the other corpora, or on settings of another key."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class FilterJob(PairRows):
     drop: tuple[Problem, ...]
     rules: FilterRules
     ranks: Ranks | None = None
-    """The rank of each pair's session, or its split, if these decide."""
+    """The rank of each pair's session, if sessions are held out."""
     screen: Path | None = None
     """Folder of the screen of the corpus, if it has one."""
 
@@ -101,19 +104,13 @@ class FilterJob(PairRows):
     @property
     def homes(self) -> list[Home]:
         """The possible places of a pair."""
-        if self.split_off and self.rules.split.sessions:
-            return [self.text, ASIDE]
-        return [self.text, *self.split_off]
+        return [self.text, ASIDE] if self.ranks is not None else [self.text, *self.split_off]
 
-    def find_home(self, pair: Pair, rank: int) -> Home:
+    def find_home(self, pair: Pair, row: int) -> Home:
         """Return the place of a pair."""
-        if not self.split_off:
-            return self.text
-        if self.rules.split.by != "pair":
-            return SPLITS[rank]
-        if self.rules.split.sessions:
-            return self.text if rank == NOT_HELD_OUT else ASIDE
-        split = split_of(pair.source, self.rules.split)
+        if self.ranks is not None:
+            return self.text if self.ranks[row] == NOT_HELD_OUT else ASIDE
+        split = split_of(pair.source, self.rules.split) if self.split_off else self.text
         return split if split in self.split_off else self.text
 
 
@@ -129,12 +126,6 @@ class FilterResult:
     aside: list[tuple[int, str]] = field(default_factory=list)
     """Rank of the session of each held-out pair, and the reason if it is unfit for training."""
 
-    def drop(self, pair: Pair, home: Home, reason: str) -> None:
-        """Count a dropped pair."""
-        self.dropped[home][reason] += 1
-        if len(examples := self.examples.setdefault(reason, [])) < EXAMPLES:
-            examples.append(pair)
-
 
 def filter_rows(job: FilterJob, part: Path) -> FilterResult:
     """Write the fit pairs of each split with their digests."""
@@ -142,20 +133,19 @@ def filter_rows(job: FilterJob, part: Path) -> FilterResult:
     with ExitStack() as stack:
         writers = {home: PairWriter(part, home, stack) for home in job.homes}
         for number, pair, screened in _screen_pairs(job, result.reading):
-            rank = NOT_HELD_OUT
-            if job.ranks is not None:
-                rank = int(job.ranks[number - job.spans[0].first])
-            home, fault, noise = job.find_home(pair, rank), None, None
+            row = number - job.spans[0].first
+            home, fault, noise = job.find_home(pair, row), None, None
             if job.text == "train":
                 fault = find_fault(pair, job.rules.filters) or screened
                 noise = fault if fault in NO_TRANSLATION else screened
-            if home == ASIDE and not noise:
-                result.aside.append((rank, fault or ""))
-                writers[home].add(pair)
-            elif reason := fault if home == "train" else noise:
-                result.drop(pair, home, reason)
-            else:
-                writers[home].add(pair)
+            if reason := fault if home == "train" else noise:
+                result.dropped[home][reason] += 1
+                if len(examples := result.examples.setdefault(reason, [])) < EXAMPLES:
+                    examples.append(pair)
+                continue
+            if home == ASIDE and job.ranks is not None:
+                result.aside.append((int(job.ranks[row]), fault or ""))
+            writers[home].add(pair)
     return result
 
 
@@ -185,6 +175,10 @@ class FilteredCorpus:
     """Problems in each text of the corpus."""
     examples: dict[str, list[Pair]] = field(default_factory=dict)
     """Some dropped pairs, by reason."""
+    kept: dict[Split, int] = field(default_factory=dict)
+    """Pairs of each split after corpora were joined."""
+    origins: list[dict[str, Any]] = field(default_factory=list)
+    """Size and SHA-256 of every file of its text."""
     keep_duplicates: bool = False
     """Whether repeated pairs stay in train."""
     replayed: bool = False
@@ -198,8 +192,12 @@ class FilteredCorpus:
 
     def save(self) -> None:
         """Write the counts into the folder."""
-        counts = TypeAdapter(FilteredCorpus).dump_python(self, mode="json", exclude={"folder"})
+        counts = TypeAdapter(FilteredCorpus).dump_python(self, mode="json", exclude=NOT_STORED)
         files.write_json(self.folder / COUNTS, counts)
+
+    def list_reasons(self, name: Split) -> Counter[str]:
+        """Return why pairs of a split were removed, unreadable ones included."""
+        return self.removed[name] + self.readings.get(name, CorpusReading()).dropped
 
 
 def filter_corpus(
@@ -224,8 +222,9 @@ def filter_corpus(
     jobs: list[FilterJob] = []
     for split, text in texts.items():
         rows = cut_rows(text, workers.chunk_lines, scratch=scratch)
-        jobs += _make_jobs(split, text, rows, rules, filtered.readings[split], name)
-    screen, filtered.notices = _learn_screen(jobs, rules, scratch / "screen", name)
+        jobs += _make_jobs(split, text, rows, rules)
+    train = [job for job in jobs if job.text == "train"]
+    screen, filtered.notices = _inspect(train, rules, scratch / "screen", name)
     jobs = [replace(job, screen=screen) for job in jobs]
     if any(ASIDE in job.homes for job in jobs):
         staged[ASIDE] = StagedPairs(folder, ASIDE)
@@ -250,30 +249,18 @@ def filter_corpus(
 
 
 def _make_jobs(
-    split: Split,
-    text: Text,
-    cut: Sequence[PairRows],
-    rules: FilterRules,
-    reading: CorpusReading,
-    name: str,
+    split: Split, text: Text, cut: Sequence[PairRows], rules: FilterRules
 ) -> Iterator[FilterJob]:
-    ends = np.cumsum([rows.spans[0].lines for rows in cut])
     ranks: Sequence[Ranks | None] = [None] * len(cut)
-    config = rules.split
-    if split == "train" and rules.split_off and cut:
-        if config.sessions:
-            ranks = np.split(rank_sessions(config.sessions, int(ends[-1])), ends[:-1])
-        elif config.by != "pair":
-            places, unknown = group_rows(text, int(ends[-1]), config, rules.split_off, name)
-            ranks = np.split(places, ends[:-1])
-            if unknown:
-                reading.noticed[f"unknown_{config.by}"] += unknown
+    if split == "train" and rules.split_off and rules.split.sessions and cut:
+        ends = np.cumsum([rows.spans[0].lines for rows in cut])
+        ranks = np.split(rank_sessions(rules.split.sessions, int(ends[-1])), ends[:-1])
     for rows, own_ranks in zip(cut, ranks, strict=True):
         yield FilterJob(rows.spans, rows.names, rows.place, split, text.drop, rules, own_ranks)
 
 
-def _learn_screen(
-    jobs: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
+def _inspect(
+    train: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
 ) -> tuple[Path | None, list[str]]:
     """Inspect a corpus if settings say so; return its screen, if it has one, and the notices.
 
@@ -281,22 +268,19 @@ def _learn_screen(
         CorpusError: if the corpus is wrong as a whole.
     """
     look, config = rules.filters.look, rules.filters.screen
-    if not rules.languages or (look is None and config is None):
+    if not rules.languages or not train or (look is None and config is None):
         return None, []
-    sample = trusted = CorpusSample([], [])
-    if train := [job for job in jobs if job.text == "train"]:
-        limit = (config or ScreenConfig()).sample_pairs
-        sample = read_sample(train, train[0].drop, limit, train[0].repair)
-    if given := [job for job in jobs if job.text != "train"]:
-        trusted = read_sample(given, given[0].drop, MAX_TRUSTED, given[0].repair)
-    accepted = look.accepted if look else ()
-    inspection = inspect_corpus(sample, trusted.pairs, rules.languages, config, accepted)
-    covered = {BY_SCREEN} if inspection.screen else set()
-    findings = [finding for finding in inspection.findings if finding.setting not in covered]
-    notices = settle_findings(name, findings, accepted)
-    if inspection.screen is None:
+    limit = (config or ScreenConfig()).sample_pairs
+    sample = read_sample(train, train[0].drop, limit, train[0].repair)
+    findings = inspect_sample(sample.pairs, rules.languages, sample.lines)
+    screened = config is not None and len(sample.pairs) >= MIN_PAIRS and len(rules.languages) > 1
+    if screened:
+        findings = [finding for finding in findings if finding.setting != BY_SCREEN]
+    notices = settle_findings(name, findings, look.accepted if look else ())
+    if config is None or not screened:
         return None, notices
-    inspection.screen.save(folder)
+    source, target = rules.languages
+    learn_screen(sample.pairs, (source, target), config).save(folder)
     return folder, notices
 
 
@@ -312,7 +296,7 @@ def _take_sessions(
     ranks = np.array([rank for rank, _ in marks], dtype=np.int32)
     faults = [fault for _, fault in marks]
     wanted = [name for name in SPLITS if name in rules.split_off]
-    unique = mark_unique(np.concatenate([aside.keys().rows, train.keys().rows]))[: len(marks)]
+    unique = mark_unique(np.concatenate([aside.digests(), train.digests()]))[: len(marks)]
     left = np.ones(len(marks), dtype=np.bool_)
     for name, taken in take_last(unique, ranks, rules.split.sessions, wanted).items():
         aside.give(taken, staged[name])

@@ -2,15 +2,65 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.settings import LookConfig, RepairName, ScreenConfig
+from nmt_core.corpora.repairs import RepairName
 from nmt_core.text.normalize import normalize
+
+FilterName = Literal["language", "repetition", "literals", "alignment"]
+"""The filters of a screen, in order."""
+
+FindingKind = Literal[
+    "swapped", "wrong_language", "shifted", "unrelated", "stray_language", "entities", "mojibake",
+    "tags", "numbers", "repeated", "tokenized", "lower_case",
+]  # fmt: skip
+"""Problems of a whole corpus, or of some of its pairs."""
+
+PLAINLY_WRONG: Mapping[FilterName, float] = {
+    "language": 1.5,
+    "repetition": 0.0,
+    "literals": 1.0,  # a number on one side only counts 1, a changed one more
+}
+"""Signals above which a pair is wrong in any text."""
+
+Threshold = float | Literal["off"]
+"""Pairs whose signal is above it are dropped; "off" drops no pair."""
+
+
+class LookConfig(Config):
+    """Sanity check on a sample of a corpus: a fault of the whole corpus stops the run."""
+
+    accepted: list[FindingKind] = Field(default_factory=list)
+    """Kinds of findings that are accepted: they neither stop the run nor are reported."""
+
+
+class ScreenConfig(Config):
+    """Filters by signals that are learnt from the text; each signal grows with the defect."""
+
+    sample_pairs: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
+    """Size of the sample, drawn evenly from the whole corpus."""
+
+    language: Threshold = PLAINLY_WRONG["language"]
+    """Advantage of the likeliest other language: a difference of log-likelihoods over the square
+    root of the line's bytes (py3langid). Lines of fewer than 16 letters are not judged."""
+
+    repetition: Threshold = PLAINLY_WRONG["repetition"]
+    """1 if one side alone has up to four words three times in a row, 0 otherwise."""
+
+    literals: Threshold = PLAINLY_WRONG["literals"]
+    """Number of numbers, URLs and the like without a counterpart; one more if the target has
+    others."""
+
+    alignment: Annotated[float, Field(gt=0, lt=1)] | Literal["off"] = 0.8
+    """Share of pairs to drop if sources and targets of the corpus were paired at random. The signal
+    is the negative gain in nats of explaining a word by the other side instead of by chance, on the
+    side that is explained worse."""
 
 
 class FilterConfig(Config):
@@ -42,12 +92,12 @@ class FilterConfig(Config):
 
     look: LookConfig | None = None
     """Sanity check of each corpus from files: swapped or shifted sides, another language,
-    tokenization, lower case, entities of HTML, mojibake or a header; null turns it off, unless
-    ``screen`` is set."""
+    tokenization, lower case, entities of HTML or mojibake; null turns it off, unless ``screen`` is
+    set."""
 
     screen: ScreenConfig | None = None
-    """The same check, and filters with thresholds learnt from the corpus, which also apply to
-    validation and test sets that are split off; null turns them off."""
+    """The same check, and filters learnt from the corpus, which also apply to validation and test
+    sets that are split off; null turns them off."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""

@@ -1,8 +1,7 @@
 """The user's own parallel text, on this machine."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sized
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -26,16 +25,10 @@ from nmt_core.corpora.corpus import (
     list_dropped,
 )
 from nmt_core.corpora.fetch.source import Fetch, FindCached, Source, find_nothing
-from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
-from nmt_core.corpora.formats.verses import read_verses
-from nmt_core.corpora.parallel_text import UNUSABLE, CorpusReading, Pair, Text, cut_rows, read_pairs
+from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
-
-LOGGER = logging.getLogger(__name__)
-
-MAX_PAIRS = 2**40
-"""Pairs of a span that is a whole file."""
+from nmt_core.corpora.text_files import TextFiles, require_pinned
 
 
 class FilesCorpus(Corpus):
@@ -50,7 +43,7 @@ class FilesCorpus(Corpus):
     validation: TextFiles | None = None
     """Validation set; null splits it off train."""
 
-    test: ReferenceFiles | None = None
+    test: TextFiles | None = None
     """Test set; null splits it off train."""
 
     on_bad_line: OnBadLine = "error"
@@ -76,7 +69,6 @@ class FilesCorpus(Corpus):
         for _, text in self._texts():
             require_pinned(text)
         parts = [part for _, text in self._texts() for part in text.expand().values()]
-        parts.append(tuple(self.test.references) if self.test else ())
         return [measure_file(path) for path in dict.fromkeys(chain.from_iterable(parts))]
 
     @override
@@ -155,8 +147,6 @@ def measure_cached(
 
 
 def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:
-    if are_paired_by_id(paths):
-        return (target for source, target in read_verses(*paths).rows if source and target)
     if len(paths) > 1:
         return (line or b"" for line in read_raw_lines(paths[-1]))
     with explain_damage(paths[0]):
@@ -175,39 +165,3 @@ def measure_file(path: Path) -> dict[str, Any]:
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
         raise explain_unreadable_file(path, error) from None
-
-
-def write_references(tests: Iterable[ReferenceFiles], folder: Path, *, scratch: Path) -> None:
-    """Write further references of the test pairs (Papineni et al. 2002, section 2.1).
-
-    ``test.target.2`` and so on have an empty line for a pair without such a reference.
-
-    Raises:
-        CorpusError: if a file cannot be read or has another number of lines than the source.
-    """
-    further: dict[Pair, list[str]] = {}
-    for test in tests:
-        first, *others = (
-            _read_numbered(test.source, target, scratch)
-            for target in (test.target, *test.references)
-        )
-        for number, pair in first.items():
-            further[pair] = [rows[number].target if number in rows else "" for rows in others]
-    if not any(further.values()):
-        return
-    pairs = map(Pair, *(files.read_lines(folder / f"test.{side}") for side in Pair._fields))
-    rows = [further.get(pair, []) for pair in pairs]
-    if single := sum(not any(row) for row in rows):
-        LOGGER.warning("%d of %d test pairs have one reference only", single, len(rows))
-    for number, column in enumerate(zip_longest(*rows, fillvalue=""), start=2):
-        files.write_lines(folder / f"test.target.{number}", column)
-
-
-def _read_numbered(source: Path, target: Path | None, scratch: Path) -> dict[int, Pair]:
-    """Return the pairs of two aligned files by their line numbers."""
-    paths = (source,) if target is None else (source, target)
-    return {
-        number: pair
-        for rows in cut_rows(Text((paths,)), MAX_PAIRS, scratch=scratch)
-        for number, pair in read_pairs(rows, drop=UNUSABLE, reading=CorpusReading())
-    }

@@ -1,7 +1,7 @@
 """Several corpora by name, and what they are together."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -87,8 +87,8 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
     sources = [name for name, corpus in parallel.items() if not corpus.train_only]
     if not sources:
         raise ValueError("all corpora are train_only, which leaves nothing to validate and test on")
-    if split.sessions or split.by != "pair":
-        _check_split(corpora, sources, split)
+    if split.sessions:
+        _check_sessions(corpora, " and ".join(sources), len(sources))
     licences = {name: describe_licence(corpus)["license"] for name, corpus in corpora.items()}
     unknown = [name for name, licence in licences.items() if licence == "unknown"]
     if unknown and len(corpora) > 1:
@@ -98,18 +98,16 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
         )
 
 
-def _check_split(corpora: Corpora, sources: Sequence[str], split: SplitConfig) -> None:
-    name = "split.sessions" if split.sessions else f"split.by: {split.by}"
-    together = " and ".join(sources)
+def _check_sessions(corpora: Corpora, sources: str, number: int) -> None:
     if not list_split_off(corpora):
         raise ValueError(
-            f"{name} has no effect, since validation and test are given by {together}; remove it, "
-            f"or give text to split alone"
+            f"split.sessions has no effect, since validation and test are given by {sources}; "
+            f"remove it, or give text to split alone"
         )
-    if (split.sessions or split.by == "date") and len(sources) > 1:
+    if number > 1:
         raise ValueError(
-            f"{name} holds out the end of one corpus, but {together} may give validation and test; "
-            f"set train_only: true in all but one"
+            f"split.sessions holds out the end of one corpus, but {sources} may give validation "
+            f"and test; set train_only: true in all but one"
         )
 
 
@@ -172,6 +170,6 @@ def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
     if "test" not in list_split_off(corpora):
         rules = {corpus.held_out() or GIVEN for corpus in parallel if not corpus.train_only}
         return rules.pop() if len(rules) == 1 else GIVEN
-    if split.sessions or split.by != "pair" or any(corpus.train_only for corpus in parallel):
+    if split.sessions or any(corpus.train_only for corpus in parallel):
         return GIVEN  # a test sentence may occur in another corpus, or in one that is train_only
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"

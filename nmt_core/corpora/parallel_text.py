@@ -28,22 +28,17 @@ from nmt_core.base.raw_lines import (
     require_regular_file,
 )
 from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16, refuse_utf16
-from nmt_core.corpora.formats.chapters import is_markup
-from nmt_core.corpora.formats.registered import are_paired_by_id, open_units
+from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
-from nmt_core.corpora.formats.verses import read_verses
-from nmt_core.corpora.repairs import repair_line
-from nmt_core.corpora.screening.settings import RepairName
+from nmt_core.corpora.repairs import RepairName, repair_line
 from nmt_core.text.normalize import INVISIBLE
 
-Problem = Literal[
-    "invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long", "markup"
-]
+Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
 DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
 """Problems of a wrong kind of file."""
 
-UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long", "markup")
+UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 """Problems of ordinary corpora, whose pairs are useless."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -93,7 +88,7 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows, and pairs of unknown date or speaker, which stay."""
+    """Header rows."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -178,10 +173,6 @@ def _cut(
     paths: tuple[Path, ...], lines: int, languages: Languages | None, scratch: Path
 ) -> Iterator[PairRows]:
     columns, place = [], RowPlace()
-    if are_paired_by_id(paths):
-        units = read_verses(*map(require_regular_file, paths))
-        spans = cut(_write_rows(units, scratch), lines)
-        return (PairRows((span,), paths[:1], units.place) for span in spans)
     for path in paths:
         with explain_damage(path):
             plain = require_regular_file(path)
@@ -265,12 +256,6 @@ def _make_pair(
         if not _VISIBLE.search(line):
             raise _BadLineError(
                 "empty_side", f"{at} is empty; fill or remove the pair, or set on_bad_line to drop"
-            )
-        if is_markup(line):
-            raise _BadLineError(
-                "markup",
-                f"{at} is markup of EuroParl: {line[:40]!r}; remove the pair, or set on_bad_line "
-                f"to drop",
             )
     return Pair(*lines)
 

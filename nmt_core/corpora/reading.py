@@ -24,15 +24,6 @@ MIXTURE_SETTINGS = {"weight", "licence", "tag", "filter", "train_only", "pairs"}
 
 
 @dataclass(frozen=True)
-class ReadCorpus:
-    """A corpus that was read."""
-
-    filtered: FilteredCorpus
-    origins: list[dict[str, Any]]
-    """Size and SHA-256 of every file of its text."""
-
-
-@dataclass(frozen=True)
 class CorpusReader:
     """Reads corpora into a cache of filtered and split pairs with their digests.
 
@@ -54,7 +45,7 @@ class CorpusReader:
     replayed: bool = False
     """Whether the corpora are those of an earlier training."""
 
-    def read(self, corpora: Corpora) -> dict[str, ReadCorpus]:
+    def read(self, corpora: Corpora) -> dict[str, FilteredCorpus]:
         """Read corpora.
 
         Raises:
@@ -68,7 +59,7 @@ class CorpusReader:
             for name, corpus in corpora.items()
         }
 
-    def _read(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> ReadCorpus:
+    def _read(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> FilteredCorpus:
         def fetch(source: Source) -> Fetched:
             return self.fetch(locate(source, name))
 
@@ -93,8 +84,8 @@ class CorpusReader:
                 )
         filtered = FilteredCorpus.load(place)
         filtered.keep_duplicates = not filters.remove_duplicates
-        filtered.replayed = self.replayed
-        return ReadCorpus(filtered, origins)
+        filtered.origins, filtered.replayed = origins, self.replayed
+        return filtered
 
     def _make_key(self, corpus: Corpus, rules: FilterRules, origins: list[dict[str, Any]]) -> str:
         """Return a digest of everything that decides how a corpus is read, except its name."""
@@ -110,9 +101,9 @@ class CorpusReader:
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
-    def forget_others(self, read: Iterable[ReadCorpus]) -> None:
+    def forget_others(self, read: Iterable[FilteredCorpus]) -> None:
         """Remove all other corpora from the cache."""
-        needed = {corpus.filtered.folder for corpus in read}
+        needed = {corpus.folder for corpus in read}
         for old in self.cache.glob("*"):
             if old not in needed:
                 shutil.rmtree(old)

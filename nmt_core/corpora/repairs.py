@@ -3,9 +3,12 @@
 import html
 import re
 from collections.abc import Callable, Collection, Mapping
+from typing import Literal
 
 from nmt_core.base.utf8 import mend_mojibake
-from nmt_core.corpora.screening.settings import RepairName
+
+RepairName = Literal["mojibake", "entities", "tags"]
+"""Problems of a line that can be repaired."""
 
 LONGEST_CHARACTER = 2
 """Longest text of an entity; more is a shorter entity with text behind it."""

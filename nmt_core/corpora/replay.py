@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.filtering import FilteredCorpus
+from nmt_core.corpora.filters import FindingKind
 from nmt_core.corpora.named import Corpora, CorporaConfig
-from nmt_core.corpora.reading import MIXTURE_SETTINGS, ReadCorpus
+from nmt_core.corpora.reading import MIXTURE_SETTINGS
 from nmt_core.corpora.splitting import SplitConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -35,7 +37,10 @@ def read_texts(folder: Path) -> list[TrainedText]:
         texts = files.read_json(folder / TEXTS)
     except FileNotFoundError:
         return []
-    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(texts)]
+    return [
+        config.build(TrainedText, _drop_removed(text), at=f"{TEXTS}[{n}]")
+        for n, text in enumerate(texts)
+    ]
 
 
 def list_replayed(
@@ -60,11 +65,11 @@ def list_replayed(
 
 def read_replayed(
     replayed: Iterable[tuple[str, TrainedText]],
-    read: Callable[[TrainedText], Mapping[str, ReadCorpus]],
-) -> tuple[dict[str, Corpus], dict[str, ReadCorpus]]:
+    read: Callable[[TrainedText], Mapping[str, FilteredCorpus]],
+) -> tuple[dict[str, Corpus], dict[str, FilteredCorpus]]:
     """Read the corpora that are still available; warn of the others."""
     corpora: dict[str, Corpus] = {}
-    there: dict[str, ReadCorpus] = {}
+    there: dict[str, FilteredCorpus] = {}
     for name, text in replayed:
         try:
             there |= read(text)
@@ -105,3 +110,19 @@ def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:
         for name, value in settings.items()
         if not name.endswith("sha256")
     }
+
+
+def _drop_removed(text: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without those that earlier versions had."""
+    corpora = text["corpora"].values()
+    for filters in (text["filter"], *(corpus.get("filter") for corpus in corpora)):
+        if filters and filters.get("screen"):
+            filters["screen"] = {}
+        if filters and filters.get("look"):
+            known = get_args(FindingKind)
+            filters["look"]["accepted"] = [k for k in filters["look"]["accepted"] if k in known]
+    for corpus in corpora:
+        if test := corpus.get("test"):
+            test.pop("references", None)
+    text["split"].pop("by", None)
+    return text

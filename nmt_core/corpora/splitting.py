@@ -1,23 +1,41 @@
-"""Splits of pairs into train, validation and test: settings, and the hash that decides."""
+"""Splits of pairs into train, validation and test: by the hash of a sentence, or by sessions."""
 
+from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
+from nmt_core.base.errors import CorpusError, suggest
+from nmt_core.base.raw_lines import (
+    explain_unreadable_file,
+    read_raw_lines,
+    require_regular_file,
+)
+from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.text_files import require_pinned
+
+Digests: TypeAlias = npt.NDArray[np.uint64]
+"""Digests of the sentences of pairs, (pairs, sides)."""
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Ranks: TypeAlias = npt.NDArray[np.int32]
 
 Split = Literal["train", "validation", "test"]
-SplitUnit = Literal["pair", "document", "date", "speaker"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Rate = Annotated[float, Field(gt=0, lt=10_000)]
 
 PER = 10_000
 """The denominator of rates."""
+
+NOT_HELD_OUT = -1
+"""The rank of a session that is not held out."""
 
 MAX_SALT_BYTES = 64
 """Longest key of BLAKE2b."""
@@ -65,14 +83,9 @@ class SplitConfig(Config):
     """Splits of a corpus that has no validation or test set.
 
     A keyed hash of the source sentence decides alone, so that a pair keeps its split when others
-    are added or removed, and a sentence with several translations lies in one split. Or the origin
-    of a pair decides: whole documents or speakers, the newest days, or sessions.
+    are added or removed, and a sentence with several translations lies in one split. Or the end of
+    some sessions is held out.
     """
-
-    by: SplitUnit = "pair"
-    """Unit that stays whole, if the format states the origin of pairs: document and speaker, drawn
-    by the hash until there are enough pairs, or date, the newest of which are test. Pairs without
-    date or speaker are train; those without document belong to one named after their file."""
 
     validation_per_10000: Rate = 10.0
     """Sentences in 10,000 that go to validation, or slightly more so that documents stay whole."""
@@ -114,8 +127,6 @@ class SplitConfig(Config):
     def _check(self) -> "SplitConfig":
         if self.validation_per_10000 + self.test_per_10000 >= PER:
             raise ValueError("validation_per_10000 and test_per_10000 leave nothing to train on")
-        if self.sessions and self.by != "pair":
-            raise ValueError(f"sessions and by: {self.by} exclude each other; set one of them")
         if len(self.salt.encode()) > MAX_SALT_BYTES:
             raise ValueError(f"salt is longer than {MAX_SALT_BYTES} bytes")
         return self
@@ -154,3 +165,71 @@ def split_of(source: str, config: SplitConfig) -> Split:
 def digest(key: str, *, salt: str = "") -> bytes:
     """Return the eight-byte digest by which sentences are compared."""
     return blake2b(key.encode(), digest_size=8, key=salt.encode()).digest()
+
+
+def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
+    """Return for every pair the rank of its session among those held out, or ``NOT_HELD_OUT``.
+
+    Raises:
+        CorpusError: if the file cannot be read, has another number of lines, or does not name a
+            session to hold out.
+    """
+    require_pinned(sessions)
+    columns = ((line or b"").partition(b"\t")[0] for line in read_raw_lines(sessions.file))
+    names = [name.decode(errors="replace").strip(BYTE_ORDER_MARK).strip() for name in columns]
+    if len(names) != lines:
+        raise CorpusError(
+            f"{sessions.file} has {len(names)} lines but the corpus {lines}; "
+            f"line N must name the session of pair N"
+        )
+    known = sorted(set(names))
+    for prefix in sessions.held_out:
+        if not any(name.startswith(prefix) for name in known):
+            alike = sorted({name[: len(prefix)] for name in known})
+            raise CorpusError(
+                f"download.split.sessions.held_out: no session of {sessions.file} begins with "
+                f"{prefix!r}; {suggest(prefix, alike)}; it names {known[0]} to {known[-1]}"
+            )
+    held_out = [name for name in known if name.startswith(sessions.held_out)]
+    ranks = {name: rank for rank, name in enumerate(held_out)}
+    return np.array([ranks.get(name, NOT_HELD_OUT) for name in names], dtype=np.int32)
+
+
+def take_last(
+    unique: Mask, ranks: Ranks, sessions: SessionSplit, wanted: Collection[Split]
+) -> dict[Split, Mask]:
+    """Select the last unique pairs of held-out sessions: test from the end, validation before it.
+
+    ``unique`` marks pairs whose sides occur nowhere else, and ``ranks`` orders sessions.
+
+    Raises:
+        CorpusError: if there are too few.
+    """
+    sizes: dict[Split, int] = {
+        "test": sessions.test_pairs,
+        "validation": sessions.validation_pairs,
+    }
+    places = np.flatnonzero(unique)
+    places = places[np.argsort(ranks[places], kind="stable")]
+    needed = sum(sizes[name] for name in wanted)
+    if len(places) < needed:
+        raise CorpusError(
+            f"download.split.sessions: those held out have {len(places):,} pairs that occur "
+            f"nowhere else, fewer than the required {needed:,}; name more sessions, or ask for "
+            f"fewer pairs"
+        )
+    taken: dict[Split, Mask] = {}
+    for name in (name for name in sizes if name in wanted):
+        taken[name] = np.zeros(len(unique), dtype=np.bool_)
+        taken[name][places[len(places) - sizes[name] :]] = True
+        places = places[: len(places) - sizes[name]]
+    return taken
+
+
+def mark_unique(rows: Digests) -> Mask:
+    """Mark the rows of (pairs, sides) whose digest is unique in every column."""
+    marked = np.ones(len(rows), dtype=np.bool_)
+    for column in rows.T:
+        _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        marked &= counts[places] == 1
+    return marked

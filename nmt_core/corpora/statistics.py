@@ -10,18 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.corpora.near_duplicates import cut_words
-from nmt_core.corpora.screening.flat_text import name_script
-from nmt_core.corpora.screening.language_scores import READ_CHARACTERS, load_langid
+from nmt_core.corpora.screening.languages import load_scorer
 from nmt_core.corpora.staging import SIDES
 
 MAX_PAIRS = 20_000
 """Size of the sample of a corpus."""
 
 MAX_IDENTIFIED = 1000
-"""Number of lines of a side whose language is identified, 0.3 milliseconds each."""
-
-MIN_BYTES = 16
-"""Minimum size of a line whose language is identified."""
+"""Number of lines of a side whose language is identified."""
 
 MAX_EXAMPLES = 4
 
@@ -68,8 +64,6 @@ class SideStatistics:
     characters: int
     languages: Counts
     """Lines in each language; "" for lines that are too short."""
-    scripts: Counts
-    """Letters of each script."""
 
 
 @dataclass(frozen=True)
@@ -126,18 +120,15 @@ def _measure_side(
     lines: Sequence[str], words: Sequence[Sequence[str]], lengths: Distribution
 ) -> SideStatistics:
     counted = Counter(word for line in words for word in line)
-    letters = Counter[str]()
-    for character, count in Counter("".join(lines)).items():
-        if script := name_script(ord(character)):
-            letters[script] += count
-    identified = (lines[row] for row in _spread(len(lines), MAX_IDENTIFIED))
+    languages = load_scorer().count_languages(
+        [lines[row] for row in _spread(len(lines), MAX_IDENTIFIED)]
+    )
     return SideStatistics(
         lengths=lengths,
         words=counted.total(),
         distinct=len(counted),
         characters=sum(map(len, lines)),
-        languages=_rank(Counter(map(_identify, identified))),
-        scripts=_rank(letters),
+        languages=tuple(sorted(languages.items(), key=lambda item: (-item[1], item[0]))),
     )
 
 
@@ -154,15 +145,3 @@ def _read_rows(path: Path, rows: Sequence[int]) -> Iterator[str]:
         for row in rows:
             yield next(islice(lines, row - place, None)).decode("utf-8").removesuffix("\n")
             place = row + 1
-
-
-def _rank(counts: Counter[str]) -> Counts:
-    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _identify(line: str) -> str:
-    """Return the likeliest language of a line; empty if it is too short."""
-    read = line[:READ_CHARACTERS]
-    if len(read.encode("utf-8")) < MIN_BYTES:
-        return ""
-    return str(load_langid().classify(read)[0])

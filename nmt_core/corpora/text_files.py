@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
@@ -15,7 +15,6 @@ from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
-    are_paired_by_id,
     holds_both_sides,
     may_hold_both_sides,
 )
@@ -38,8 +37,8 @@ class TextFiles(Config):
     all such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
 
     target: Path | None = None
-    """Line N translates line N of ``source``, or, of two .tsv, the line with the same id before its
-    tab; omitted if ``source`` holds both sides, with a ``*`` if that has one."""
+    """Line N translates line N of ``source``; omitted if ``source`` holds both sides, with a ``*``
+    if that has one."""
 
     sha256: str = ""
     """Digest of the content, and of the texts of ``*``, when params.yaml was written; empty accepts
@@ -51,7 +50,7 @@ class TextFiles(Config):
             raise ValueError(
                 f"target is missing; {self.source} {NO_FORMAT.format(advise_suffixes())}"
             )
-        for path in () if are_paired_by_id(self.paths) else self.paths:
+        for path in self.paths:
             if self.target is not None and holds_both_sides(path):
                 raise ValueError(f"{path} holds both sides; set it as source, and no target")
         if self.source == self.target:
@@ -120,35 +119,6 @@ class TextFiles(Config):
             ) from None
         text = json.dumps(digests) if self.has_star else "".join(digests[""])
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-class ReferenceFiles(TextFiles):
-    """Files of a test set, with further translations of the source."""
-
-    references: list[Path] = Field([])
-    """Further reference translations of two aligned files, line by line, which metrics use as
-    well; the gate and ``make compare`` read ``target`` only."""
-
-    @model_validator(mode="after")
-    def _check_references(self) -> "ReferenceFiles":
-        if self.references and (self.target is None or self.has_star):
-            raise ValueError(f"references belong to one source and one target file, not to {self}")
-        for path in self.references:
-            if path in self.paths or self.references.count(path) > 1:
-                raise ValueError(f"references name {path} twice; give each file once")
-            if STAR in str(path) or holds_both_sides(path):
-                raise ValueError(f"references name {path}; give files of one sentence a line")
-        return self
-
-    def absolute(self) -> dict[str, Any]:
-        """Return the settings of absolute paths."""
-        return super().absolute() | {"references": [path.absolute() for path in self.references]}
-
-    def digest(self) -> str:
-        """Return the digest of all files, references included."""
-        pairs = [TextFiles(source=self.source, target=path) for path in self.references]
-        digests = [super().digest(), *(pair.digest() for pair in pairs)]
-        return hashlib.sha256("".join(digests).encode()).hexdigest() if pairs else digests[0]
 
 
 class Pinned(Protocol):

@@ -4,8 +4,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,15 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.filters import FilterConfig, ScreenConfig
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.inspection import MAX_TRUSTED
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
-from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.evaluation.registered import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, KnownText, split_corrections
 from nmt_core.translation.memory.journal import (
     Correction,
     CorrectionJournal,
-    SelectedCorrection,
     select_corrections,
 )
 from stages import paths
@@ -145,7 +142,7 @@ def write_corrections(
         approved,
         KnownText.read(held_out, train, chosen),
         filters=filters.model_copy(update={"screen": None}),
-        screen=learn_screen_of_corpus(config, languages, corpus, chosen),
+        screen=learn_screen_of_corpus(config, languages, corpus) if chosen else None,
         held_out=config.held_out,
         distance=config.distance,
     )
@@ -162,12 +159,9 @@ def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
 
 
 def learn_screen_of_corpus(
-    config: LearningConfig,
-    languages: Languages,
-    corpus: Path,
-    corrections: Sequence[SelectedCorrection],
+    config: LearningConfig, languages: Languages, corpus: Path
 ) -> Screen | None:
-    """Learn a screen from training text; it trusts held-out text. None if there is too little."""
+    """Learn a screen from training text; None if there is too little text."""
     counts = files.read_json(corpus / "corpus.json")["pairs"]
     train = (
         sample_evenly(
@@ -176,12 +170,9 @@ def learn_screen_of_corpus(
         for side in paths.SIDES
     )
     sample = [Pair(*pair) for pair in zip(*train, strict=True)]
-    if len(sample) < MIN_PAIRS or not corrections:
-        return None
-    held_out = chain.from_iterable(read_pairs_of(corpus, split) for split in paths.SPLITS[1:])
-    trusted = [Pair(*pair) for pair in islice(held_out, MAX_TRUSTED)]
-    judged = [Pair(each.source, each.target) for each in corrections]
-    return learn_screen(sample, trusted, languages.codes, config.screen, judged=judged)
+    return (
+        learn_screen(sample, languages.codes, config.screen) if len(sample) >= MIN_PAIRS else None
+    )
 
 
 def read_pairs_of(folder: Path, name: str) -> Iterator[tuple[str, str]]:

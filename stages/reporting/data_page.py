@@ -18,7 +18,7 @@ from stages.reporting.download_report import CorpusReport, DownloadReport
 from stages.reporting.pages import render_template, write_words
 
 MOST_SHOWN = 4
-"""Languages and scripts of a side that are named."""
+"""Languages of a side that are named."""
 
 
 def render_data_page(
@@ -77,7 +77,6 @@ def _describe_corpus(
     sides = list(zip((statistics.source, statistics.target), languages.codes, strict=True))
     rows = {
         "languages of lines": [_list_languages(side.languages, code) for side, code in sides],
-        "scripts of letters": [_list_shares(side.scripts) for side, _ in sides],
         "words of a line": [_write_quantiles(side.lengths) for side, _ in sides],
         "words": [f"{side.words:,} ({side.distinct:,} different)" for side, _ in sides],
         "characters": [side.characters for side, _ in sides],

@@ -11,7 +11,6 @@ from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.evaluation.metric import Reference
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import load_own_tensors
@@ -90,14 +89,6 @@ def read_validation(
     source, target = ([side[number] for number in chosen] for side in sides)
     tags = list_tags(inputs, "validation")
     return source, target, [tags[number] if tags else None for number in chosen]
-
-
-def read_references(corpus: Path) -> list[Reference]:
-    """Return the references of each test sentence, a text where there is one alone."""
-    paths = [corpus / "test.target", *sorted(corpus.glob("test.target.*"))]
-    rows = zip(*map(files.read_lines, paths), strict=True)
-    given = [tuple(line for line in row if line) for row in rows]
-    return [row if len(row) > 1 else "".join(row) for row in given]
 
 
 def list_tags(inputs: TrainedInputs, split: str) -> list[str | None]:

@@ -98,20 +98,6 @@ def test_europarl_is_unpacked_split_and_described(run, site):
     assert described["sha256"]["test.target"] == hashlib.sha256(texts["test.target"]).hexdigest()
 
 
-def test_further_references_follow_their_pairs(run, write):
-    lines = {"de": "Eins\n\nDrei\n", "en": "One\nTwo\nThree\n", "2": "1\n2\n\n"}
-    test = {side: write(f"test.{side}", text.encode()) for side, text in lines.items()}
-    given = {"source": test["de"], "target": test["en"], "references": [test["2"]]}
-    train = {"source": write("train.tsv", b"Vier Worte\tFour words\n")}
-    validation = {"source": write("validation.tsv", b"Ja\tYes\n")}
-    corpus = {"kind": "files", "train": train, "validation": validation, "test": given}
-    _, texts = run(corpus | {"on_bad_line": "drop"})
-
-    assert sides(texts, "test") == [("Eins", "One"), ("Drei", "Three")]
-    assert texts["test.target.2"] == b"1\n\n"
-    assert "test.target.2" in json.loads(texts["corpus.json"])["sha256"]
-
-
 def test_europarl_is_read_in_the_other_direction(run, site):
     languages = {"source": "en", "target": "de"}
     texts = run(europarl(site, GERMAN), split=THIRDS, languages=languages)[1]

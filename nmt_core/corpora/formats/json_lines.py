@@ -6,7 +6,6 @@ The sides stand in the object itself, ``{"de": "Guten Tag.", "en": "Good day."}`
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.tables import MOST_LINE_BYTES, find_columns
-from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 
 NESTED = "translation"
 """Key of the object with both sides, where they do not stand in the line's own."""
@@ -39,7 +38,7 @@ def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
         )
     named = tuple(keys[column] for column in columns or ())
     rows = (_pick(each, named) for each in _read_objects(path))
-    return PairedUnits(rows, RowPlace(), metadata=partial(_read_metadata, path))
+    return PairedUnits(rows, RowPlace())
 
 
 def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
@@ -71,12 +70,3 @@ def _pick(found: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
     sides = _find_sides(found)
     values = [sides.get(key) for key in keys] or ["", ""]
     return tuple(value if isinstance(value, str) else "" for value in values)
-
-
-def _read_metadata(path: Path) -> Iterator[Metadata]:
-    for found in _read_objects(path):
-        there: dict[str, str] = {}
-        for key, value in found.items():
-            if (field := find_field(key)) and isinstance(value, str):
-                there.setdefault(field, value.strip())
-        yield Metadata(**there)

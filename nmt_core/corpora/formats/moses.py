@@ -1,7 +1,6 @@
 """Read a .zip as OPUS gives it for Moses: a file for each language, line N translating line N."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
@@ -15,13 +14,10 @@ from nmt_core.base.raw_lines import (
     open_member,
 )
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
-from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, pick_pair
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace, pick_pair
 
 TOO_LONG = "x" * (MAX_LINE_BYTES + 1)
 """What stands for a line that is too long, which is found to be so later."""
-
-IDS = "ids"
-"""Ending of the file that names the two documents of each pair, between tabs, before its lines."""
 
 MISSING = b"\n"
 """What stands for the line of a file that has ended; no line holds its end."""
@@ -48,11 +44,9 @@ def read_moses(path: Path, languages: Languages) -> PairedUnits:
                 f"{path} holds {' and '.join(alike[:10])}, needs one file for {code}; "
                 f"take the others out"
             )
-    ids = [name for name, end in zip(names, endings, strict=True) if end == IDS]
     return PairedUnits(
         _read_lines(path, [names[side] for side in pair]),
         RowPlace("line"),
-        metadata=partial(_read_ids, path, ids[0]) if len(ids) == 1 else None,
     )
 
 
@@ -72,12 +66,6 @@ def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:
                 )
             first, second = (TOO_LONG if line is None else _decode(line, number) for line in row)
             yield first, second
-
-
-def _read_ids(path: Path, name: str) -> Iterator[Metadata]:
-    with explain_damage(path), open_member(path, name) as file:
-        for number, line in enumerate(bound_lines(file.readline, MAX_LINE_BYTES), start=1):
-            yield Metadata(_decode(line or b"", number).partition("\t")[0])
 
 
 def _decode(line: bytes, number: int) -> str:

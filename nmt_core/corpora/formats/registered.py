@@ -3,7 +3,6 @@
 This file imports none of them: settings are looked at before any text is read.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -15,8 +14,6 @@ from nmt_core.base.registry import Registry
 from nmt_core.corpora.formats.units import PairedUnits
 
 ARCHIVE = ".zip"
-VERSES = ".tsv"
-"""Of two files, one a language; see :mod:`nmt_core.corpora.formats.verses`."""
 
 NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
 
@@ -75,12 +72,6 @@ def holds_both_sides(path: Path) -> bool:
 def may_hold_both_sides(path: Path) -> bool:
     """Tell by its name whether a file can be read without another for the other side."""
     return path.suffix.lower() == ARCHIVE or _find_pair_format(plain_name(path)) is not None
-
-
-def are_paired_by_id(paths: Sequence[Path]) -> bool:
-    """Tell by their names whether files are two of verses, one a language, whose lines have ids."""
-    both = {plain_name(path).lower().endswith(VERSES) for path in paths}
-    return both == {True} and len({*paths}) == 2  # noqa: PLR2004 - sides
 
 
 def list_pair_suffixes() -> list[str]:

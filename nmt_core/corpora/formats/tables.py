@@ -16,7 +16,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
-from nmt_core.corpora.formats.units import Metadata, PairedUnits, RowPlace, find_field
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 
 MOST_COLUMNS = 1000
@@ -110,8 +110,7 @@ def read_table(
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
-        place = RowPlace("row", 1, len(header))
-        return PairedUnits(picked, place, metadata=partial(_read_metadata, read_rows))
+        return PairedUnits(picked, RowPlace("row", 1, len(header)))
     if len(header) != SIDES:
         cells = ", ".join(repr(cell[:20]) for cell in header[:10])
         raise CorpusError(
@@ -181,17 +180,6 @@ def _pick(row: Sequence[str], columns: tuple[int, int], width: int) -> Sequence[
         return row[: width + 1]
     source, target = (row[column] if column < len(row) else "" for column in columns)
     return source, target
-
-
-def _read_metadata(read_rows: Callable[[], Iterator[Sequence[str]]]) -> Iterator[Metadata]:
-    rows = read_rows()
-    columns: dict[str, int] = {}
-    for column, cell in enumerate(next(rows, ())):
-        if field := find_field(cell):
-            columns.setdefault(field, column)
-    for row in rows:
-        there = {field: row[at].strip() for field, at in columns.items() if at < len(row)}
-        yield Metadata(**there)
 
 
 def _read_plain(path: Path) -> Iterator[list[str]]:

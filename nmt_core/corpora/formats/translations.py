@@ -16,10 +16,8 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, open_raw
 from nmt_core.corpora.formats.units import (
-    Metadata,
     PairedUnits,
     RowPlace,
-    find_field,
     pick_pair,
     refuse_languages,
 )
@@ -147,17 +145,10 @@ def _read_character(digits: str) -> str:
 def read_tmx(path: Path, languages: Languages) -> PairedUnits:
     """Read a translation memory of any number of languages; a unit that lacks one is empty.
 
-    A property such as x-document or x-speaker says where a unit is from; its date is one, too, or
-    that of its making.
-
     Raises:
         CorpusError: at its end, if no unit has both languages.
     """
-    return PairedUnits(
-        _read_memory(path, languages),
-        RowPlace("unit"),
-        metadata=lambda: (_describe_unit(unit) for unit, _ in iterate_elements(path, ["tu"])),
-    )
+    return PairedUnits(_read_memory(path, languages), RowPlace("unit"))
 
 
 def _read_memory(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
@@ -180,29 +171,15 @@ def _read_memory(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
         raise refuse_languages(path, seen, languages)
 
 
-def _describe_unit(unit: Element) -> Metadata:
-    fields: dict[str, str] = {}
-    for prop in unit.iterfind(".//{*}prop"):
-        if field := find_field(prop.get("type", "")):
-            fields.setdefault(field, (prop.text or "").strip())
-    made = (each.get("creationdate") for each in (unit, *unit.findall("{*}tuv")))
-    return Metadata(**{"date": next(filter(None, made), ""), **fields})
-
-
 def read_xliff(path: Path, languages: Languages) -> PairedUnits:
     """Read the segments of XLIFF 1.2 or 2.x, in whichever direction it was translated.
 
-    A segment that is not translated yet, or is in other languages, is empty. Its document is its
-    file, or the outermost group in it.
+    A segment that is not translated yet, or is in other languages, is empty.
 
     Raises:
         CorpusError: at its end, if no segment has both languages.
     """
-    return PairedUnits(
-        _read_segments(path, languages),
-        RowPlace("segment"),
-        metadata=lambda: _describe_segments(path),
-    )
+    return PairedUnits(_read_segments(path, languages), RowPlace("segment"))
 
 
 def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
@@ -218,20 +195,6 @@ def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]
             yield ("", "") if pair is None else (sides[pair[0]], sides[pair[1]])
     if not is_ours:
         raise refuse_languages(path, seen, languages)
-
-
-def _describe_segments(path: Path) -> Iterator[Metadata]:
-    for unit, around in iterate_elements(path, ["trans-unit", "segment"]):
-        file = next((each for each in reversed(around) if _name(each) == "file"), unit)
-        groups = [each for each in around if _name(each) == "group"][:1]
-        names = [_get(file, "original", "id")]
-        names += [_get(group, "resname", "name", "id") for group in groups]
-        yield from [Metadata("/".join(names), file.get("date", ""))] * len(_find_sides(unit))
-
-
-def _get(element: Element, *names: str) -> str:
-    """Return the first attribute of some names that an element has."""
-    return next((value for name in names if (value := element.get(name))), "")
 
 
 def _find_codes(around: Sequence[Element], languages: Languages) -> tuple[str, str]:

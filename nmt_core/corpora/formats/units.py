@@ -1,25 +1,13 @@
 """Units of parallel text: what a reader of any format returns, and in which languages."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.text.language_codes import pick_code
-
-FieldName = Literal["document", "date", "speaker"]
-
-FIELDS: dict[str, FieldName] = {
-    **dict.fromkeys(["document", "documentid", "documentname", "doc", "docid"], "document"),
-    **dict.fromkeys(["file", "filename"], "document"),
-    **dict.fromkeys(["date", "day"], "date"),
-    **dict.fromkeys(["speaker", "speakername"], "speaker"),
-}
-"""Names by which formats have a field, in small letters alone."""
-
 
 MOST_NAMED = 20
 """Codes in a message, and characters of each."""
@@ -39,14 +27,6 @@ class RowPlace(NamedTuple):
         return f"{self.noun} {number + self.before}"
 
 
-class Metadata(NamedTuple):
-    """Where a unit is from, as its file has it; a field is empty where nothing is known."""
-
-    document: str = ""
-    date: str = ""
-    speaker: str = ""
-
-
 class PairedUnits(NamedTuple):
     """PairedUnits of a file, in their order."""
 
@@ -56,13 +36,6 @@ class PairedUnits(NamedTuple):
     place: RowPlace = RowPlace("unit")
     plain: bool = False
     """Whether the file holds a row a line, source, tab, target, and nothing else."""
-    metadata: Callable[[], Iterator[Metadata]] | None = None
-    """Reads the file again for where each unit is from; None if the format does not say it."""
-
-
-def find_field(name: str) -> FieldName | None:
-    """Return the field that a column or a property of this name holds, such as x-document."""
-    return FIELDS.get(re.sub("[^a-z]", "", name.casefold().removeprefix("x-")))
 
 
 def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:

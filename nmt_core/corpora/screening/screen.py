@@ -1,69 +1,94 @@
-"""A screen: signals and thresholds learnt from a corpus, which jobs load from a folder."""
+"""A screen: filters of pairs by signals learnt from a corpus, which jobs load from a folder.
 
-from collections.abc import Sequence
+Each signal is a number that grows with the defect. Most thresholds are settings, whose defaults
+drop what is wrong in any text; that of alignment is learnt from pairs of lines that do not belong
+together.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, get_args
 
 import numpy as np
 
 from nmt_core.base import files
-from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
-from nmt_core.corpora.screening.signals import (
-    FILTERS,
-    Gains,
-    LengthModel,
-    LineList,
-    Signals,
-    learn_signals,
-)
-from nmt_core.corpora.screening.thresholds import MIN_LOSABLE, count_losable, fit_thresholds
+from nmt_core.corpora.screening.languages import Array, load_scorer
 from nmt_core.corpora.screening.word_pairs import WordPairs
+from nmt_core.literals.checking import check_literals
+from nmt_core.text.words import find_loop
+
+FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 
 MIN_PAIRS = 1000
 """Minimum size of a sample; the aligner cannot learn from fewer pairs."""
+
+PAIRS_AT_ONCE = 1000
+"""Size of a batch of pairs to judge; larger ones take memory and save no time."""
+
+ADDED_WORDS = 6
+"""Number of words of usual gain that smooth the gain of a short line."""
+
+GAIN_PAIRS = 3000
+"""Number of pairs whose median gain is the usual one."""
+
+_HAS_LITERAL = re.compile(r"[0-9@{}<%]|://|www\.")
+"""Cheap pre-filter: lines without a match contain no literal."""
+
+_DIGIT = re.compile("[0-9]")
 
 
 @dataclass(frozen=True)
 class Screen:
     """Filters of pairs, as learnt by :func:`learn_screen`."""
 
-    signals: Signals
-    thresholds: dict[FilterName, float]
+    languages: tuple[str, str]
+    """Codes of source and target."""
+    words: WordPairs
+    gains: tuple[float, float]
+    """Usual gain of a word of the source and of the target, in nats."""
+    thresholds: Mapping[FilterName, float]
     """Pairs above are dropped; infinite for a filter that is off."""
-    fitted: bool
-    """Whether they were fitted to trusted pairs."""
+
+    def measure(self, pairs: Sequence[Pair]) -> dict[FilterName, Array]:
+        """Return the signals of pairs, each independent of its neighbours."""
+        scorer = load_scorer()
+        sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        measured: dict[FilterName, Array] = {
+            "language": np.maximum(*map(scorer.measure_doubt, sides, self.languages)),
+            "repetition": np.array([*map(measure_repetition, pairs)], np.float64),
+            "literals": count_differing_literals(pairs, self.languages),
+            "alignment": np.array([*map(self.measure_alignment, pairs)], np.float64),
+        }
+        return {name: np.round(values, 6) for name, values in measured.items()}
 
     def judge(self, pairs: Sequence[Pair]) -> list[FilterName | None]:
         """Return the first filter that drops each pair, or None."""
-        measured = self.signals.measure(*split_sides(pairs))
+        measured = self.measure(pairs)
         always = np.ones(len(pairs), np.bool_)
         dropped = np.stack([*(measured[name] > self.thresholds[name] for name in FILTERS), always])
         return [(*FILTERS, None)[first] for first in dropped.argmax(axis=0).tolist()]
 
+    def measure_alignment(self, pair: Pair) -> float:
+        """Return the negative gain of a word, on the side that is explained worse."""
+        explained = zip(self.words.explain(*pair), self.gains, strict=True)
+        return -min(gain.smooth(usual, ADDED_WORDS) for gain, usual in explained)
+
     def save(self, folder: Path) -> None:
-        """Write ``screen.json`` and ``screen.npz`` into a folder that appears whole."""
-        signals = self.signals
-        content = _StoredScreen(
-            languages=list(signals.languages),
-            candidates=signals.candidates,
-            scripts=[*signals.scripts],
-            words=signals.words.words,
-            lengths=signals.lengths,
-            gains=signals.gains,
-            thresholds={name: value for name, value in self.thresholds.items() if value < np.inf},
-            fitted=self.fitted,
-        )
+        """Write ``screen.npz`` into a folder that appears whole."""
         with files.whole_folder(folder) as part:
-            files.write_json(part / "screen.json", content.model_dump(mode="json"))
-            np.savez(
+            np.savez_compressed(
                 part / "screen.npz",
-                keys=signals.words.keys,
-                lifts=signals.words.lifts,
-                known=signals.words.known,
+                languages=self.languages,
+                source=self.words.words[0],
+                target=self.words.words[1],
+                levels=self.words.levels,
+                gains=self.gains,
+                thresholds=[self.thresholds[name] for name in FILTERS],
             )
 
     @classmethod
@@ -74,74 +99,85 @@ class Screen:
             CorpusError: if it cannot be read.
         """
         try:
-            content = _StoredScreen.model_validate_json((folder / "screen.json").read_bytes())
             with np.load(folder / "screen.npz", allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-            signals = Signals(
-                (content.languages[0], content.languages[1]),
-                content.candidates,
-                (content.scripts[0], content.scripts[1]),
-                WordPairs(content.words, arrays["keys"], arrays["lifts"], arrays["known"]),
-                content.lengths,
-                content.gains,
+            source, target, *gains = (
+                arrays[name].tolist() for name in ("source", "target", "gains")
+            )
+            return cls(
+                tuple(arrays["languages"].tolist()),
+                WordPairs((source, target), arrays["levels"]),
+                tuple(*gains),
+                dict(zip(FILTERS, arrays["thresholds"].tolist(), strict=True)),
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise CorpusError(f"{folder} is not a screen ({error}); learn it again") from None
-        return cls(
-            signals,
-            {name: content.thresholds.get(name, np.inf) for name in FILTERS},
-            content.fitted,
-        )
 
 
-class _StoredScreen(Config):
-    """The content of ``screen.json``."""
-
-    languages: list[str]
-    candidates: list[str]
-    scripts: list[list[str]]
-    words: list[str]
-    lengths: LengthModel
-    gains: Gains
-    thresholds: dict[FilterName, float]
-    fitted: bool
+def measure_repetition(pair: Pair) -> float:
+    """Return 1 if one side alone repeats words in a row, and 0 otherwise."""
+    source, target = (bool(find_loop(line.casefold().split())) for line in pair)
+    return float(source != target)
 
 
-def split_sides(pairs: Sequence[tuple[str, str]]) -> tuple[LineList, LineList]:
-    """Return the sources and the targets of pairs."""
-    return [source for source, _ in pairs], [target for _, target in pairs]
+def count_differing_literals(pairs: Sequence[Pair], languages: tuple[str, str]) -> Array:
+    """Return the number of literals of each pair without a counterpart on the other side.
+
+    Plus one if the target has digits: a number is then changed rather than omitted.
+    """
+    differing = np.zeros(len(pairs))
+    for row, (source, target) in enumerate(pairs):
+        if _HAS_LITERAL.search(source) or _HAS_LITERAL.search(target):
+            breaches = len(check_literals(source, target, languages))
+            differing[row] = breaches + bool(breaches and _DIGIT.search(target))
+    return differing
 
 
 def learn_screen(
-    sample: Sequence[Pair],
-    trusted: Sequence[Pair],
-    languages: tuple[str, str],
-    config: ScreenConfig,
-    *,
-    judged: Sequence[Pair] = (),
+    sample: Sequence[Pair], languages: tuple[str, str], config: ScreenConfig
 ) -> Screen:
-    """Learn signals and thresholds from a corpus.
+    """Learn which words translate each other from the pairs of a sample in both languages.
 
     Args:
         sample: pairs drawn evenly from the whole corpus, wrong ones included.
-        trusted: sound pairs that are not in the sample, such as a given validation set. Without
-            them, or with too few to state the loss (some 1,000 at 1 %), thresholds are those of
-            pairs that are wrong in any text.
         languages: codes of source and target.
-        config: the share of trusted pairs that may be lost, and thresholds set by the user.
-        judged: pairs to fit thresholds to, if these are not the sample.
+        config: thresholds.
 
     Raises:
-        CorpusError: if the sample is too small, or py3langid is missing.
+        CorpusError: if the sample is too small or no word is frequent, or py3langid is missing.
     """
     if len(sample) < MIN_PAIRS:
         raise CorpusError(
             f"a screen needs {MIN_PAIRS:,} pairs or more, got {len(sample):,}; give more text or "
             f"omit the screen"
         )
-    sides, sound = split_sides(sample), split_sides(trusted)
-    signals = learn_signals(sides, sound, languages)
-    measured = signals.measure(*sound)
-    noisy = signals.measure(*(split_sides(judged) if judged else sides))
-    thresholds = fit_thresholds(noisy, measured, config)
-    return Screen(signals, thresholds, count_losable(measured, config) >= MIN_LOSABLE)
+    scorer = load_scorer()
+    doubts = (
+        scorer.measure_doubt([pair[side] for pair in sample], language)
+        for side, language in enumerate(languages)
+    )
+    sound = [
+        pair
+        for pair, doubt in zip(sample, np.maximum(*doubts).tolist(), strict=True)
+        if doubt <= PLAINLY_WRONG["language"]
+    ]
+    words = WordPairs.learn(sound)
+    explained = [words.explain(*pair) for pair in sound[:GAIN_PAIRS]]
+    source_gain, target_gain = (
+        float(np.median([gain.smooth(0.0, 0) for gain in side]))
+        for side in zip(*explained, strict=True)
+    )
+    settings = {name: getattr(config, name) for name in FILTERS}
+    thresholds = {
+        name: np.inf if value == "off" else float(value) for name, value in settings.items()
+    }
+    screen = Screen(languages, words, (source_gain, target_gain), thresholds)
+    if config.alignment != "off":
+        half = len(sound) // 2
+        mismatched = [
+            Pair(one.source, other.target)
+            for one, other in zip(sound, sound[half:] + sound[:half], strict=True)
+        ]
+        signals = [*map(screen.measure_alignment, mismatched[:GAIN_PAIRS])]
+        thresholds["alignment"] = float(np.quantile(signals, 1 - config.alignment))
+    return screen

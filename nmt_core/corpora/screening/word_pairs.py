@@ -1,14 +1,14 @@
-"""Word pairs that translate each other: an aligner's table, small enough to judge many pairs.
+"""Word pairs that translate each other: a table of an aligner, small enough to judge many pairs.
 
 The measure of two words is their lift, how much likelier they translate each other than by chance:
 ``p(t | s) / p(t)``, with the geometric mean of both directions' counts as the joint count. A word
 of the target is explained by a mixture of the source's words, as in IBM model 1 (Brown et al.
-1993), and chance; its score is the logarithm of its advantage over chance alone.
+1993), and chance; its gain is the logarithm of its advantage over chance alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import NamedTuple, Self
 
@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.screening.flat_text import STEM_LETTERS, Array, FlatLines, Numbers, cut_stems
 from nmt_core.text.aligner.learning import learn_aligner
-from nmt_core.text.aligner.words import AlignerConfig
+from nmt_core.text.aligner.words import REMEMBERED, AlignerConfig, cut_word, is_sign
+
+STEM_LETTERS = 6
+"""Length of a stem, which represents a word."""
 
 LEARNING = AlignerConfig(
     max_words=60,
@@ -39,12 +41,10 @@ MAX_WORDS = 8000
 """Maximum number of known words of a side, the most frequent ones."""
 
 SAME_LIFT = 50.0
-"""Lift of two unknown words with the same spelling, such as names."""
+"""Lift of two words with the same spelling, such as names."""
 
 CHANCE = 0.1
 """Probability that a word is explained by chance."""
-
-TINY = 1e-9
 
 LEVELS = np.concatenate(([0.0], np.geomspace(0.5, 20_000, 255))).astype(np.float32)
 """Quantized lifts."""
@@ -53,27 +53,28 @@ MAX_READ = 100
 """Number of words of a side that are compared."""
 
 
-class Explained(NamedTuple):
-    """Return for each pair how well the words of one side explain those of the other."""
+class Gain(NamedTuple):
+    """How well the words of one side explain those of the other."""
 
-    score: Array
-    """Sum over its words of the advantage over chance, in nats."""
-    words: Array
-    """Number of known words in that sum."""
+    nats: float
+    """Sum over the known words of the advantage over chance."""
+    words: int
+    """Number of known words."""
+
+    def smooth(self, usual: float, words: int) -> float:
+        """Return the mean gain of a word, with some more words of the usual gain."""
+        return (self.nats + usual * words) / max(self.words + words, 1)
 
 
 @dataclass(frozen=True)
 class WordPairs:
     """Lifts of word pairs."""
 
-    words: list[str]
-    """Words of both sides."""
-    keys: Numbers
-    """Number of the source word times the number of words, plus that of the target word; sorted."""
-    lifts: NDArray[np.float32]
-    """The lift of each key."""
-    known: NDArray[np.bool_]
-    """Whether a word is known on each side, (2, words)."""
+    words: tuple[list[str], list[str]]
+    """Known words of source and target."""
+    levels: NDArray[np.uint8]
+    """Index into :data:`LEVELS` of each pair, (1 + source, 1 + target); row and column 0 are
+    unknown words."""
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]]) -> Self:
@@ -82,104 +83,82 @@ class WordPairs:
         Raises:
             CorpusError: if no word is frequent enough.
         """
-        cut = [[[*chain(*map(cut_stems, line.split()))] for line in pair] for pair in pairs]
+        cut = [(cut_stems(source), cut_stems(target)) for source, target in pairs]
         if 2 * sum(max(map(len, pair)) > LEARNING.max_words for pair in cut) > len(cut):
             cut = [*map(_take_beginnings, cut)]
         aligner = learn_aligner(((" ".join(one), " ".join(other)) for one, other in cut), LEARNING)
         joint = np.sqrt(aligner.counts[0] * aligner.counts[1])
         sides = np.divmod(aligner.keys, len(aligner.words[1]))
-        totals, frequent = [], []
-        for own_words, column in zip(aligner.words, sides, strict=True):
-            total = np.bincount(column, joint, len(own_words)).astype(np.float64)
-            order = np.argsort(-total, kind="stable")[:MAX_WORDS]
-            totals.append(total)
-            frequent.append({own_words[n] for n in order if total[n] >= MIN_COUNT})
-        words = sorted(frequent[0] | frequent[1])
-        if not words:
+        lifts = joint * joint.sum()
+        known: list[list[str]] = []
+        places = []
+        for words, column in zip(aligner.words, sides, strict=True):
+            totals = np.bincount(column, joint, len(words)).astype(np.float64)
+            order = np.argsort(-totals, kind="stable")[:MAX_WORDS]
+            frequent = order[totals[order] >= MIN_COUNT]
+            known.append([words[number] for number in frequent])
+            numbers = np.zeros(len(words), np.int64)
+            numbers[frequent] = np.arange(1, len(frequent) + 1)
+            places.append(numbers[column])
+            lifts /= totals[column]
+        if not all(known):
             raise CorpusError(f"no word occurs in {MIN_COUNT} pairs; give other text")
-        numbers = {word: number for number, word in enumerate(words)}
-        source, target = (
-            np.array([numbers[word] if word in own else -1 for word in own_words], np.int64)[column]
-            for own_words, own, column in zip(aligner.words, frequent, sides, strict=True)
+        levels = np.zeros((1 + len(known[0]), 1 + len(known[1])), np.uint8)
+        taken = (joint >= MIN_JOINT) & (places[0] > 0) & (places[1] > 0)
+        levels[places[0][taken], places[1][taken]] = (
+            np.searchsorted(LEVELS, lifts[taken].astype(np.float32)) - 1
         )
-        wanted = (joint >= MIN_JOINT) & (source >= 0) & (target >= 0)
-        lifts = joint * joint.sum() / (totals[0][sides[0]] * totals[1][sides[1]])
-        keys = source * len(words) + target
-        order = np.argsort(keys[wanted])
-        return cls(
-            words,
-            keys[wanted][order],
-            lifts[wanted][order].astype(np.float32),
-            np.array([[word in own for word in words] for own in frequent], np.bool_),
-        )
+        return cls((known[0], known[1]), levels)
 
     @cached_property
-    def _places(self) -> tuple[Numbers, NDArray[np.uint8]]:
-        """Rows and columns of known words in the table of levels, and the table."""
-        places = np.cumsum(self.known, axis=1, dtype=np.int64) * self.known
-        table = np.zeros((places[0].max() + 1, places[1].max() + 1), np.uint8)
-        source, target = np.divmod(self.keys, len(self.words))
-        table[places[0][source], places[1][target]] = np.searchsorted(LEVELS, self.lifts) - 1
-        return places, table
+    def _places(self) -> list[dict[str, int]]:
+        return [{word: n for n, word in enumerate(words, start=1)} for words in self.words]
 
-    def explain(self, source: FlatLines, target: FlatLines) -> tuple[Explained, Explained]:
-        """Explain the target by the source, and the source by the target.
-
-        Words are numbers; those from ``len(words)`` on are unknown.
-        """
-        sides = _cut(source), _cut(target)
-        cells = sides[0].lengths * sides[1].lengths
-        pair = np.repeat(np.arange(len(cells)), cells)
-        place = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
-        width = sides[1].lengths[pair]
-        row, column = np.divmod(place, np.maximum(width, 1))
-        away = np.abs((row + 0.5) / sides[0].lengths[pair] - (column + 0.5) / width)
-        nearness = np.exp(-LEARNING.diagonal * away)
-        row, column = row + sides[0].starts[pair], column + sides[1].starts[pair]
-        spots = [self._find(lines, side) for side, lines in enumerate(sides)]
-        lifts = LEVELS[self._places[1][spots[0][row], spots[1][column]]]
-        same = sides[0].values[row] == sides[1].values[column]
-        lifts[same] = np.maximum(lifts[same], SAME_LIFT)
-        cells_of = _Cells(lifts, same, nearness)
+    def explain(self, source: str, target: str) -> tuple[Gain, Gain]:
+        """Return the gains of the source's words and of the target's, each by the other side."""
+        sides = [cut_stems(line)[:MAX_READ] for line in (source, target)]
+        if not all(sides):
+            return Gain(0.0, 0), Gain(0.0, 0)
+        places = [
+            np.array([known.get(word, 0) for word in words])
+            for words, known in zip(sides, self._places, strict=True)
+        ]
+        lifts = LEVELS[self.levels[places[0][:, None], places[1]]]
+        known = [place > 0 for place in places]
+        for word in {*sides[0]} & {*sides[1]}:
+            rows, columns = ([n for n, each in enumerate(side) if each == word] for side in sides)
+            same = np.ix_(rows, columns)
+            lifts[same] = np.maximum(lifts[same], SAME_LIFT)
+            known[0][rows] = known[1][columns] = True
+        middles = [(np.arange(len(side)) + 0.5) / len(side) for side in sides]
+        nearness = np.exp(-LEARNING.diagonal * np.abs(middles[0][:, None] - middles[1]))
+        weighted = lifts * nearness
+        of_source, of_target = (
+            np.log(CHANCE + (1 - CHANCE) * weighted.sum(axis) / nearness.sum(axis))
+            for axis in (1, 0)
+        )
         return (
-            _explain(sides[1], spots[1] > 0, column, cells_of),
-            _explain(sides[0], spots[0] > 0, row, cells_of),
+            Gain(float(of_source[known[0]].sum()), int(known[0].sum())),
+            Gain(float(of_target[known[1]].sum()), int(known[1].sum())),
         )
 
-    def _find(self, lines: FlatLines, side: int) -> Numbers:
-        """Return the row or column of each word in the table; 0 if it is unknown."""
-        inside = lines.values < len(self.words)
-        return np.where(inside, self._places[0][side][np.where(inside, lines.values, 0)], 0)
+
+def cut_stems(line: str) -> list[str]:
+    """Return the words of a line without punctuation, as stems in lower case."""
+    return [*chain.from_iterable(map(_cut_word, line.split()))]
 
 
-def _take_beginnings(pair: Sequence[list[str]]) -> list[list[str]]:
+@lru_cache(REMEMBERED)
+def _cut_word(word: str) -> tuple[str, ...]:
+    return tuple(
+        piece.casefold()[:STEM_LETTERS]
+        for piece in cut_word(word)
+        if not (len(piece) == 1 and is_sign(piece))
+    )
+
+
+def _take_beginnings(pair: tuple[list[str], list[str]]) -> tuple[list[str], list[str]]:
     """Return equal shares of the words of both sides, as many as the aligner reads."""
     share = min(1.0, LEARNING.max_words / max(1, *map(len, pair)))
-    return [words[: max(1, int(share * len(words)))] for words in pair]
-
-
-class _Cells(NamedTuple):
-    """Every word of a source beside every word of its target, one pair after another."""
-
-    lifts: NDArray[np.float32]
-    same: NDArray[np.bool_]
-    """Whether both words are the same."""
-    nearness: Array
-    """Relative probability of an alignment of their places."""
-
-
-def _explain(
-    lines: FlatLines, known: NDArray[np.bool_], place: Numbers, cells: _Cells
-) -> Explained:
-    size = len(lines.values)
-    known = known | (np.bincount(place[cells.same], minlength=size) > 0)
-    sums = np.bincount(place, cells.lifts * cells.nearness, size)
-    norms = np.maximum(np.bincount(place, cells.nearness, size), TINY)
-    gains = np.log(CHANCE + (1 - CHANCE) * sums / norms)
-    gains = np.where(known, gains, 0)
-    return Explained(lines.add_up(gains), lines.add_up(known))
-
-
-def _cut(lines: FlatLines) -> FlatLines:
-    place = np.arange(len(lines.values)) - lines.starts[lines.owners]
-    return lines.keep(place < MAX_READ)
+    source, target = (words[: max(1, int(share * len(words)))] for words in pair)
+    return source, target

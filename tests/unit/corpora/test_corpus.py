@@ -27,7 +27,7 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     write_pairs,
 )
-from nmt_core.corpora.text_files import ReferenceFiles, TextFiles, require_pinned
+from nmt_core.corpora.text_files import TextFiles, require_pinned
 
 LANGUAGES = Languages(source="de", target="en")
 
@@ -212,7 +212,7 @@ def test_compressed_and_missing_files(tmp_path):
     missing = TextFiles(source=tmp_path / "a.tsv")
     assert refusal(missing).startswith("a.tsv does not exist")
     missing.source.mkdir()
-    assert refusal(missing).startswith("a.tsv is no ordinary file")
+    assert refusal(missing).startswith("a.tsv is not an ordinary file")
 
 
 @pytest.mark.parametrize(
@@ -227,34 +227,11 @@ def test_compressed_and_missing_files(tmp_path):
         (TextFiles, {"source": "a.de", "target": "*.en"}, "a.de and *.en must hold one *"),
         (TextFiles, {"source": "*/*.de", "target": "*/*.en"}, "*/*.de and */*.en must hold one *"),
         (TextFiles, {"source": "**.tsv"}, "**.tsv must hold one *"),
-        (ReferenceFiles, {"source": "a.tsv", "references": ["b.en"]}, "belong to one source"),
-        (
-            ReferenceFiles,
-            {"source": "a.de", "target": "a.en", "references": ["b.en", "b.en"]},
-            "references name b.en twice",
-        ),
-        (
-            ReferenceFiles,
-            {"source": "a.de", "target": "a.en", "references": ["*.en"]},
-            "references name *.en; give files",
-        ),
     ],
 )
 def test_unsuitable_paths_are_refused(kind, values, expected):
     with pytest.raises(ConfigError, match=f"^train: .*{re.escape(expected)}"):
         build(kind, values, at="train")
-
-
-def test_references_are_pinned_and_found_from_any_folder(project):
-    for name in ("a.de", "a.en", "b.en"):
-        (project / name).write_text("x\n")
-    values = {"source": "a.de", "target": "a.en", "references": ["b.en"]}
-    given = build(ReferenceFiles, values, at="test")
-    before = given.digest()
-    (project / "b.en").write_text("y\n")
-
-    assert given.digest() != before
-    assert given.absolute()["references"] == [project / "b.en"]
 
 
 def test_given_splits_are_those_with_files(text):
@@ -377,7 +354,7 @@ def test_devices_and_pipes_are_refused(tmp_path, name):
         lambda: own.find_origins(LANGUAGES, fetch=None),
         lambda: copy_model(path, tmp_path / "copy"),
     ):
-        with pytest.raises(CorpusError, match="is no ordinary file"):
+        with pytest.raises(CorpusError, match="is not an ordinary file"):
             read()
 
 

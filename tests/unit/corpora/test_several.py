@@ -245,15 +245,12 @@ def test_sessions_are_of_one_corpus(corpus, tmp_path):
     assert settings(corpora, split=split)
 
 
-@pytest.mark.parametrize("by", ["sessions", "document"])
-def test_a_way_to_split_what_is_given_is_refused(corpus, tmp_path, by):
-    """Whoever set it would take the scores for those of later days."""
-    sessions = {"file": str(tmp_path / "s"), "held_out": ["x"]}
-    split = {"sessions": sessions} if by == "sessions" else {"by": by}
+def test_sessions_without_a_set_to_split_off_are_refused(corpus, tmp_path):
+    split = {"sessions": {"file": str(tmp_path / "s"), "held_out": ["x"]}}
     sets = {"train": [("a", "b")], "validation": [("c", "d")]}
     assert settings({"one": corpus("one", sets)}, split=split)
     given = corpus("one", sets | {"test": [("e", "f")]})
-    with pytest.raises(ConfigError, match=rf"split.{'sessions' if by == 'sessions' else 'by: '}"):
+    with pytest.raises(ConfigError, match=r"split.sessions has no effect"):
         settings({"one": given}, split=split)
     other = corpus("two", [("a", "b")]) | {"train_only": True}
     with pytest.raises(ConfigError, match=r"since validation and test are given by one; remove it"):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.corpora import staging
-from nmt_core.corpora.staging import PairKeys, StagedPairs, iterate_mask
+from nmt_core.corpora.staging import StagedPairs, iterate_mask, mark_repeated, mark_shared
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(2**63, 2**63 + 4)), max_size=40)
 
@@ -19,26 +19,26 @@ def at_once(request, monkeypatch):
 def lay_down(folder, pairs):
     folder.mkdir()
     np.array(pairs, dtype="<u8").reshape(-1, 2).tofile(folder / "train.digests")
-    return StagedPairs(folder, "train").keys()
+    return StagedPairs(folder, "train").digests()
 
 
 @pytest.mark.usefixtures("at_once")
 @given(pairs=rows)
 @settings(max_examples=40)
 def test_repeated_pairs_are_those_that_stood_before(tmp_path_factory, pairs):
-    keys = lay_down(tmp_path_factory.mktemp("keys") / "pairs", pairs)
+    digests = lay_down(tmp_path_factory.mktemp("digests") / "pairs", pairs)
     expected = [pair in pairs[:place] for place, pair in enumerate(pairs)]
-    assert keys.repeated().tolist() == expected
+    assert mark_repeated(digests).tolist() == expected
 
 
 @pytest.mark.usefixtures("at_once")
 @given(pairs=rows, others=rows)
 @settings(max_examples=40)
 def test_shared_pairs_have_a_side_of_another(pairs, others):
-    keys, other = (PairKeys(np.array(p, np.uint64).reshape(-1, 2)) for p in (pairs, others))
+    digests, other = (np.array(p, np.uint64).reshape(-1, 2) for p in (pairs, others))
     sources, targets = {source for source, _ in others}, {target for _, target in others}
     expected = [source in sources or target in targets for source, target in pairs]
-    assert keys.shared_with(other).tolist() == expected
+    assert mark_shared(digests, other).tolist() == expected
 
 
 @pytest.mark.usefixtures("at_once")

@@ -126,7 +126,7 @@ def test_floats_stay_floats(number):
         ({}, {"max_words": 50}, {"max_words": 50}),
         ({"max_words": 50}, {"max_words": 150}, {"max_words": 150}),  # the default of all
         ({"max_words": 50}, {"max_words": 50}, {}),
-        ({"look": None}, {"look": {"accepted": ["noise"]}}, {"look": {"accepted": ["noise"]}}),
+        ({"look": None}, {"look": {"accepted": ["numbers"]}}, {"look": {"accepted": ["numbers"]}}),
     ],
 )
 def test_filters_of_a_corpus_differ_from_those_of_all(filters, own, written):

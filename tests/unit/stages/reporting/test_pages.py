@@ -332,11 +332,10 @@ def test_quoted_text_fits_a_cell(size):
 
 
 LENGTHS = Distribution((0.0, 1.0, 2.0, 3.0, 4.0), (0, 5, 3, 0, 2), (1.0, 2.5, 4.0))
-SCRIPTS = (("LATIN", 90_000), ("GREEK", 900), ("A", 60), ("B", 30), ("C", 15), ("D", 6))
 
 
 def make_page(names=("own",), near=NEAR, **more):
-    side = SideStatistics(LENGTHS, 12345, 678, 91011, (("de", 6), ("", 3), ("nl", 1)), SCRIPTS)
+    side = SideStatistics(LENGTHS, 12345, 678, 91011, (("de", 6), ("", 3), ("nl", 1)))
     statistics = CorpusStatistics(
         sampled=4321,
         source=side,
@@ -352,7 +351,6 @@ def make_page(names=("own",), near=NEAR, **more):
 def test_a_corpus_has_its_facts_and_tables():
     section = make_page().css_first("section[id=own]")
     found = tables(section)
-    scripts = "latin 98.9%, greek 1.0%, a below 0.1%, b below 0.1%, others below 0.1%"
     languages = "de 60.0%, too short to tell 30.0%, nl 10.0%"
     quantiles = "median 2.5, 90% from 1 to 4"
 
@@ -371,7 +369,6 @@ def test_a_corpus_has_its_facts_and_tables():
     assert rows(found["Both sides of the sample"]) == [
         ["What", "source, de", "target, en"],
         ["languages of lines", languages, f"{languages}; not en"],
-        ["scripts of letters", scripts, scripts],
         ["words of a line", quantiles, quantiles],
         ["words", *["12,345 (678 different)"] * 2],
         ["characters", "91,011", "91,011"],

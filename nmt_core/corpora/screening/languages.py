@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.packages import advise_installing
-from nmt_core.corpora.screening.flat_text import Array, Numbers
 
-READ_CHARACTERS = 150
+Scores = NDArray[np.float32]
+Array = NDArray[np.float64]
+
+MAX_CHARACTERS = 150
 """Number of characters of a line that are read; more do not help."""
 
 LINES_AT_ONCE = 1000
@@ -26,49 +28,24 @@ LINES_AT_ONCE = 1000
 MIN_LETTERS = 16
 """Lines of fewer letters are not judged."""
 
-FREQUENT = (
-    "ar", "bg", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "id", "it", "ja", "ko", "nl",
-    "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh",
-)  # fmt: skip
-"""Frequent languages, which are candidates besides those of a sample."""
-
-
-@cache
-def load_langid() -> Any:
-    """Load py3langid's classifier.
-
-    Raises:
-        CorpusError: with the command that installs it, if it is missing.
-    """
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 2 seconds
-    except ImportError:
-        command = advise_installing("py3langid")
-        raise CorpusError(
-            f"the language of a line is unknown without py3langid; run: {command}"
-        ) from None
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
-
 
 class LanguageScorer:
-    """Scores lines by the likelihood of some languages.
+    """Scores lines by the likelihood of each language that py3langid knows.
 
-    Args:
-        languages: their codes, such as ``de``; None takes all of the classifier.
+    Raises:
+        CorpusError: with the command that installs py3langid, if it is missing.
     """
 
-    def __init__(self, languages: Sequence[str] | None = None) -> None:
-        model = load_langid()
-        known = list(model.nb_classes)
-        columns = [n for n, code in enumerate(known) if languages is None or code in languages]
-        self.codes = [known[column] for column in columns]
-        self._table = np.ascontiguousarray(model.nb_ptc[:, columns], dtype=np.float32)
-        self._priors = np.asarray(model.nb_pc)[columns].astype(np.float32)
+    def __init__(self) -> None:
+        model = _load_classifier()
+        self.codes: list[str] = list(model.nb_classes)
+        self._table = np.ascontiguousarray(model.nb_ptc, dtype=np.float32)
+        self._priors = np.asarray(model.nb_pc).astype(np.float32)
         self._moves = np.frombuffer(model.tk_nextmove, np.uint32)
         self._rows = np.frombuffer(model.tk_row, np.uint16).astype(np.int64) << 8
         self._outputs = np.array(model.tk_output, np.int64)
 
-    def score(self, lines: Sequence[str]) -> NDArray[np.float32]:
+    def score(self, lines: Sequence[str]) -> Scores:
         """Return the log-likelihood of each line over the square root of its bytes.
 
         Returns:
@@ -79,7 +56,7 @@ class LanguageScorer:
             return np.concatenate([self.score(lines[at : at + LINES_AT_ONCE]) for at in starts])
         texts = [_prepare(line) for line in lines]
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        owners, features, counts = self._visit(texts, lengths)
+        owners, features, counts = self._find_features(texts, lengths)
         sums = np.zeros((len(lines), len(self.codes)), np.float32)
         if len(owners):
             weighted = self._table[features] * np.log1p(counts).astype(np.float32)[:, None]
@@ -102,7 +79,15 @@ class LanguageScorer:
         doubt = np.where(scores.any(axis=1), others.max(axis=1) - own, -np.inf)
         return doubt.astype(np.float64)
 
-    def _visit(self, texts: Sequence[bytes], lengths: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    def count_languages(self, lines: Sequence[str]) -> Counter[str]:
+        """Count the likeliest languages of lines; "" for lines that are too short."""
+        scores = self.score(lines)
+        likeliest = np.where(scores.any(axis=1), scores.argmax(axis=1), -1)
+        return Counter(self.codes[n] if n >= 0 else "" for n in likeliest.tolist())
+
+    def _find_features(
+        self, texts: Sequence[bytes], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Run the automaton on all lines; return lines, features and their counts, in order."""
         order = np.argsort(-lengths, kind="stable")
         longest = int(lengths.max(initial=0))
@@ -122,15 +107,30 @@ class LanguageScorer:
         return keys // size, keys % size, counts
 
 
+@cache
+def load_scorer() -> LanguageScorer:
+    """Return the scorer of this process.
+
+    Raises:
+        CorpusError: with the command that installs py3langid, if it is missing.
+    """
+    return LanguageScorer()
+
+
 def find_base(language: str) -> str:
     """Return a language code without region or script, as the classifier knows it."""
     return language.partition("-")[0]
 
 
-def find_languages(scores: NDArray[np.float32], codes: Sequence[str]) -> Counter[str]:
-    """Count the likeliest languages of lines, without those that are too short."""
-    judged = scores[scores.any(axis=1)]
-    return Counter(codes[number] for number in judged.argmax(axis=1).tolist())
+def _load_classifier() -> Any:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 2 seconds
+    except ImportError:
+        command = advise_installing("py3langid")
+        raise CorpusError(
+            f"the language of a line is unknown without py3langid; run: {command}"
+        ) from None
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
 
 
 def _prepare(line: str) -> bytes:
@@ -138,7 +138,7 @@ def _prepare(line: str) -> bytes:
 
     A letter of a script from CJK on counts as three.
     """
-    line = line.strip()[:READ_CHARACTERS]
+    line = line.strip()[:MAX_CHARACTERS]
     weight = 1 if line[:1] < "\u2e80" else 3
     if len(line) < MIN_LETTERS and sum(map(str.isalpha, line)) * weight < MIN_LETTERS:
         return b""

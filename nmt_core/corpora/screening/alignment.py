@@ -1,0 +1,145 @@
+"""Find sides that are shifted by some lines, or unrelated, by a table of word pairs."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.screening.languages import Array
+from nmt_core.corpora.screening.word_pairs import WordPairs
+
+OFFSETS = (-1, 1, -2, 2, -3, 3)
+"""Lines by which the target may be late; negative if the source is."""
+
+BLOCK = 200
+"""Number of neighbouring pairs that are judged together."""
+
+LEARNING_PAIRS = 5000
+"""Number of pairs, the first of the sample, that word pairs are learnt from."""
+
+RELATED = 0.4
+"""Minimum average gain of a word in sound text, in nats; 0.0 or less in shifted text."""
+
+SOUND = 0.2
+"""Share of related blocks that suffices to learn word pairs."""
+
+MAJORITY = 0.5
+"""Share of unrelated blocks from which the whole text is unrelated."""
+
+
+class Misalignment(NamedTuple):
+    """Blocks of pairs that are not translations."""
+
+    is_shift: bool
+    """Whether one side is late; otherwise, the sides are unrelated."""
+    sentence: str
+    """The problem and its remedy."""
+    rows: list[int]
+    """First pairs of these blocks."""
+
+
+def find_misalignment(
+    pairs: Sequence[tuple[str, ...]], lines: Sequence[int]
+) -> Misalignment | None:
+    """Return what is wrong if two sides are shifted or unrelated.
+
+    ``lines`` has the line of each pair in its file; pairs come in runs of neighbours.
+    """
+    blocks = len(pairs) // BLOCK
+    if blocks <= 1:
+        return None
+    words = _learn(pairs, 0)
+    aligned = _score(words, pairs, 0, range(blocks))
+    doubtful = np.flatnonzero(aligned < RELATED).tolist()
+    if not doubtful:
+        return None
+    taught = len(doubtful) <= (1 - SOUND) * blocks  # otherwise, wrong pairs teach nothing
+    models = [words if taught else _learn(pairs, offset) for offset in OFFSETS]
+    shifted = np.stack(
+        [
+            _score(model, pairs, offset, doubtful)
+            for model, offset in zip(models, OFFSETS, strict=True)
+        ]
+    )
+    late = shifted.max(axis=0) > aligned[doubtful] + RELATED
+    if late.any():
+        rows = [BLOCK * doubtful[n] for n in np.flatnonzero(late)]
+        best = int(shifted[:, int(late.argmax())].argmax())
+        row = _find_change(models[best], pairs, OFFSETS[best], rows[0])
+        sentence = _describe_shift(OFFSETS[best], lines[row], len(rows), blocks)
+        return Misalignment(True, sentence, rows)
+    # characters that occur in many words, as in Japanese, explain little, but more in pairs
+    limits = np.minimum(RELATED / 4, np.median(shifted, axis=0) + RELATED / 2)
+    unrelated = [doubtful[n] for n in np.flatnonzero(aligned[doubtful] < limits)]
+    if len(unrelated) <= MAJORITY * blocks:
+        return None
+    sentence = (
+        f"the sides are unrelated in {len(unrelated)} of {blocks} parts; give two files of which "
+        f"line N of one translates line N of the other"
+        if words
+        else "hardly any word occurs in several pairs, so the sides cannot be compared; give other "
+        "text"
+    )
+    return Misalignment(False, sentence, [BLOCK * block for block in unrelated])
+
+
+def _find_change(
+    words: WordPairs | None, pairs: Sequence[tuple[str, ...]], offset: int, row: int
+) -> int:
+    """Return the likeliest first shifted pair, at most a block before ``row``."""
+    begin, end = max(row - BLOCK, 0), row + BLOCK
+    aligned, shifted = (
+        np.array([_explain(words, pair) for pair in _shift(pairs, late)[begin:end]])
+        for late in (0, offset)
+    )
+    return begin + int(np.cumsum([0.0, *(aligned - shifted)[:-1]]).argmax())
+
+
+def _explain(words: WordPairs | None, pair: tuple[str, str]) -> float:
+    return min(gain.nats for gain in words.explain(*pair)) if words else 0.0
+
+
+def _describe_shift(offset: int, line: int, shifted: int, blocks: int) -> str:
+    side = "target" if offset > 0 else "source"
+    count = f"{abs(offset)} line{'s' * (abs(offset) > 1)}"
+    return (
+        f"the {side} is late by {count} from about line {line:,} on, and {shifted / blocks:.0%} of "
+        f"the parts are shifted; correct the file where a line is missing or was added"
+    )
+
+
+def _shift(pairs: Sequence[tuple[str, ...]], offset: int) -> list[tuple[str, str]]:
+    """Return each source with the target ``offset`` lines later; empty lines at the ends."""
+    return [
+        (pair[0], pairs[row + offset][1] if 0 <= row + offset < len(pairs) else "")
+        for row, pair in enumerate(pairs)
+    ]
+
+
+def _learn(pairs: Sequence[tuple[str, ...]], offset: int) -> WordPairs | None:
+    try:
+        return WordPairs.learn(_shift(pairs[:LEARNING_PAIRS], offset))
+    except CorpusError:  # no word is frequent
+        return None
+
+
+def _score(
+    words: WordPairs | None,
+    pairs: Sequence[tuple[str, ...]],
+    offset: int,
+    blocks: Sequence[int],
+) -> Array:
+    """Return the mean gain of a word in each block, of the side that is explained worse."""
+    if words is None:
+        return np.zeros(len(blocks))
+    shifted = _shift(pairs, offset)
+    scores = []
+    for block in blocks:
+        sides = zip(
+            *(words.explain(*pair) for pair in shifted[BLOCK * block : BLOCK * (block + 1)]),
+            strict=True,
+        )
+        gains = [[sum(column) for column in zip(*side, strict=True)] for side in sides]
+        scores.append(min(nats / max(count, 1) for nats, count in gains))
+    return np.array(scores)
