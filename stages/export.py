@@ -36,10 +36,9 @@ from stages.registry.exported import model_name, read_exported
 from stages.reporting.bill import list_materials
 from stages.reporting.card import StageResults, render_card
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.evaluation import ConfidenceReport, Evaluation
+from stages.reporting.evaluation import Evaluation
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
-from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
 from stages.runtime.trained import (
     TrainedInputs,
     check_trained,
@@ -96,11 +95,6 @@ def run(
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(wanted, inputs, translator),
         )
-        engines = []
-        for added in prepared.engines:
-            judged = judge_engine(evaluation, replace(translator, engine=added.engine), inputs)
-            prepared.reports[added.name]["confidence"] = judged.dump()
-            engines.append(added._replace(confidence=judged.model))
         written = {"glossary_terms": count_terms(glossaries), "engines": prepared.reports}
         write_bundle(
             export,
@@ -108,7 +102,7 @@ def run(
             model_config=model_config,
             papers=write_papers(written),
             golden_sentences=[sources[number] for number in chosen],
-            engines=engines,
+            engines=prepared.engines,
         )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
@@ -117,23 +111,6 @@ def run(
         "golden_sentences": len(chosen),
         **written,
     }
-
-
-def judge_engine(
-    params: EvaluateParams, translator: Translator, inputs: TrainedInputs
-) -> ConfidenceReport:
-    """Fit confidence on the translations of an engine; see :func:`judge_confidence`.
-
-    An engine that rounds, and considers fewer tokens, scores translations differently from PyTorch.
-    """
-    assert translator.languages is not None
-    validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
-    test = [[*files.read_lines(inputs.corpus / f"test.{side}")] for side in paths.SIDES]
-    texts = [
-        (sources, references, translator.search_best(sources))
-        for sources, references, *_ in (validation, test)
-    ]
-    return judge_confidence(params, *texts, language=translator.languages.target)
 
 
 def learn_from_training(

@@ -11,7 +11,6 @@ from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.literals.glossary import Glossary
-from nmt_core.translation.texts import recall
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
 
@@ -165,7 +164,6 @@ def open_translator(
         from nmt_core.translation.memory.store import TranslationMemory  # optional
 
         translator = translator.add_memory(TranslationMemory(memory))
-        recall(translator, "")  # refuses a translator without languages
     if batch_tokens is None:
         return translator
     changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}

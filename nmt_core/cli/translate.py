@@ -24,7 +24,7 @@ from nmt_core.cli.options import (
 )
 from nmt_core.cli.records import format_breaches, format_confidence, write_portions
 from nmt_core.documents.formats import list_suffixes
-from nmt_core.translation.texts import recall, translate_texts
+from nmt_core.translation.texts import translate_texts
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -120,14 +120,15 @@ def search_by_sentence(
     translator: Translator, beam_size: int | None, lines: Sequence[str]
 ) -> list[list[Translation]]:
     """Return the translation of each line, sentence by sentence."""
-    return [[each] for each in translate_texts(translator, lines, beam_size=beam_size)]
+    documents = translator.open_documents(beam_size=beam_size)
+    return [[each] for each in translate_texts(documents, lines)]
 
 
 def search_whole(
     translator: Translator, beam_size: int | None, lines: Sequence[str]
 ) -> list[list[Translation]]:
     """Return the translation of each line as a whole, approved ones from the memory."""
-    approved = [recall(translator, line) for line in lines]
+    approved = [translator.recall(line) for line in lines]
     rest = [line for line, own in zip(lines, approved, strict=True) if own is None]
     searched = iter(translator.search(rest, beam_size=beam_size, n_best=1, probabilities=False))
     return [next(searched) if own is None else [own] for own in approved]

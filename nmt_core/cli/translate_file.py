@@ -31,7 +31,6 @@ from nmt_core.documents.formats import (
 )
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
-from nmt_core.translation.texts import name_output, open_documents
 
 
 def translate_documents(
@@ -98,10 +97,10 @@ def translate_documents(
         if translator.languages is None:
             raise ConfigError("--review names languages, and the model does not say its own")
         refuse_unwritable(review, force=force)
-    opened = open_documents(translator, beam_size=beam_size, review_below=review_below)
+    opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
     translated: dict[str, TranslatedDocument] = {}
     for path in paths:
-        out = output or name_output(path, translator)
+        out = output or translator.name_output(path)
         translated[str(path)] = translate_file(
             path, out, opened, kind, encoding=encoding, force=force
         )

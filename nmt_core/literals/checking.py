@@ -19,7 +19,6 @@ from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.masking import write_literal
 from nmt_core.literals.number import (
     LONE_SIGN,
-    list_days,
     list_joined,
     read_date,
     read_number,
@@ -29,8 +28,11 @@ from nmt_core.literals.number import (
 
 ONE = Decimal(1)
 """Articles say it, too."""
+
 SHORT_YEAR = 2
 """Digits of a year without its century."""
+NEAR = 24
+"""Characters on both sides of a number in which its unit may stand in words."""
 
 _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
@@ -95,9 +97,14 @@ class MeasuredLine:
         if not literal.scale or literal.scale in other.scales:
             yield from (value.scaleb(power).normalize() for power in {0, *scales})
 
-    def has_unit(self, unit: str, language: str) -> bool:
-        """Tell whether the line has a unit of another line's language, in any form."""
-        return names_unit(self.text, unit, (language, self.language))
+    def has_unit(self, unit: str, language: str, near: Literal | None = None) -> bool:
+        """Tell whether a unit of another line's language stands in the line, or near a number.
+
+        One sign may serve several numbers, as in *3 to 5%*.
+        """
+        text = self.text[max(0, near.start - NEAR) : near.end + NEAR] if near else self.text
+        beside = " ".join(literal.unit for literal in self.literals)
+        return names_unit(f"{text} {beside}", unit, (language, self.language))
 
     def says(self, literal: Literal, other: "MeasuredLine") -> bool:
         """Tell whether the line says a literal of another: in words, or within its own literals."""
@@ -110,14 +117,10 @@ class MeasuredLine:
             if not LONE_SIGN.fullmatch(literal.text):
                 return False
             return self.has_unit(literal.text, other.language)
-        return (
-            any(self._says_day(*day) for day in list_days(literal.text))
-            or self._says_numbers(literal, other.language)
-            or any(
-                match_name(literal.text).search(one.text)
-                for one in self.literals
-                if one.kind is LiteralKind.VERBATIM
-            )
+        return self._says_numbers(literal, other.language) or any(
+            match_name(literal.text).search(one.text)
+            for one in self.literals
+            if one.kind is LiteralKind.VERBATIM
         )
 
     def _says_numbers(self, literal: Literal, language: str) -> bool:
@@ -130,18 +133,12 @@ class MeasuredLine:
             return False
         meant = {value.scaleb(literal.scale)}
         if not literal.scale or literal.scale in self.scales:
-            meant |= {value, _shorten_decade(value)}
+            meant.add(value)
         is_article = value == ONE and not literal.unit
         return (
             is_article
             or value in self._inner_numbers
             or any(spells(self.text, each, self.language) for each in meant)
-        )
-
-    def _says_day(self, day: int, month: int) -> bool:
-        """Tell whether the line has a day in digits and a month by its name."""
-        return self.conventions.months[month - 1] in self.text.casefold() and (
-            Decimal(day) in self._numbers or spells(self.text, Decimal(day), self.language)
         )
 
     def _says_in_order(self, values: Sequence[Hashable]) -> bool:
@@ -157,16 +154,6 @@ class MeasuredLine:
         return not wanted
 
     @cached_property
-    def _numbers(self) -> set[Hashable]:
-        """The values of its numbers, those within dates and ranges, too."""
-        return {
-            read_number(part, self.language)
-            for one in self.literals
-            for part in (one.text, *list_joined(one.text))
-            if one.kind is not LiteralKind.TERM
-        }
-
-    @cached_property
     def _inner_numbers(self) -> set[Hashable]:
         """The values of numbers within its names, dates and ranges."""
         return {
@@ -175,13 +162,6 @@ class MeasuredLine:
             if read_number(one.text, self.language) is None
             for run in regex.findall(r"\p{Nd}+", one.text)
         }
-
-
-def _shorten_decade(value: Decimal) -> Decimal:
-    """Return the decade of a year, as *the eighties* say 1980; other numbers as they are."""
-    short = shorten_year(value)
-    is_decade = short != value and isinstance(short, Decimal) and short and short % 10 == 0
-    return short if isinstance(short, Decimal) and is_decade else value
 
 
 @lru_cache(maxsize=1000)
@@ -275,8 +255,8 @@ def find_unsaid(
         if at is None:
             unread.append(literal)
             continue
-        del free[at]
-        if literal.unit and not other.has_unit(literal.unit, line.language):
+        same, _ = free.pop(at)
+        if literal.unit and not other.has_unit(literal.unit, line.language, same):
             yield literal, "unit"
     loosely = [{*said, *other.read_loosely(one, line)} for one, said in free] if unread else []
     for number, literal in enumerate(unread):

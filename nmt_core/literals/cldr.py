@@ -1,9 +1,11 @@
-"""Forms of numbers, currencies and months in each language, and numbers in words, from CLDR.
+"""Forms of numbers, currencies and units in each language, and numbers in words, from CLDR.
 
 Babel has the forms. The rules for words are those of Unicode Technical Standard 35, part 3,
 section 6: cardinal and ordinal numbers and years of some eighty languages.
 """
 
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -13,22 +15,19 @@ from typing import Any, NamedTuple
 import regex
 from babel import Locale, UnknownLocaleError
 from babel.numbers import get_currency_name, get_currency_symbol, list_currencies
-from babel.units import get_unit_name
 
 FALLBACK = "en"
 """Language whose conventions stand in for those of a language that CLDR does not know."""
 LONGEST_ABBREVIATION = 4
 """Letters of a word of scale up to which it has no endings."""
+SHORT = 3
+"""Letters of a sign, which has no other forms, such as *km*."""
 BEGINNING = 3
-"""Letters by which the name of a month, or of per cent and degrees, is known."""
+"""Letters that forms of the name of a unit have in common."""
 ALIKE = 0.82
 """Ratio of Ratcliff and Obershelp of forms of a currency's name: *euros*, and not *Europe*."""
-SIGNED_UNITS = {
-    "%": ("concentr-percent",),
-    "‰": ("concentr-permille",),
-    "°": ("temperature-celsius", "angle-degree"),
-}
-"""CLDR's units of signs that are no currency."""
+DURATIONS = "duration-"
+"""Units that texts put in other words: *2 weeks* are a fortnight."""
 
 LARGEST = 10**12
 """Larger numbers are not looked for in words."""
@@ -59,8 +58,6 @@ class Conventions(NamedTuple):
     """Place of the percent sign, in the same way."""
     scales: Mapping[str, int]
     """Powers of ten by words of scale, in lower case; longer ones may have any ending."""
-    months: tuple[str, ...]
-    """Beginnings of the names of the twelve months, in lower case."""
 
     def read_scale(self, word: str) -> int:
         """Return the power of ten that a word of scale stands for; 0 for another word."""
@@ -81,9 +78,6 @@ def load_conventions(language: str) -> Conventions:
         currency=_read_pattern(locale.currency_formats["standard"].pattern, "¤"),
         percent=_read_pattern(locale.percent_formats[None].pattern, "%"),
         scales=_read_scales(locale),
-        months=tuple(
-            name.casefold()[:BEGINNING] for name in locale.months["format"]["wide"].values()
-        ),
     )
 
 
@@ -118,10 +112,14 @@ def _read_scales(locale: Locale) -> dict[str, int]:
     return powers
 
 
-@lru_cache(maxsize=1)
-def list_currency_codes() -> frozenset[str]:
-    """Return the codes of all currencies."""
-    return frozenset(list_currencies())
+def find_measures(text: str, language: str) -> frozenset[str]:
+    """Return the units that a text beside a number may mean; none if it is not a unit."""
+    forms = list_unit_forms(language)
+    sign = next((sign for sign in text if unicodedata.category(sign) == "Sc"), text)
+    for form in (text, sign, text.rpartition("-")[2]):
+        if units := forms.get(fold_unit(form)):
+            return units
+    return frozenset()
 
 
 def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
@@ -129,48 +127,83 @@ def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
 
     Args:
         text: in the second language.
-        unit: the sign or code of a unit in the first language.
+        unit: the unit in either language.
         languages: their codes.
     """
-    signs, names = describe_unit(unit, *languages)
-    words = {*_WORD.findall(text)}
-    if any(sign in (words if sign.isalpha() else text) for sign in signs):
+    meant = find_measures(unit, languages[0]) | find_measures(unit, languages[1])
+    words = {fold_unit(word) for word in _WORD.findall(text)}
+    forms = [form for form, units in list_unit_forms(languages[1]).items() if units & meant]
+    if unit in text or any(
+        form in (words if form.isalpha() and len(form) <= SHORT else text) for form in forms
+    ):
         return True
-    folded = {word.casefold() for word in words}
-    if unit[0] in SIGNED_UNITS:
-        return any(name[:BEGINNING] == word[:BEGINNING] for name in names for word in folded)
-    return any(
-        name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
-        for name in names
-        for word in folded
-    )
+    is_alike = is_like_currency if any(map(str.isupper, meant)) else is_like_unit
+    names = {name for one in meant for name in list_unit_names(languages[1]).get(one, ())}
+    return any(is_alike(name, word) for name in names for word in words)
 
 
-@lru_cache(maxsize=1000)
-def describe_unit(unit: str, source: str, target: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the signs and codes of a unit, and words of its names in the target language.
+def is_like_unit(name: str, word: str) -> bool:
+    """Tell whether a word may be another form of the name of a unit, as *kilos* of *kilogram*."""
+    return name[:BEGINNING] == word[:BEGINNING]
 
-    Only the first and the last word of a currency's name are taken, and none where *new* is one.
+
+def is_like_currency(name: str, word: str) -> bool:
+    """Tell whether a word is another form of the name of a currency: *euros*, and not *Europe*."""
+    return name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
+
+
+@lru_cache(maxsize=16)
+def list_unit_forms(language: str) -> dict[str, frozenset[str]]:
+    """Return units and currencies by their names, signs and codes, see :func:`fold_unit`."""
+    forms: dict[str, set[str]] = defaultdict(set)
+    locale = find_locale(language)
+    for unit, form in (*_list_units(locale), *_list_currencies(locale)):
+        if folded := fold_unit(form):
+            forms[folded].add(unit)
+    return {form: frozenset(units) for form, units in forms.items()}
+
+
+@lru_cache(maxsize=16)
+def list_unit_names(language: str) -> dict[str, frozenset[str]]:
+    """Return the long words of the names of each unit and currency, in lower case."""
+    names: dict[str, set[str]] = defaultdict(set)
+    locale = find_locale(language)
+    for unit, form in (*_list_units(locale), *_list_currencies(locale)):
+        names[unit] |= {word.casefold() for word in _WORD.findall(form) if len(word) > SHORT}
+    return {unit: frozenset(words) for unit, words in names.items()}
+
+
+def _list_units(locale: Locale) -> Iterator[tuple[str, str]]:
+    """Yield units with their names and signs, but for those of time."""
+    for unit, lengths in locale._data["unit_patterns"].items():  # noqa: SLF001 - no other access
+        for patterns in lengths.values() if not unit.startswith(DURATIONS) else ():
+            for text in patterns.values() if isinstance(patterns, Mapping) else ():
+                if isinstance(text, str) and "{0}" in text:
+                    yield unit.partition("-")[2], text.replace("{0}", "")
+
+
+def _list_currencies(locale: Locale) -> Iterator[tuple[str, str]]:
+    """Yield currencies with their codes, signs, and the first and last words of their names.
+
+    Of names such as *new shekel* no word is taken, since *new* would be one.
     """
-    own, other = find_locale(source), find_locale(target)
-    if unit[0] in SIGNED_UNITS:
-        texts = [get_unit_name(name, "long", other) or "" for name in SIGNED_UNITS[unit[0]]]
-        return frozenset({unit}), _list_long_words(texts)
-    signs, names = {unit}, []
-    for code in list_currency_codes():
-        forms = {code, *(get_currency_symbol(code, place) for place in (own, other, FALLBACK))}
-        if unit in forms or regex.sub(r"\P{Sc}", "", unit) in forms:
-            signs |= forms
-            is_new = "New" in get_currency_name(code, locale=FALLBACK)
-            for count in () if is_new else (1, 2):
-                words = _WORD.findall(get_currency_name(code, count, other))
-                names += [*words[:1], *words[-1:]]
-    return frozenset(signs), _list_long_words(names)
+    for code in list_currencies():
+        yield code, code
+        yield code, get_currency_symbol(code, locale)
+        yield code, get_currency_symbol(code, FALLBACK)
+        is_new = "New" in get_currency_name(code, locale=FALLBACK)
+        for count in () if is_new else (1, 2):
+            words = _WORD.findall(get_currency_name(code, count, locale))
+            yield from ((code, word) for word in {*words[:1], *words[-1:]} if len(word) > SHORT)
 
 
-def _list_long_words(texts: list[str]) -> frozenset[str]:
-    words = (word.casefold() for text in texts for word in _WORD.findall(text))
-    return frozenset(word for word in words if len(word) > BEGINNING)
+def fold_unit(text: str) -> str:
+    """Return a unit as it is compared: *m²* as *m2*, without spaces and dots, names in lower case.
+
+    Case parts signs: *nm* from *nM*.
+    """
+    folded = "".join(unicodedata.normalize("NFKC", text).replace(".", "").split())
+    return folded.casefold() if len(folded) > SHORT else folded
 
 
 def spells(line: str, value: Decimal, language: str) -> bool:

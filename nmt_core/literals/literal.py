@@ -38,7 +38,7 @@ class Literal(NamedTuple):
     end: int
     text: str
     unit: str = ""
-    """The sign or code of a unit beside a number, such as ``%``, ``€`` or ``USD``."""
+    """The unit or currency beside a number, in signs or a word, such as ``%``, ``€`` or ``km``."""
     scale: int = 0
     """The power of ten of the word behind a number, 6 of *5 million*."""
     forms: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import regex
 
-from nmt_core.literals.cldr import Conventions, list_currency_codes, load_conventions
+from nmt_core.literals.cldr import Conventions, find_measures, load_conventions
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces in numbers and before their units."""
@@ -19,6 +19,7 @@ ZEROS_OF_A_NAME = 3
 """Digits from which on a number that begins with zero is a name: an area code, an agent."""
 MOST_DIGITS = 28
 """Characters of a number up to which its value is exact; a longer one is a name."""
+
 FIRST_YEAR, LAST_YEAR, CENTURY = 1000, 2100, 100
 """Numbers that may be years, of which the last two digits say the same."""
 
@@ -29,11 +30,15 @@ _SIZES = regex.compile("[123]( 3)+|[12]( 2)* 3")
 _WORD_AFTER = regex.compile(rf"[{SPACES}\-]?(\p{{L}}[\p{{L}}\p{{M}}]*+)\.?")
 _UNIT_AFTER = regex.compile(
     rf"(?:[.,][\-–—])?[{SPACES}\-]?"
-    r"([%‰]|°\p{Lu}?(?!\p{L})|\p{Lu}{0,3}\p{Sc}|\p{Lu}{3}(?![\p{L}\p{Nd}]))"
+    r"([%‰]|°\p{Lu}?(?!\p{L})|\p{Lu}{0,3}\p{Sc}"
+    r"|\p{L}[\p{L}\p{M}/²³\-]*(?:\p{Nd}(?![\p{L}\p{Nd}]))?(?!['’]|\.\p{L}))"
 )
 _SIGN_BEFORE = regex.compile(
     rf"(?<![\p{{L}}\p{{Nd}}])(\p{{Lu}}{{0,3}}\p{{Sc}}|\p{{Lu}}{{3}})[{SPACES}]?$"
 )
+_MAY_BE_WORD = regex.compile(r"(?=.*[aeiouy])\p{Ll}{1,3}")
+"""Short signs of units that are words, too, such as *in* and *a*; those without vowels are none."""
+_CODE = regex.compile(r"\p{Lu}{3}")
 LONE_SIGN = regex.compile(r"[%‰]|°\p{Lu}?|\p{Lu}{0,3}\p{Sc}")
 """A sign of a unit or currency that stands beside no number, which a translation may write out."""
 LONGEST_SIGN = 6
@@ -140,7 +145,7 @@ def shorten_year(value: Hashable) -> Hashable:
 def read_beside(
     line: str, start: int, end: int, language: str
 ) -> tuple[str, int, tuple[int, int] | None]:
-    """Return the sign or code of a number's unit, the power of ten of its word of scale, and where.
+    """Return a number's unit, the power of ten of its word of scale, and where they stand.
 
     The span holds the number with the sign or code beside it; None without one.
     """
@@ -148,17 +153,16 @@ def read_beside(
     is_word = word is not None and (len(word[1]) > 1 or not word[1].isascii())  # and no unit
     scale = load_conventions(language).read_scale(word[1]) if word and is_word else 0
     behind = _UNIT_AFTER.match(line, word.end() if word and scale else end)
-    if behind and is_unit(behind[1]):
+    if behind and LONE_SIGN.fullmatch(behind[1]):
         return behind[1], scale, (start, behind.end())
     before = _SIGN_BEFORE.search(line, max(0, start - LONGEST_SIGN), start)
-    if before and is_unit(before[1]):
+    if before and find_measures(before[1], language):
         return before[1], scale, (before.start(), end)
-    return "", scale, None
-
-
-def is_unit(text: str) -> bool:
-    """Tell whether a text is the sign of a unit, or the sign or code of a currency."""
-    return text[0] in "%‰°" or has_currency_sign(text) or text in list_currency_codes()
+    unit = behind[1] if behind and not _MAY_BE_WORD.fullmatch(behind[1]) else ""
+    if not behind or not unit or not find_measures(unit, language):
+        return "", scale, None
+    is_name = unit.replace("-", "").isalpha() and not _CODE.fullmatch(unit)
+    return unit, scale, None if is_name else (start, behind.end())
 
 
 def has_currency_sign(unit: str) -> bool:
@@ -174,7 +178,6 @@ def list_joined(text: str) -> list[str]:
 _DATE = regex.compile(
     r"(\p{Nd}{4})([./\-])(\p{Nd}{1,2})\2(\p{Nd}{1,2})|(\p{Nd}{1,2})([./\-])(\p{Nd}{1,2})\6(\p{Nd}{4}|\p{Nd}{2})"
 )
-_DAY = regex.compile(r"\p{Nd}{1,2}[./]\p{Nd}{1,2}")
 _TIME = regex.compile(
     rf"(\p{{Nd}}{{1,2}})(?:([:.])|[{SPACES}]?h[{SPACES}]?)(\p{{Nd}}{{2}})(?::(\p{{Nd}}{{2}}))?"
 )
@@ -194,19 +197,6 @@ def read_date(text: str) -> tuple[int, frozenset[int]] | None:
     year, *others = numbers if match[1] else [numbers[2], *numbers[:2]]
     low, high = sorted(others)
     return (year % 100, frozenset(others)) if 1 <= low <= MONTHS and high <= DAYS else None
-
-
-def list_days(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the days and months that a date may mean, with its year or without."""
-    if date := read_date(text):
-        numbers = [*date[1]]
-    elif _DAY.fullmatch(text):
-        numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
-    else:
-        return
-    for day, month in {(numbers[0], numbers[-1]), (numbers[-1], numbers[0])}:
-        if 1 <= month <= MONTHS and 1 <= day <= DAYS:
-            yield day, month
 
 
 def read_times(text: str, behind: str = "") -> Iterator[Hashable]:

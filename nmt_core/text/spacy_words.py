@@ -5,15 +5,12 @@ so ``decode`` gives a readable line and not the line that was encoded.
 """
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import spacy
 from spacy.about import __version__ as spacy_version
-from spacy.tokenizer import Tokenizer as RuleTokenizer  # type: ignore[import-not-found]
 
 from nmt_core.base import files
 from nmt_core.base.errors import TokenizerError
@@ -25,17 +22,14 @@ MARKS = (".", ",")
 NumberHandling = Literal["keep", "drop"]
 """Treatment of words with a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
 
-REMEMBERED_CHUNKS = 500_000
-"""Chunks whose words are remembered before memory is freed and filled anew."""
+MOST_STRINGS = 1_000_000
+"""Strings that spaCy remembers before it starts anew, which bounds memory."""
 
 FILE = "tokenizer.json"
 
 
 class SpacyWords:
     """Tokenizer rules of one language; no tagger, no parser, no model to download.
-
-    Text repeats itself, so the words of every chunk between spaces are remembered. That gives the
-    same words, and is about twice as fast as spaCy alone on texts of many million words.
 
     Args:
         language: a code that spaCy knows, such as ``"de"``.
@@ -48,7 +42,7 @@ class SpacyWords:
     def __init__(self, language: str, *, numbers: NumberHandling = "keep") -> None:
         self.language = language
         self.numbers = numbers
-        self._start_afresh()
+        self._tokenizer = _load_rules(language)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -95,113 +89,42 @@ class SpacyWords:
 
     def encode(self, line: str) -> list[str]:
         """Return the words of a line, full stops and commas among them, in lower case."""
-        if self._cases is None:
-            return _lower(self.surfaces(line))
-        if len(self._memory) >= REMEMBERED_CHUNKS:
-            self._start_afresh()
-        words: list[str] = []
-        opens: frozenset[str] = frozenset()
-        for text in line.split():
-            chunk = self._memory.get(text) or self._remember(text, self._cases)
-            if opens and not opens.isdisjoint(chunk.continues):
-                return _lower(self.surfaces(line))
-            words += chunk.words
-            opens = chunk.opens
-        return words
+        return [word.lower() for word in self.surfaces(line)]
 
     def surfaces(self, line: str) -> list[str]:
         """Return the words of a line in the case they have there."""
-        return self._kept(self._tokenizer(line))
+        if len(self._tokenizer.vocab.strings) > MOST_STRINGS:
+            self._tokenizer = _load_rules(self.language)
+        marks = {*MARKS, *ALL_SYMBOLS}
+        return [
+            token.text
+            for token in self._tokenizer(line)
+            if token.is_alpha or token.text in marks or self._is_number(token.text)
+        ]
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line of these words."""
         pieces = (token if token in MARKS else f" {token}" for token in tokens)
         return "".join(pieces).removeprefix(" ")
 
-    def _start_afresh(self) -> None:
-        """Forget all chunks; spaCy too remembers every string it has seen, hence a new one."""
-        try:
-            self._tokenizer: Any = spacy.blank(self.language).tokenizer
-        except ImportError as error:
-            raise TokenizerError(
-                f"spaCy {spacy_version} cannot tokenize {self.language!r} ({error}); "
-                f"install what it asks for, choose 'xx' (rules of no language in particular), "
-                f"or use a SentencePiece tokenizer, which needs no rules"
-            ) from None
-        self._cases = _CutCases.of(self._tokenizer)
-        self._memory: dict[str, _Chunk] = {}
-
-    def _kept(self, tokens: Iterable[Any]) -> list[str]:
-        texts = ((token.text, token.is_alpha) for token in tokens)
-        kept = {*MARKS, *ALL_SYMBOLS}
-        return [text for text, letters in texts if letters or text in kept or self._number(text)]
-
-    def _number(self, text: str) -> bool:
-        return self.numbers == "keep" and any(letter.isdigit() for letter in text)
-
-    def _remember(self, text: str, cases: "_CutCases") -> "_Chunk":
-        tokens = self._tokenizer(text)
-        chunk = _Chunk(tuple(_lower(self._kept(tokens))), *cases.touched_by(text, tokens))
-        self._memory[text] = chunk
-        return chunk
+    def _is_number(self, text: str) -> bool:
+        return self.numbers == "keep" and any(map(str.isdigit, text))
 
 
-class _Chunk(NamedTuple):
-    """Text between two spaces."""
+def _load_rules(language: str) -> Any:
+    """Return spaCy's tokenizer of a language.
 
-    words: tuple[str, ...]
-    opens: frozenset[str]
-    """Continuations of the special cases whose beginnings this chunk ends with."""
-    continues: frozenset[str]
-    """Continuations that this chunk starts with."""
-
-
-class _CutCases:
-    """The special cases of a tokenizer of rules, cut where a space may stand.
-
-    spaCy finds a special case of several tokens, such as ``n.Chr.`` or ``:(``, also where spaces
-    lie between its tokens; all its other rules look at one chunk at a time. So a line of chunks
-    none of which continues what the one before it opens has the words of its chunks. A line that
-    fails this test may have them too.
+    Raises:
+        TokenizerError: if spaCy lacks the language, or a package that the language needs.
     """
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._plain = RuleTokenizer(
-            tokenizer.vocab,
-            prefix_search=tokenizer.prefix_search,
-            suffix_search=tokenizer.suffix_search,
-            infix_finditer=tokenizer.infix_finditer,
-            token_match=tokenizer.token_match,
-            url_match=tokenizer.url_match,
-        )
-        continuations: dict[str, set[str]] = defaultdict(set)
-        self._some_are_words = False
-        for case in tokenizer.rules:
-            pieces = [token.text for token in self._plain(case) if not token.is_space]
-            self._some_are_words |= len(pieces) > 1 and case.isalpha()
-            for cut in range(1, len(pieces)):
-                rest = accumulate(pieces[cut:])
-                continuations["".join(pieces[:cut])].update(rest)
-        self._continuations = {start: frozenset(rests) for start, rests in continuations.items()}
-        self._all = frozenset[str]().union(*self._continuations.values())
-
-    @classmethod
-    def of(cls, tokenizer: Any) -> Self | None:
-        """Return the cut cases; None of a tokenizer that is not made of rules."""
-        return cls(tokenizer) if type(tokenizer) is RuleTokenizer else None
-
-    def touched_by(self, text: str, tokens: Any) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the continuations that a chunk asks for, and those that it gives."""
-        bounds = {0, len(text), *(token.idx for token in tokens)}
-        if self._some_are_words or not text.isalpha():  # a case found inside may have hidden bounds
-            bounds.update(token.idx for token in self._plain(text))
-        asked = (self._continuations.get(text[bound:]) for bound in bounds)
-        given = {text[:bound] for bound in bounds}
-        return frozenset[str]().union(*filter(None, asked)), self._all & given
-
-
-def _lower(words: Iterable[str]) -> list[str]:
-    return [word.lower() for word in words]
+    try:
+        return spacy.blank(language).tokenizer
+    except ImportError as error:
+        raise TokenizerError(
+            f"spaCy {spacy_version} cannot tokenize {language!r} ({error}); install what it asks "
+            f"for, choose 'xx' (rules of no language in particular), or use a SentencePiece "
+            f"tokenizer, which needs no rules"
+        ) from None
 
 
 def _release(version: str) -> list[str]:

@@ -8,7 +8,7 @@ no piece reaches beyond. Chances are independent numbers, uniform above 0 up to 
 import bisect
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Literal, Protocol
 
 import numpy as np
@@ -20,27 +20,12 @@ from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
 
-REMEMBERED = 2**17
-"""States of words, and ends in their lattices, that are remembered before all are forgotten."""
-
-Merge = tuple[float, int, int, int]
-"""Rank, and where in the word the left symbol begins, the right one begins, and it ends."""
-
 
 class SegmentationSampler(Protocol):
     """Draws segmentations of words."""
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
         """Return the numbers of the pieces; at most as many chances are used as characters."""
-
-
-Symbols = tuple[tuple[int, ...], tuple[Merge, ...], tuple[int, ...]]
-"""What some merges have made of a word: where its symbols end, 0 before the first; the merges that
-are possible, the best first; the symbols' numbers. Plain tuples, for Python's garbage collector
-does not walk through these again and again."""
-
-STRIDE = 2**20
-"""More than a word has merges."""
 
 
 class MergeDropout:
@@ -58,57 +43,22 @@ class MergeDropout:
     def __init__(self, pieces: Mapping[str, tuple[int, float]], dropout: float) -> None:
         self._pieces = pieces
         self._per_log = 1 / math.log(dropout) if dropout else 0.0
-        self._forget()
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
         """Return the numbers of the pieces."""
-        if len(self._states) > REMEMBERED:
-            self._forget()
-        state = self._words.get(word)
-        if state is None:
-            state = self._begin(word)
-        while True:
-            _, merges, pieces = self._states[state]
-            if not merges:
-                return pieces
+        ends = [*range(len(word) + 1)]
+        while merges := sorted(self._list_merges(word, ends)):
             left_out = int(math.log(next(chances)) * self._per_log)
             if left_out >= len(merges):
-                return pieces
-            state = self._after.get(state * STRIDE + left_out) or self._merge(word, state, left_out)
+                break
+            ends.remove(merges[left_out][1])
+        return tuple(self._pieces[word[first:last]][0] for first, last in pairwise(ends))
 
-    def _forget(self) -> None:
-        self._states: list[Symbols] = []
-        self._words: dict[str, int] = {}
-        self._after: dict[int, int] = {}
-
-    def _begin(self, word: str) -> int:
-        ends = tuple(range(len(word) + 1))
-        pieces = tuple(self._pieces[character][0] for character in word)
-        self._words[word] = state = len(self._states)
-        self._states.append((ends, tuple(sorted(self._merges(word, ends))), pieces))
-        return state
-
-    def _merge(self, word: str, state: int, number: int) -> int:
-        before, merges, pieces = self._states[state]
-        _, first, middle, last = merges[number]
-        at = before.index(middle)
-        ends = before[:at] + before[at + 1 :]
-        others = [each for each in merges if each[3] <= first or each[1] >= last]
-        for new in self._merges(word, ends[max(0, at - 2) : at + 2]):
-            bisect.insort(others, new)
-        made = (self._pieces[word[first:last]][0],)
-        self._after[state * STRIDE + number] = following = len(self._states)
-        self._states.append((ends, tuple(others), pieces[: at - 1] + made + pieces[at + 1 :]))
-        return following
-
-    def _merges(self, word: str, ends: tuple[int, ...]) -> Iterator[Merge]:
+    def _list_merges(self, word: str, ends: Sequence[int]) -> Iterator[tuple[float, int]]:
+        """Yield the rank of each possible merge, and where its two symbols meet."""
         for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
             if piece := self._pieces.get(word[first:last]):
-                yield piece[1], first, middle, last
-
-
-SegmentationLattice = list[tuple[list[float], list[tuple[int, int]]]]
-"""For each end, running sums over the pieces that end there; and their beginnings and numbers."""
+                yield piece[1], middle
 
 
 class UnigramLattice:
@@ -126,12 +76,10 @@ class UnigramLattice:
         self._pieces = pieces
         self._alpha = alpha
         self._longest = max(map(len, pieces))
-        self._words: dict[str, SegmentationLattice] = {}
-        self._ends = 0
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
         """Return the numbers of the pieces."""
-        lattice = self._words.get(word) or self._lattice(word)
+        lattice = self._trace(word)
         drawn: list[int] = []
         end = len(word)
         while end:
@@ -140,15 +88,14 @@ class UnigramLattice:
             drawn.append(piece)
         return tuple(reversed(drawn))
 
-    def _lattice(self, word: str) -> SegmentationLattice:
-        if self._ends > REMEMBERED:
-            self._words, self._ends = {}, 0
-        totals, lattice = [0.0], [([0.0], [(0, 0)])]
+    def _trace(self, word: str) -> list[tuple[list[float], list[tuple[int, int]]]]:
+        """Return for each end running sums over its pieces, and their beginnings and numbers."""
+        totals = [0.0]
+        lattice: list[tuple[list[float], list[tuple[int, int]]]] = [([0.0], [(0, 0)])]
         for end in range(1, len(word) + 1):
-            starts = range(max(0, end - self._longest), end)
             pieces = [
                 (start, *self._pieces[word[start:end]])
-                for start in starts
+                for start in range(max(0, end - self._longest), end)
                 if word[start:end] in self._pieces
             ]
             logs = [totals[start] + self._alpha * score for start, _, score in pieces]
@@ -156,8 +103,6 @@ class UnigramLattice:
             sums = [*accumulate(math.exp(log - most) for log in logs)]
             totals.append(most + math.log(sums[-1]))
             lattice.append((sums, [(start, number) for start, number, _ in pieces]))
-        self._ends += len(word)
-        self._words[word] = lattice
         return lattice
 
 

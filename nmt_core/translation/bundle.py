@@ -13,7 +13,7 @@
     decoding.json           how to search
     confidence.json         how likely a translation is good, if that could be fitted
     golden.json             lines, and their translations at the time of export
-    engines/NAME/           the model as a faster program reads it; its own confidence.json
+    engines/NAME/           the model as a faster program reads it
     engines/NAME.json       how its translations compare with PyTorch's; its golden lines
     README.md               the model card
     sbom.cdx.json           which packages made it, of which version and licence
@@ -62,9 +62,6 @@ def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]
 
 def _write_engine(folder: Path, engine: AddedEngine, golden: list[dict[str, Any]]) -> None:
     shutil.copytree(engine.folder, folder / engine.name)
-    if engine.confidence:
-        judging = engine.confidence.model_dump(mode="json")
-        files.write_json(folder / engine.name / CONFIDENCE, judging)
     description = {"parity": engine.parity.model_dump(mode="json"), "golden": golden}
     files.write_json(folder / f"{engine.name}.json", description)
 

@@ -49,10 +49,10 @@ class ReliabilityBin(Config):
     """The share of them that is good."""
 
 
-class Reliability(Config):
+class Reliability(Config, extra="ignore"):
     """How far confidences can be trusted, measured on text that they were not fitted on.
 
-    Intervals hold 95 % of bootstrap resamples.
+    Earlier exports hold further values.
     """
 
     sentences: int
@@ -61,13 +61,9 @@ class Reliability(Config):
     area: float
     """Area under the ROC curve: the probability that of two translations, a good one and another,
     the good one has the higher confidence."""
-    area_low: float
-    area_high: float
     error: float
     """Expected calibration error (Guo et al. 2017, equation 3), with tenths: the mean distance
     between confidence and the share that is good."""
-    error_low: float
-    error_high: float
     curve: tuple[ReliabilityBin, ...]
     """The tenths that hold any, the lowest first."""
 

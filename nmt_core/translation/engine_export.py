@@ -25,7 +25,6 @@ from nmt_core.search.engine import (
     name_engine,
 )
 from nmt_core.text.aligner.learning import Shortlist
-from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_engine
 from nmt_core.translation.translator import Translator
 
@@ -72,8 +71,6 @@ class AddedEngine(NamedTuple):
     """The model in its format."""
     engine: Engine
     parity: Parity
-    confidence: ConfidenceModel | None = None
-    """Fitted on its translations; None takes that of PyTorch's."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
-from nmt_core.base.random import make_generator
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.confidence import (
     TENTHS,
@@ -33,9 +31,6 @@ FEWEST_OF_A_KIND = 20
 
 PENALTY = 3.0
 """Of squared weights, beside the log-loss of all sentences: the precision of a Gaussian prior."""
-
-FOLDS = 5
-"""Parts of validation text, each judged by what was fitted on the others."""
 
 SIGNS = {
     "score": (0.0, None),
@@ -80,40 +75,24 @@ def fit_confidence(
         good_chrf: the chrF from which on it is.
     """
     rows = tabulate_features(sources, translations, list(SIGNS))
-    regression = _Regression.fit(rows, good)
-    columns = zip(SIGNS, *(part.tolist() for part in regression[:3]), strict=True)
-    tenths = np.bincount(find_tenths(regression.predict(rows)), minlength=TENTHS)
-    return ConfidenceModel(
+    means, scales = rows.mean(axis=0), rows.std(axis=0)
+    scales[np.ptp(rows, axis=0) == 0] = 1.0  # what never varies says nothing, by any scale
+    *weights, intercept = _fit_weights(standardize(rows, means, scales), good).tolist()
+    columns = zip(SIGNS, means.tolist(), scales.tolist(), weights, strict=True)
+    model = ConfidenceModel(
         good_chrf=good_chrf,
         sentences=len(good),
-        sentences_unknown=sum(bool(one.unknown_words) for one in translations),
-        intercept=regression.intercept,
+        sentences_unknown=sum(bool(each.unknown_words) for each in translations),
+        intercept=intercept,
         features={
             name: FeatureWeight(mean=mean, scale=scale, weight=weight)
             for name, mean, scale, weight in columns
         },
-        validation=tuple(tenths.tolist()),
+        validation=(0,) * TENTHS,
     )
-
-
-class _Regression(NamedTuple):
-    """A logistic regression on the columns of some rows."""
-
-    means: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    intercept: float
-
-    @classmethod
-    def fit(cls, rows: NDArray[np.float64], good: NDArray[np.bool_]) -> Self:
-        means, scales = rows.mean(axis=0), rows.std(axis=0)
-        scales[np.ptp(rows, axis=0) == 0] = 1.0  # what never varies says nothing, by any scale
-        *weights, intercept = _fit_weights(standardize(rows, means, scales), good).tolist()
-        return cls(means, scales, np.array(weights), intercept)
-
-    def predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        inputs = standardize(rows, self.means, self.scales)
-        return apply_logistic(inputs @ self.weights + self.intercept)
+    tenths = find_tenths(model.estimate(sources, translations))
+    counts = np.bincount(tenths, minlength=TENTHS).tolist()
+    return model.model_copy(update={"validation": tuple(counts)})
 
 
 def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -136,52 +115,17 @@ def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[
     return fitted
 
 
-def cross_validate(
-    sources: Sequence[str],
-    translations: Sequence[Translation],
-    good: NDArray[np.bool_],
-    *,
-    seed: int,
-) -> NDArray[np.float64]:
-    """Return the confidence of each sentence, by what is fitted without its own part of the text.
-
-    Parts are drawn by ``seed``; other arguments: see :func:`fit_confidence`.
-    """
-    rows = tabulate_features(sources, translations, list(SIGNS))
-    parts = make_generator(seed, "folds").permutation(len(good)) % FOLDS
-    confidences = np.zeros(len(good))
-    for part in range(FOLDS):
-        own = parts == part
-        confidences[own] = _Regression.fit(rows[~own], good[~own]).predict(rows[own])
-    return confidences
-
-
 def measure_reliability(
-    confidences: NDArray[np.float64], good: NDArray[np.bool_], *, resamples: int, seed: int
+    confidences: NDArray[np.float64], good: NDArray[np.bool_]
 ) -> Reliability | None:
-    """Return how far confidences can be trusted; None if all translations are good, or none is.
-
-    ``resamples`` are those of the bootstrap; 0 gives intervals of no width.
-    """
+    """Return how far confidences can be trusted; None if all translations are good, or none is."""
     if good.all() or not good.any():
         return None
-    area, error = compute_area(confidences, good), compute_error(confidences, good)
-    draw, total = make_generator(seed, "reliability"), len(good)
-    drawn = [(area, error)]
-    for _ in range(resamples):
-        rows = draw.integers(total, size=total)
-        own = confidences[rows], good[rows]
-        drawn.append((compute_area(*own), compute_error(*own)))
-    lows, highs = np.nanpercentile(np.array(drawn), [2.5, 97.5], axis=0)
     return Reliability(
-        sentences=total,
+        sentences=len(good),
         good=float(good.mean()),
-        area=area,
-        area_low=float(lows[0]),
-        area_high=float(highs[0]),
-        error=error,
-        error_low=float(lows[1]),
-        error_high=float(highs[1]),
+        area=compute_area(confidences, good),
+        error=compute_error(confidences, good),
         curve=tuple(trace_reliability(confidences, good)),
     )
 
@@ -201,13 +145,11 @@ def trace_reliability(
 
 
 def compute_area(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
-    """Return the area under the ROC curve, ties counting one half; NaN without both kinds.
+    """Return the area under the ROC curve, ties counting one half, of good ones and others.
 
     It is the statistic of Mann and Whitney over the number of pairs (Fawcett 2006, section 7).
     """
     others, ours = np.sort(confidences[~good]), confidences[good]
-    if not len(others) or not len(ours):
-        return float("nan")
     below = np.searchsorted(others, ours, side="left") + np.searchsorted(others, ours, side="right")
     return float(below.mean() / (2 * len(others)))
 

@@ -12,6 +12,7 @@ from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.pytorch import MOST_LOG_PROBS
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
+from nmt_core.translation.text_search import drop_tag_column
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -76,9 +77,15 @@ END = "</s>"
 def trace_attention(
     translator: Translator, line: str | Tokenized, translation: Translation
 ) -> Look | None:
-    """Return the attention of a line's translation; None if the model or the line has none."""
+    """Return the attention of each token of a line's translation to each source token.
+
+    The last row and the last column belong to the ends of the sentences. None if the model has no
+    attention, or the line no tokens.
+    """
     text = translator.source.tokenize(line)
-    weights = translator.attention(text, translation)
-    if weights is None:
+    source = translator.codec.read(text)
+    computed = translator.full.attend([source], [translation.ids]) if source else None
+    if computed is None:
         return None
+    weights = computed[0] if text.tag is None else drop_tag_column(computed[0])
     return Look(text.line, [*text.tokens, END], [*translation.tokens, END], weights)

@@ -41,8 +41,9 @@ GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
 
 CONFIDENCE = "confidence.json"
-"""The file of a bundle that tells good translations from others, where that could be fitted; the
-same in the folder of an engine that has its own."""
+"""The file of a bundle that tells good translations from others, where that could be fitted.
+
+Earlier exports have one more in the folder of an engine."""
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:

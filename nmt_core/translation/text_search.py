@@ -13,9 +13,11 @@ from pydantic import Field
 from nmt_core.base.config import Config
 from nmt_core.search.engine import Engine, FullEngine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
+from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
+from nmt_core.text.words import list_words
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 
@@ -231,3 +233,16 @@ def _find_attention(
         weights if task.text.tag is None else drop_tag_column(weights)
         for weights, (task, _) in zip(computed, pairs, strict=True)
     ]
+
+
+def add_links(
+    lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: Aligner
+) -> list[list[Translation]]:
+    """Return translations with the source word of each of their words."""
+    pairs = [
+        (list_words(line), list_words(each.text))
+        for line, several in zip(lines, translations, strict=True)
+        for each in several
+    ]
+    links = iter(aligner.trace(pairs))
+    return [[each._replace(links=next(links)) for each in several] for several in translations]

@@ -1,20 +1,17 @@
-"""Translate lines: each line gives one line, in the same order.
-
-This file imports no torch, so that a model of another engine loads fast.
-"""
+"""Translate lines: each line gives one line, in the same order. This file imports no torch."""
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.base.languages import Languages
+from nmt_core.documents.formats import TranslatedDocument, name_translation, translate_file
+from nmt_core.documents.plan import DocumentTranslator, Segmenter
+from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Engine, FullEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
@@ -22,7 +19,6 @@ from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
-from nmt_core.text.words import list_words
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
@@ -31,10 +27,13 @@ from nmt_core.translation.text_search import (
     TextCodec,
     TextSearch,
     TranslatorConfig,
-    drop_tag_column,
+    add_links,
 )
-from nmt_core.translation.texts import ApprovedTexts, Texts, list_texts, translate_texts
-from nmt_core.translation.translation import NextToken, Translation
+from nmt_core.translation.texts import Texts, list_texts, translate_texts
+from nmt_core.translation.translation import NextToken, Translation, remember_translation
+
+if TYPE_CHECKING:
+    from nmt_core.translation.memory.store import TranslationMemory
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +57,7 @@ class Translator:
     """Restores the case and the accents of source lines; None leaves them."""
     glossaries: tuple[Glossary, ...] = ()
     """Terms that are translated as a person wants; of equal ones, those of the first."""
-    memory: ApprovedTexts | None = None
+    memory: "TranslationMemory | None" = None
     """Approved translations, which :meth:`translate` takes as they are."""
     aligner: Aligner | None = None
     """Links the words of translations with those of their sources; None in earlier exports."""
@@ -119,9 +118,50 @@ class Translator:
         Raises:
             ConfigError: if the tag is not text, or the model does not know it.
         """
-        translations = translate_texts(self.choose_tag(tag), list_texts(texts), beam_size=beam_size)
+        translations = translate_texts(
+            self.choose_tag(tag).open_documents(beam_size=beam_size), list_texts(texts)
+        )
         written = [translation.text for translation in translations]
         return written[0] if isinstance(texts, str) else written
+
+    def open_documents(
+        self, *, beam_size: int | None = None, review_below: float = REVIEW_BELOW
+    ) -> DocumentTranslator:
+        """Return a translator of documents; units of a confidence below a bound need review.
+
+        ``beam_size`` is the number of live hypotheses per sentence; None as configured.
+        """
+        source, target = self.languages.codes if self.languages else ("", "")
+        room = self.config.max_source_tokens - (self.source.tag is not None)
+        return DocumentTranslator(
+            partial(self.search_best, beam_size=beam_size),
+            Segmenter(source, self.source.tokens, min(room, Segmenter.most_tokens)),
+            target,
+            review_below,
+            self.recall if self.memory else None,
+        )
+
+    def recall(self, text: str) -> Translation | None:
+        """Return the approved translation that the memory has of a text, if it has one."""
+        if self.memory is None or self.languages is None:
+            return None
+        from nmt_core.translation.memory.store import MemoryScope  # optional
+
+        match = self.memory.find_exact(text, MemoryScope(self.languages))
+        return remember_translation(match.target) if match else None
+
+    def name_output(self, path: Path) -> Path:
+        """Return the name of a file's translation, ``letter.en.docx`` for ``letter.docx``.
+
+        Raises:
+            DocumentError: if the model does not say its languages.
+        """
+        if self.languages is None:
+            raise DocumentError(
+                f"{path} has a translation without a name, for the model does not say its "
+                f"languages; give one by --output"
+            )
+        return name_translation(path, self.languages.target)
 
     def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
         """Return the best translation of every line, each taken as one sentence.
@@ -212,8 +252,17 @@ class Translator:
             self.glossaries,
         )
 
-    def add_memory(self, memory: ApprovedTexts) -> Self:
-        """Return a translator that takes approved translations from a memory."""
+    def add_memory(self, memory: "TranslationMemory") -> Self:
+        """Return a translator that takes approved translations from a memory.
+
+        Raises:
+            ConfigError: if the model does not say its languages, by which a memory has its units.
+        """
+        if self.languages is None:
+            raise ConfigError(
+                f"{memory.path} has units by languages, and the model does not say its own; export "
+                f"it again"
+            )
         return replace(self, memory=memory)
 
     def add_glossary(self, glossary: Glossary) -> Self:
@@ -228,7 +277,14 @@ class Translator:
         """
         if tag is None or tag == self.source.tag:
             return self
-        check_tag(tag, self.tags)
+        if not self.tags:
+            raise ConfigError(
+                f"tag {tag!r} cannot be chosen, as no corpus that this model was trained on had a "
+                f"tag; leave it out"
+            )
+        if tag not in self.tags:
+            known = ", ".join(self.tags)
+            raise ConfigError(f"there is no tag {tag!r}; choose one of {known}, or none")
         return replace(self, source=replace(self.source, tag=tag))
 
     @property
@@ -273,21 +329,6 @@ class Translator:
             for token, probability in self.full.next_tokens(request, count)
         ]
 
-    def attention(
-        self, line: str | Tokenized, translation: Translation
-    ) -> NDArray[np.float32] | None:
-        """Return the attention of each token of a translation to each source token.
-
-        The last row and the last column belong to the ends of the sentences. None if the model has
-        no attention, or the line no tokens.
-        """
-        text = self.source.tokenize(line)
-        source = self.codec.read(text)
-        computed = self.full.attend([source], [translation.ids]) if source else None
-        if computed is None:
-            return None
-        return computed[0] if text.tag is None else drop_tag_column(computed[0])
-
     @cached_property
     def full(self) -> FullEngine:
         """The engine that can do everything; it is loaded when it is first asked for.
@@ -302,20 +343,8 @@ class Translator:
         refused = self.engine.explain_refusal(search, prefixes=prefixes)
         if refused is None:
             return self.engine
-        if refused not in self._warned:
-            self._warned.add(refused)
-            _log.warning(
-                "%s cannot do this (%s); %s does, more slowly",
-                self.engine.name,
-                refused,
-                self.full.name,
-            )
+        warn_of_refusal(self.engine.name, refused, self.full.name)
         return self.full
-
-    @cached_property
-    def _warned(self) -> set[str]:
-        """Warnings that were given already."""
-        return set()
 
     def _fit_batch(self, hypotheses: int) -> int:
         """Return the source tokens of a batch with a number of hypotheses per sentence."""
@@ -339,29 +368,32 @@ class Translator:
         return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
 
 
-def check_tag(tag: str, tags: Sequence[str]) -> None:
-    """Make sure that a model knows a tag.
+def translate_document(
+    path: Path | str,
+    translator: Translator,
+    output: Path | str | None = None,
+    *,
+    kind: str | None = None,
+    review_below: float = REVIEW_BELOW,
+) -> TranslatedDocument:
+    """Translate a file into another one, which appears whole or not at all.
+
+    Args:
+        path: the file.
+        translator: translates its sentences.
+        output: the other file; None for ``letter.en.docx`` beside ``letter.docx``.
+        kind: name of their format; None to derive it from their names.
+        review_below: units of a lower confidence are marked for review.
 
     Raises:
-        ConfigError: naming the tags that it knows.
+        DocumentError: if the file cannot be read, or the other exists or has no name.
     """
-    if not tags:
-        raise ConfigError(
-            f"tag {tag!r} cannot be chosen, as no corpus that this model was trained on had a tag; "
-            f"leave it out"
-        )
-    if tag not in tags:
-        raise ConfigError(f"there is no tag {tag!r}; choose one of {', '.join(tags)}, or none")
+    out = Path(output) if output else translator.name_output(Path(path))
+    documents = translator.open_documents(review_below=review_below)
+    return translate_file(Path(path), out, documents, kind)
 
 
-def add_links(
-    lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: Aligner
-) -> list[list[Translation]]:
-    """Return translations with the source word of each of their words."""
-    pairs = [
-        (list_words(line), list_words(each.text))
-        for line, several in zip(lines, translations, strict=True)
-        for each in several
-    ]
-    links = iter(aligner.trace(pairs))
-    return [[each._replace(links=next(links)) for each in several] for several in translations]
+@cache
+def warn_of_refusal(engine: str, reason: str, other: str) -> None:
+    """Warn once that another engine searches, more slowly."""
+    _log.warning("%s cannot do this (%s); %s does, more slowly", engine, reason, other)

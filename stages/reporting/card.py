@@ -12,7 +12,7 @@ import yaml
 from nmt_core.evaluation.registered import find_label
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.evaluation import ConfidenceReport, Evaluation
+from stages.reporting.evaluation import Evaluation
 from stages.reporting.pages import render_template, write_scores
 
 
@@ -63,7 +63,6 @@ def render_card(
         initial_models={"": initial} if "bundle_sha256" in initial else initial,
         tags=sorted({corpus.tag for corpus in report.corpora.values()} - {""}),
         glossary_terms=exported.get("glossary_terms", 0),
-        engines=_read_reliabilities(exported.get("engines", {})),
         near=describe_near(download, report, evaluation),
         commit=commit,
         date=date,
@@ -98,20 +97,6 @@ def describe_near(download: DownloadParams, report: DownloadReport, evaluation: 
         f"{removed}"
     )
     return "; ".join(filter(None, [found, describe_novel(evaluation)]))
-
-
-def _read_reliabilities(engines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the reliability of each exported engine that has a confidence of its own."""
-    reports = {
-        name: ConfidenceReport.parse(engine["confidence"])
-        for name, engine in engines.items()
-        if "confidence" in engine
-    }
-    return {
-        name: report.model.reliability
-        for name, report in reports.items()
-        if report.model and report.model.reliability
-    }
 
 
 def _write_metadata(

@@ -16,7 +16,7 @@ from nmt_core.evaluation.metric import Score, ScoreInterval
 from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
-from nmt_core.translation.confidence import ConfidenceModel, Reliability
+from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.fitting import LengthPenaltyTrial
 from stages.reporting.download_report import Result
 
@@ -58,8 +58,6 @@ class ConfidenceReport(Result):
     missing: str = ""
     """The reason for no confidence, if there is none."""
     model: ConfidenceModel | None = None
-    cross_validated: Reliability | None = None
-    """On validation text, each sentence judged by a model fitted on others."""
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> "ConfidenceReport":

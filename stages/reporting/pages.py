@@ -100,12 +100,10 @@ def write_scores(scores: Mapping[str, ScoreInterval]) -> str:
 
 
 def describe_reliability(reliability: Reliability) -> str:
-    """Return an area under the curve and an error of calibration, with their intervals."""
+    """Return an area under the curve and an error of calibration."""
     return (
-        f"an area under the ROC curve of {reliability.area:.2f} (95 % interval: "
-        f"{reliability.area_low:.2f} to {reliability.area_high:.2f}) and an expected calibration "
-        f"error of {reliability.error:.3f} ({reliability.error_low:.3f} to "
-        f"{reliability.error_high:.3f})"
+        f"an area under the ROC curve of {reliability.area:.2f} and an expected calibration error "
+        f"of {reliability.error:.3f}"
     )
 
 

@@ -8,7 +8,6 @@ from nmt_core import Translator
 from nmt_core.base import files
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
-from nmt_core.translation.texts import open_documents
 from tests.support.projects import PROJECT, begin
 from tests.support.reader import list_examples
 
@@ -55,7 +54,7 @@ def test_what_a_document_translates_is_in_words_that_the_model_has_read(demo, do
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_what_a_document_translates_comes_out_as_it_says(demo, document):
     """The translation of every sentence and of every page stands beside it."""
-    documents = open_documents(Translator.load(demo / "models/export"))
+    documents = Translator.load(demo / "models/export").open_documents()
     said = (PROJECT / document).read_text()
     translated = {
         text: documents.translate((read_html if "<" in text else read_plain_text)(text))

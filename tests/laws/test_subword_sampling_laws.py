@@ -20,7 +20,6 @@ from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.drawn_pairs import SampledPairs
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.text import Characters, Subwords
-from nmt_core.text import subword_sampling as sampling_module
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.text.vocabulary import EOS, UNK
@@ -250,14 +249,6 @@ def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
         assert share.target_tokens == share.batch.target_tokens
     assert {*seen.values()} == {1}
     assert len(seen) == 3 * len(LINES)
-
-
-@pytest.mark.parametrize("remembered", [0, 30])
-def test_forgetting_words_changes_no_draw(kind, remembered, monkeypatch):
-    expected = segmentations(kind)
-    monkeypatch.setattr(sampling_module, "REMEMBERED", remembered)
-
-    assert segmentations(kind) == expected
 
 
 def test_reading_on_is_reading_from_there(kind, dataset):

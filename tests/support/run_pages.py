@@ -34,11 +34,7 @@ RELIABILITY = {
     "sentences": 300,
     "good": 0.5,
     "area": 0.8,
-    "area_low": 0.75,
-    "area_high": 0.85,
     "error": 0.02,
-    "error_low": 0.01,
-    "error_high": 0.03,
     "curve": [{"sentences": 1200, "confidence": 0.55, "good": 0.5}],
 }
 NUMBERS = {"bleu": [30.0, 27.0, 33.0], "chrf": [54.0, 52.0, 56.0]}
@@ -90,7 +86,7 @@ def make_confidence(**reliability):
         "validation": [40] * 10,
         "reliability": tested,
     }
-    return {"model": model, "cross_validated": RELIABILITY}
+    return {"model": model}
 
 
 def judge(measured=MEASURED, history=TRAINING["history"], **changes):

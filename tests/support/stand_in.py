@@ -17,13 +17,13 @@ from types import SimpleNamespace
 
 import httpx2
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
 from nmt_core.text.words import list_words
 from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import check_tag
 from tests.support.tasks import Words
 
 
@@ -47,7 +47,8 @@ class StandIn:
         return self
 
     def choose_tag(self, tag):
-        check_tag(tag, ("own",))
+        if tag not in (None, "own"):
+            raise ConfigError(f"there is no tag {tag!r}; choose one of own, or none")
         return self
 
     def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, links=False):

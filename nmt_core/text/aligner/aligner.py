@@ -248,6 +248,7 @@ def load_aligner(folder: Path) -> Aligner:
     verify_bundle(folder, known=FORMAT)
     with explain_unreadable(folder / "aligner.json"):
         settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")  # earlier ones
+        settings.pop("least_likeness", None)
         learnt = config.build(AlignerConfig, settings, at="align")
     with explain_unreadable(folder / "words.json"):
         words = config.build(_Words, files.read_json(folder / "words.json"), at="words")

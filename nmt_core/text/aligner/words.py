@@ -34,9 +34,7 @@ class AlignerConfig(Config):
     pseudo_count: float = Field(0.01, ge=0.005, le=10)
     """Of any pair of words before any text is seen: the Dirichlet's parameter."""
     likeness_count: float = Field(1.0, ge=0, le=1000)
-    """More of it for pairs that are spelt alike, times how much so."""
-    least_likeness: float = Field(0.6, gt=0, le=1)
-    """From which words count as spelt alike."""
+    """More of it for pairs of equal words."""
     null_probability: float = Field(0.1, gt=0, lt=1)
     """That a word translates none."""
     diagonal: float = Field(4.0, ge=0, le=100)

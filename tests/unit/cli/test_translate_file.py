@@ -7,7 +7,6 @@ import pytest
 
 from nmt_core.base.languages import Languages
 from nmt_core.documents.html import read_html
-from nmt_core.translation.texts import open_documents
 from nmt_core.translation.translator import Translator
 from tests.support import commands
 from tests.support.scripted import scripted_translator
@@ -34,7 +33,7 @@ def test_standard_input_is_text_or_of_a_format(german):
     page = "<p>Der <b>Hund</b>.</p>"
 
     assert text.stdout_bytes.decode() == f"- {hund} {haus}\r\n\n  {brot} \n"
-    translated = open_documents(Translator.load(german)).translate(read_html(page))
+    translated = Translator.load(german).open_documents().translate(read_html(page))
     assert run(german, "--format", "html", data=page.encode()).stdout == translated
     assert translated.count("<b>") == 1
 

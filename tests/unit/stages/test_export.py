@@ -11,11 +11,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.seal import read_manifest
 from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.translation.translator import Translator
-from stages import export, paths
+from stages import export
 from stages.params import EvaluateParams, ExportParams
-from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.trained import TrainedInputs
-from tests.support.tiny import LINES, MODEL, judge_by_score, tiny_translator
+from tests.support.tiny import LINES, MODEL, tiny_translator
 
 DE_EN = Languages(source="de", target="en")
 
@@ -50,44 +49,6 @@ def seal(folder, params, monkeypatch, *, confidence=None, told=None):
         export=folder / "export",
     )
     return folder / "export", metrics
-
-
-@pytest.mark.parametrize("fitted", [True, False])
-def test_each_engine_is_sealed_with_what_tells_its_own_good_translations(
-    tmp_path, monkeypatch, fitted
-):
-    ours, theirs = judge_by_score(-1.0), judge_by_score(-2.0)
-    judged = ConfidenceReport(model=theirs) if fitted else ConfidenceReport(missing="too few")
-    asked, told = [], []
-
-    def judge(*texts, **named):
-        asked.append((texts, named))
-        return judged
-
-    monkeypatch.setattr(export, "judge_confidence", judge)
-    monkeypatch.setattr(export, "CONFIDENCE_SENTENCES", 2)
-    params = ExportParams(golden_sentences=2, shortlist=None)
-    bundle, metrics = seal(tmp_path, params, monkeypatch, confidence=ours, told=told)
-    engines = {one: Translator.load(bundle, engine=one, threads=1) for one in ("torch", "auto")}
-    [((_, validation, test), named)] = asked
-    [name] = metrics["engines"]
-
-    assert engines["auto"].engine.name == name == "ctranslate2_int8"
-    assert engines["torch"].confidence_model == ours
-    assert engines["auto"].confidence_model == (theirs if fitted else ours)
-    assert metrics["engines"][name]["confidence"] == judged.dump()
-    assert told == [{"glossary_terms": 0, "engines": metrics["engines"]}]
-    assert named == {"language": "en"}
-    expected = [[f"{line} test {side}" for line in LINES if line] for side in paths.SIDES]
-    assert [*test[:2]] == expected
-    assert [len(part) for part in validation] == [2] * 3
-    for side, lines in zip(paths.SIDES, validation, strict=False):
-        assert all(line.endswith(f" validation {side}") for line in lines)
-    for sources, _, translations in (validation, test):
-        own = [best for best, *_ in engines["auto"].search(sources, n_best=1)]
-        assert [(one.ids, one.score) for one in translations] == [
-            (one.ids, pytest.approx(one.score, abs=1e-6)) for one in own
-        ]
 
 
 def test_no_shortlist_is_learnt_where_no_engine_reads_one(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from nmt_core.base.errors import TokenizerError
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.text import Characters, Subwords, load_tokenizer, subword_sampling
+from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
@@ -232,22 +232,6 @@ def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says():
         (0.24, (1, 0, 1)),
     ):
         assert cut.draw("bab", iter([chance, 1.0, 1.0])) == numbers
-
-
-@pytest.mark.parametrize("make", [MergeDropout, UnigramLattice])
-def test_forgetting_changes_no_segmentation(monkeypatch, make):
-    words = ["ab", "ba", "abab", "aab", "bbab"] * 4
-    chances = [[0.1 + 0.17 * (at % 5)] * 9 for at in range(len(words))]
-
-    def draw(cut):
-        return [cut.draw(word, iter(those)) for word, those in zip(words, chances, strict=True)]
-
-    kept = make(PIECES, 0.3)
-    found = draw(kept)
-    monkeypatch.setattr(subword_sampling, "REMEMBERED", 3)
-    small = make(PIECES, 0.3)
-    assert draw(small) == found
-    assert len(small._words) < len(kept._words) == 5
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])

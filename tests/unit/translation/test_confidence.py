@@ -31,7 +31,6 @@ from nmt_core.translation.fitting import (
     _fit_weights,
     compute_area,
     compute_error,
-    cross_validate,
     explain_unfit,
     fit_confidence,
     measure_reliability,
@@ -161,7 +160,7 @@ def test_area_error_and_curve_are_those_of_their_definitions(pairs):
     if wins:
         assert compute_area(confidences, good) == pytest.approx(np.mean(wins))
     else:
-        assert measure_reliability(confidences, good, resamples=2, seed=1) is None
+        assert measure_reliability(confidences, good) is None
 
 
 # fitting
@@ -182,12 +181,10 @@ def test_weights_are_those_of_the_least_penalized_loss():
 
 def test_confidence_is_calibrated_on_other_text(fitted):
     sources, translations, good = make_text(3000, seed=1)
-    measured = measure_reliability(
-        fitted.estimate(sources, translations), good, resamples=50, seed=1
-    )
+    measured = measure_reliability(fitted.estimate(sources, translations), good)
 
     assert measured.error < 0.03
-    assert measured.area_low > 0.8
+    assert measured.area > 0.8
     assert sum(each.sentences for each in measured.curve) == len(good)
 
 
@@ -250,17 +247,6 @@ def test_constant_features_have_no_weight():
     assert model.features["breaches"].weight == pytest.approx(0, abs=1e-6)
     assert model.features["breaches"].scale == 1
     assert set(model.features) == set(SIGNS) == set(measure_features("", EMPTY_TRANSLATION))
-
-
-def test_each_fold_is_judged_by_a_fit_on_the_others():
-    sources, translations, good = make_text(100, seed=3)
-    first = cross_validate(sources, translations, good, seed=1)
-    turned = good.copy()
-    turned[7] = not turned[7]
-    after = cross_validate(sources, translations, turned, seed=1)
-    same = np.flatnonzero(first == after)
-    assert 7 in same
-    assert len(same) == 20
 
 
 def test_sentences_with_unknown_words_are_counted():
@@ -341,8 +327,10 @@ def test_engines_judge_by_their_own_model_or_else_the_bundles(tmp_path, judging,
         text=ParityText(LINES, LINES, "en"),
         threads=1,
     ).engines
-    engines = [written[0]._replace(confidence=fitted), *written[1:]]
-    folder = export(tmp_path / "export", translator=judging, engines=engines)
+    folder = export(tmp_path / "export", translator=judging, engines=written)
+    own = f"engines/ctranslate2_int8/{CONFIDENCE}"  # as earlier exports have it
+    (folder / own).touch()
+    reseal(folder, own, fitted.model_dump_json().encode())
     models = {
         name: Translator.load(folder, engine=name, threads=1).confidence_model
         for name in ("torch", "ctranslate2_int8", "ctranslate2_float32")

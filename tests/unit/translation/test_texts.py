@@ -11,9 +11,9 @@ from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
-from nmt_core.translation.texts import join_translations, translate_document
+from nmt_core.translation.texts import join_translations
 from nmt_core.translation.translation import EMPTY_TRANSLATION
-from nmt_core.translation.translator import Translator
+from nmt_core.translation.translator import Translator, translate_document
 from tests.support.commands import run
 from tests.support.scripted import scripted_translator
 from tests.support.stand_in import ask, in_a_loop, serve_stand_in
@@ -125,7 +125,7 @@ def test_doubts_about_sentences_are_those_of_the_text():
 
 @pytest.mark.parametrize("texts", [None, b"Ja", 5, {"a": "b"}, ["Ja", None], [b"Ja"]])
 def test_other_things_than_texts_are_refused(texts):
-    with pytest.raises(ConfigError, match=r"translate takes .*(None|of type)"):
+    with pytest.raises(ConfigError, match="translate takes a text or a list"):
         scripted_translator().translate(texts)
 
 

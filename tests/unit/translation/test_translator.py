@@ -12,7 +12,7 @@ from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
-from nmt_core.translation.forced_decoding import score_pairs
+from nmt_core.translation.forced_decoding import score_pairs, trace_attention
 from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, tiny_translator
@@ -234,7 +234,7 @@ def test_every_architecture_leaves_no_word_unknown(model):
     }
 
     assert unknown <= {"A", "2014", "Zebra"}
-    assert not unknown or translator.attention("a", best_first[0]) is not None
+    assert not unknown or trace_attention(translator, "a", best_first[0]) is not None
 
 
 def test_translations_begin_as_asked():
@@ -289,12 +289,12 @@ def test_so_many_next_tokens_are_shown():
 
 def test_attention_is_shown_token_by_token():
     [[best]] = TINY.search(["Der Hund"])
-    weights = TINY.attention("Der Hund", best)
+    weights = trace_attention(TINY, "Der Hund", best).weights
 
     assert weights.shape == (len(best.tokens) + 1, len(TINY.source.tokens("Der Hund")) + 1)
     assert np.allclose(weights.sum(axis=1), 1.0)
-    assert TINY.attention("", best) is None
-    assert toy_translator().attention("one", best) is None
+    assert trace_attention(TINY, "", best) is None
+    assert trace_attention(toy_translator(), "one", best) is None
 
 
 class Watched(Toy):

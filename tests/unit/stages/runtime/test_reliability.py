@@ -3,7 +3,6 @@
 import pytest
 
 from nmt_core.evaluation.quality import score_chrf
-from nmt_core.translation.fitting import compute_area, cross_validate
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
 from stages.runtime.reliability import judge_confidence, select_searched
@@ -52,24 +51,9 @@ def test_validation_fits_and_test_measures():
     model = found.model
 
     assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
-    assert (model.reliability.sentences, found.cross_validated.sentences) == (99, 300)
+    assert (model.reliability.sentences, model.sentences) == (99, 300)
     assert model.reliability.area > 0.99
-    assert found.cross_validated.area_low > 0.95
     assert model.reliability.good == pytest.approx(1 / 3)
-
-
-def test_validation_is_cross_validated():
-    lines = [f"Hier {'steht ' * (n % 7)}{n}." for n in range(300)]
-    references = ["quite another thing" if n * n % 11 < 5 else line for n, line in enumerate(lines)]
-    text = (lines, references, say(lines))
-    params = EvaluateParams(resamples=0, seed=3, good_chrf=60.0)
-    found = judge_confidence(params, text, text, language="en")
-    texts, good = select_searched(params, text, language="en")
-    held_out = cross_validate(*texts, good, seed=3)
-
-    assert found.cross_validated.area == pytest.approx(compute_area(held_out, good))
-    assert found.cross_validated.area < found.model.reliability.area
-    assert found.model.good_chrf == 60.0
 
 
 def test_unfamiliar_sentences_have_no_confidence():

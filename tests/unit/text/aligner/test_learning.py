@@ -8,8 +8,8 @@ from nmt_core.base.random import make_generator
 from nmt_core.text.aligner import aligner as aligner_module
 from nmt_core.text.aligner import hmm, learning
 from nmt_core.text.aligner.aligner import Aligner, load_aligner, write_aligner
-from nmt_core.text.aligner.hmm import pair_text, plan_batches
-from nmt_core.text.aligner.learning import JUMP_SMOOTHING, SMALLEST, Learner, learn_aligner
+from nmt_core.text.aligner.hmm import pair_text
+from nmt_core.text.aligner.learning import JUMP_SMOOTHING, Learner, learn_aligner
 from nmt_core.text.aligner.lexicon import measure_priors
 from nmt_core.text.aligner.words import AlignerConfig, cut_line
 from nmt_core.text.words import UNALIGNED
@@ -163,57 +163,10 @@ def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
             assert log_likelihood[row] == pytest.approx(total)
 
 
-@pytest.mark.parametrize("agree", [False, True])
-def test_an_iteration_counts_what_each_direction_or_both_explain(agree):
-    """From the posteriors, pair by pair; of the jumps each counts its own, and one of each kind."""
-    learner = prepare(AlignerConfig())
-    learner.step_model_1()
-    pairs, none = (
-        np.zeros((2, learner.size)),
-        [np.zeros(prior.sizes[1]) for prior in learner.priors],
-    )
-    before = [*learner.jumps]
-    for both in learner.batches:
-        seen = [learner.directions[side].explain(both[side]) for side in (0, 1)]
-        forward, backward = seen[0].links[:, 1:], seen[1].links[:, 1:].transpose(1, 0, 2)
-        own = [forward, seen[1].links[:, 1:]]
-        if agree:
-            own = [forward * backward, (forward * backward).transpose(1, 0, 2)]
-        for side, batch in enumerate(both):
-            for word, place, row in np.ndindex(own[side].shape):
-                if word < batch.target_lengths[row] and place < batch.source_lengths[row]:
-                    pairs[side, batch.cells[place, word, row]] += own[side][word, place, row]
-            for word, row in np.ndindex(batch.target.shape):
-                if word < batch.target_lengths[row]:
-                    none[side][batch.target[word, row]] += 1 - own[side][word, :, row].sum()
-    learner.step_hmm(agree=agree)
-    for side, found in enumerate(learner.counts):
-        np.testing.assert_allclose(found.pairs[:-1], pairs[side], atol=1e-12)
-        np.testing.assert_allclose(found.nulls, none[side], atol=1e-12)
-        expected = before[side].improve(found.jumps, found.departures, 1.0)
-        np.testing.assert_array_equal(learner.jumps[side].weights, expected.weights)
-
-
 def test_jumps_that_were_never_seen_are_not_impossible(learnt):
     """No sentence is long enough for the widest."""
     for jumps in learnt.jumps:
         assert jumps.weights.min() > 1e-3 * jumps.weights.max()
-
-
-def test_a_count_is_kept_if_either_direction_needs_it():
-    """And none is that is next to nothing in both."""
-    config = AlignerConfig(agreement_iterations=0, hmm_iterations=50, pseudo_count=0.005)
-    learner = prepare(config)
-    for _ in range(config.model_1_iterations):
-        learner.step_model_1()
-    for _ in range(config.hmm_iterations):
-        learner.step_hmm(agree=False)
-    counts = np.stack([one.pairs[:-1] for one in learner.counts])
-    needed = (counts > SMALLEST).sum(axis=0)
-    learnt = learn_aligner(PAIRS, config)
-
-    assert np.bincount(needed, minlength=3).all()  # some by none, one and both
-    np.testing.assert_array_equal(learnt.counts, counts[:, needed > 0])
 
 
 def test_as_many_words_as_are_allowed_are_learnt_from():
@@ -226,9 +179,9 @@ def test_as_many_words_as_are_allowed_are_learnt_from():
         assert [["a"], ["b"]] == [*shorter.words]
 
 
-def test_unknown_words_that_are_spelt_alike_are_linked(learnt):
+def test_equal_unknown_words_are_linked(learnt):
     """Though others stand nearer."""
-    [links] = learnt.align([("Straßburg Zebra", "giraffe Strasbourg")])
+    [links] = learnt.align([("Merkel Zebra", "giraffe Merkel")])
 
     assert (0, 1) in links
     assert (0, 0) not in links
@@ -245,15 +198,6 @@ def test_what_a_word_is_translated_by_sums_to_one():
 
         np.testing.assert_allclose(met + unmet * prior.unmet / totals, 1)
         assert lexicon.nulls.sum() == pytest.approx(1)
-
-
-def test_probabilities_are_probabilities(learnt):
-    pieces = [*map(cut_pair, PAIRS)]
-    for forward, backward in learnt.explain(pieces):
-        assert (forward >= 0).all()
-        assert (backward >= 0).all()
-        assert (forward.sum(axis=0) <= 1 + 1e-12).all()
-        assert (backward.sum(axis=1) <= 1 + 1e-12).all()
 
 
 def test_links_do_not_depend_on_neighbours(learnt):
@@ -296,14 +240,6 @@ def test_pairs_that_teach_nothing_are_passed_over(learnt):
     assert learn_aligner(more).align(PAIRS) == learnt.align(PAIRS)
     with pytest.raises(CorpusError, match="no pair has 1 to 100 words"):
         learn_aligner([("", "the")])
-
-
-def test_every_pair_is_in_one_batch():
-    lengths = np.random.default_rng(1).integers(1, 90, (2, 500)).tolist()
-    batches = list(plan_batches(*lengths))
-
-    assert sorted(row for rows in batches for row in rows) == list(range(500))
-    assert len(batches) < 60
 
 
 def test_what_is_saved_is_loaded(learnt, tmp_path):

@@ -90,17 +90,3 @@ def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
     monkeypatch.setattr(learning, "MOST_TOKEN_PAIRS", 10**9)
 
     assert found == learn_shortlist(pairs[::step], (SOURCE, TARGET), FEW)
-
-
-def test_the_more_often_two_tokens_go_together_the_earlier_they_stand():
-    pairs = number(*[([0], [3])] * 5, *[([0], [1])] * 2, *[([0], [2])] * 9)
-    config = ShortlistConfig(translations=3)
-
-    assert learn_shortlist(pairs, (SOURCE, TARGET), config).translations[0] == [2, 3, 1]
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_same_text_gives_the_same_lists(seed):
-    one, other = (learn_shortlist(draw_pairs(seed=seed), (SOURCE, TARGET), FEW) for _ in range(2))
-
-    assert one == other

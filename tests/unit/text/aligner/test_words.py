@@ -1,19 +1,11 @@
-"""Lines as pieces, and how alike words are spelt."""
+"""Lines as pieces."""
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.text.aligner.lexicon import compare_spelling, encode_words
 from nmt_core.text.aligner.words import AlignerConfig, cut_line, cut_word
 
 WHOLE = AlignerConfig(stem_length=100, tail_length=0)
-
-
-def compare(one, other, least=0.01):
-    first, second = encode_words([one]), encode_words([other])
-    return compare_spelling(first, second, np.array([0]), np.array([0]), least)[0]
 
 
 @given(st.text("aß1.,'’-„“", min_size=1, max_size=8))
@@ -50,21 +42,3 @@ def test_long_words_have_a_beginning_and_an_end():
 
     assert pieces.spelt == ["kultur", "-chuss", "tagt", ",", "東", "京"]
     assert pieces.words == [0, 0, 1, 1, 2, 2]
-
-
-def test_likeness_is_the_longest_common_subsequence_over_the_longer_word():
-    assert compare("kommission", "commission") == pytest.approx(0.9)
-    assert compare("haus", "mouse") == pytest.approx(2 / 5)
-    assert compare("parlament", "parliament") == pytest.approx(0.9)
-    assert compare("9", "9") == 1
-    assert compare("9", "8") == 0
-    assert compare("die", "dies") == 0
-
-
-@given(st.text("abc", max_size=14), st.text("abc", max_size=14))
-def test_likeness_is_the_same_from_either_side(one, other):
-    assert compare(one, other) == compare(other, one)
-
-
-def test_little_likeness_counts_nothing():
-    assert compare("haus", "mouse", least=0.5) == 0
