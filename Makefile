@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve refresh bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -145,9 +145,6 @@ plan: $(READY) ## Say what a run will take, from a short calibration on this mac
 
 corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
-
-refresh: $(READY) ## Look whether downloads and your files have changed, and pin what is there now
-	python -m stages.configure.refresh
 
 student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)

@@ -10,7 +10,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.configure import compose
-from stages.configure.refresh import refresh_pins
+from stages.configure.compose import refresh_pins
 from stages.configure.sections import build_all
 from stages.runtime.checkout import hold_checkout
 from stages.runtime.git import (

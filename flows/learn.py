@@ -25,7 +25,6 @@ from nmt_core.evaluation.registered import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.sections import build_all, read_settings
-from stages.configure.text_size import count_weighted_pairs, read_temperature
 from stages.learning.correction_corpus import (
     CorrectionCorpus,
     LearningConfig,
@@ -48,6 +47,7 @@ from stages.registry.exported import Exported, model_name
 from stages.registry.promotion import Contest
 from stages.registry.registry import Registry
 from stages.runtime.checkout import put_aside, put_back
+from stages.synthesis.composition import count_weighted_pairs, read_temperature
 
 
 def judge_learned(

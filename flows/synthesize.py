@@ -29,13 +29,14 @@ from nmt_core.corpora.replay import read_texts
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.sections import build_all, read_settings
-from stages.configure.text_size import count_weighted_pairs, read_temperature
 from stages.params import DownloadParams, load
 from stages.runtime.checkout import put_aside, put_back
 from stages.synthesis.composition import (
     SynthesisConfig,
     compose_synthesis,
+    count_weighted_pairs,
     leave_out,
+    read_temperature,
 )
 from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 

@@ -101,7 +101,7 @@ def weigh_replayed(
 
 def _identify(corpus: Corpus) -> dict[str, Any]:
     """Return the settings of where text comes from, without digests: it may have grown since."""
-    return _drop_digests(corpus.model_dump(exclude=MIXTURE_SETTINGS | {"renewed"}))
+    return _drop_digests(corpus.model_dump(exclude=MIXTURE_SETTINGS))
 
 
 def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:

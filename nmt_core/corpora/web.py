@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from typing_extensions import override
 
 from nmt_core.base.languages import Languages
@@ -19,7 +19,6 @@ from nmt_core.corpora.fetch.source import (
     Checksum,
     Fetch,
     FindCached,
-    Renewed,
     Source,
     find_nothing,
 )
@@ -39,12 +38,7 @@ class FetchedCorpus(Corpus):
     """Base of corpora that are fetched from the web; a subclass returns their ``sources``."""
 
     sha256: Checksum = ""
-    """Required checksum of the file at ``url``. If empty, the fetched one is recorded, and
-    ``python -m stages.configure.refresh`` asks the server for changes."""
-
-    renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.configure.refresh`` writes, by name in downloads/;
-    ``sha256`` takes precedence."""
+    """Required checksum of the file at ``url``; empty accepts any."""
 
     on_bad_line: OnBadLine = "drop"
     """Drop and count pairs that are not UTF-8, contain NUL or lack a column, or stop there."""
@@ -68,7 +62,7 @@ class FetchedCorpus(Corpus):
 
     def make_source(self, url: str, languages: Languages) -> Source:
         """Return a file with both sides, which must be readable before it replaces another."""
-        source = Source(url, "url", sha256=self.sha256, renewed=self.renewed)
+        source = Source(url, "url", sha256=self.sha256)
         return replace(source, check=partial(_read_all, name=source.name, languages=languages))
 
 
@@ -110,8 +104,8 @@ class WebCorpus(FetchedCorpus):
         if self.target_url is None:
             return [self.make_source(self.url, languages)]
         return [
-            Source(self.url, "url", sha256=self.sha256, renewed=self.renewed),
-            Source(self.target_url, "target_url", sha256=self.target_sha256, renewed=self.renewed),
+            Source(self.url, "url", sha256=self.sha256),
+            Source(self.target_url, "target_url", sha256=self.target_sha256),
         ]
 
     @override

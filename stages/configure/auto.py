@@ -1,26 +1,28 @@
-"""Choose model, vocabulary, dropout and budget by the amount of text and time.
+"""Choose settings by the amount of text and time.
 
-``model=auto`` and ``train=auto`` are no presets but ask for this choice. It is made once, from
-``conf/auto.yaml``, and written to ``params.yaml``, so that a run stays reproducible.
+``model=auto`` and ``train=auto`` choose model, vocabulary, dropout and budget by conf/auto.yaml.
+Split and subwords are fitted to few pairs without being asked. All choices are written to
+``params.yaml``, so that a run stays reproducible.
 """
 
 import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.fetch.cache import find_cached
-from nmt_core.corpora.named import estimate_total
+from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.named import estimate_total, list_split_off
+from nmt_core.corpora.splitting import PER
 from nmt_core.data.settings import BatchingConfig, TokenBatching
 from nmt_core.training.schedule import Budget
 from stages import paths
@@ -44,6 +46,16 @@ EMA_DECAYS = {1_500: 0.99, 15_000: 0.999}
 """Decay of the averages of weights, by updates: they remember a tenth of a training at most."""
 
 LONGEST_EMA = 0.9999
+
+FEWEST_TESTS, MOST_TESTS = 230, 1000
+"""Limits of the twentieth of the text that is held out. A hash draws 200 of 230, the least that
+tells two systems apart and that confidence is fitted on, in all but one of forty texts."""
+
+FEW_PAIRS = 10_000
+"""Maximum number of pairs for which a few subwords suffice."""
+
+SUBWORDS, FEWEST_SUBWORDS = 2000, 500
+"""For few pairs, and for very few."""
 
 
 class TextRow(Config):
@@ -86,20 +98,6 @@ class AutoConfig(Config):
     speed: dict[Device, float]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Chosen settings, with the reason."""
-
-    groups: list[str]
-    """Presets, as ``group=name``."""
-    settings: list[str]
-    """As ``section.key=value``; settings of the user take precedence."""
-    reason: str
-
-    def __str__(self) -> str:
-        return f"chosen for {self.reason}: {' '.join([*self.groups, *self.settings])}"
-
-
 Row = TypeVar("Row", TextRow, ModelRow)
 
 
@@ -113,19 +111,11 @@ def read_auto(conf: Path = paths.CONF) -> AutoConfig:
     return config.build(AutoConfig, read(conf / f"{AUTO}.yaml"), at=f"conf/{AUTO}.yaml")
 
 
-@dataclass(frozen=True)
-class Machine:
-    """The device of training."""
-
-    device: Device
-    cores: int
-
-    @classmethod
-    def find(cls, wanted: str) -> "Machine":
-        """Return this one; of a device called auto, a GPU if there is one."""
-        if wanted == "auto":
-            wanted = "cuda" if shutil.which("nvidia-smi") else "cpu"
-        return cls("cuda" if wanted == "cuda" else "cpu", len(os.sched_getaffinity(0)))
+def find_device(wanted: str) -> Device:
+    """Return the device of training; auto takes a GPU if there is one."""
+    if wanted == "auto":
+        wanted = "cuda" if shutil.which("nvidia-smi") else "cpu"
+    return "cuda" if wanted == "cuda" else "cpu"
 
 
 def choose(
@@ -134,8 +124,8 @@ def choose(
     known: AutoConfig,
     *,
     budget: Budget | None = None,
-) -> Choice:
-    """Return settings for a text, a budget and this machine.
+) -> tuple[list[str], list[str], str]:
+    """Return presets and settings for a text, a budget and this machine, and the reason.
 
     Args:
         wanted: groups to choose, "model", "train" or both.
@@ -150,18 +140,18 @@ def choose(
     download, train = sections["download"], sections["train"]
     assert isinstance(download, DownloadParams)
     assert isinstance(train, TrainParams)
-    machine = Machine.find(train.compute.device)
+    device = find_device(train.compute.device)
     size = estimate_size(download, wanted)
     row = take_row(known.text, "pairs", size.pairs)
     epoch = estimate_tokens(size, row.vocab_size)
     batch_tokens = estimate_batch(train.batching)
     validations = known.train.validations
     if "train" in wanted and budget is None:
-        most = known.train.most_tokens[machine.device]
+        most = known.train.most_tokens[device]
         tokens = round_down(min(known.train.epochs * epoch, most))
     else:
-        cores = machine.cores if machine.device == "cpu" else 1
-        speed = known.speed[machine.device] * cores
+        cores = len(os.sched_getaffinity(0)) if device == "cpu" else 1
+        speed = known.speed[device] * cores
         limits = budget if budget and "train" in wanted else train.budget
         counted = count_tokens(limits, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
         first = min(counted, key=counted.__getitem__)
@@ -190,7 +180,7 @@ def choose(
             f"train.training.ema_decay={choose_ema_decay(steps)}",
         ]
     reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
-    return Choice(groups, settings, reason)
+    return groups, settings, reason
 
 
 def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
@@ -262,3 +252,53 @@ def count_tokens(
         "seconds": budget.seconds and budget.seconds * speed,
     }
     return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def fit_split(values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
+    """Return settings of split and subwords that fit few pairs, unless a person has set them.
+
+    Args:
+        values: of all settings.
+        given: settings that a person has typed.
+    """
+    try:
+        download = config.build(DownloadParams, values.get("download") or {}, at="download")
+        pairs = count_own_pairs(download)
+    except NmtError:  # readers of the settings, or of the text, report it
+        return []
+    settings = []
+    places = [setting.lstrip("+~") for setting in given]
+    if pairs is None:
+        return []
+    tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), pairs / 4)
+    rate = round(PER * tests / max(1, pairs), 1)
+    split = download.split
+    is_drawn = split.sessions is None and list_split_off(download.corpora)
+    is_set = any(place.startswith("download.split") for place in places)
+    if is_drawn and not is_set and rate > split.test_per_10000:
+        validations = max(tests / 2, min(FEWEST_TESTS, pairs / 8))
+        validation_rate = round(PER * validations / max(1, pairs), 1)
+        settings += [
+            f"download.split.validation_per_10000={validation_rate}",
+            f"download.split.test_per_10000={rate}",
+        ]
+    tokenize = values["tokenize"]
+    size = min(SUBWORDS, max(FEWEST_SUBWORDS, 4 * pairs))
+    is_set = any(place.startswith("tokenize") for place in places)
+    learnt = tokenize["kind"] == "sentencepiece" and not is_set and pairs <= FEW_PAIRS
+    if learnt and size < tokenize["subwords"]["vocab_size"]:
+        settings.append(f"tokenize.subwords.vocab_size={size}")
+    return settings
+
+
+def count_own_pairs(download: DownloadParams) -> int | None:
+    """Return the number of pairs that may be tested on; None unless all are in the user's files.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    corpora = [corpus for corpus in download.parallel.values() if not corpus.train_only]
+    if not all(isinstance(corpus, FilesCorpus) for corpus in corpora):
+        return None
+    sizes = [corpus.estimate_size(download.languages) for corpus in corpora]
+    return sum(size.pairs for size in sizes if size)

@@ -1,5 +1,7 @@
 """Compose params.yaml from the groups in conf/, check it, and write what is not default."""
 
+import copy
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -10,19 +12,26 @@ import yaml
 
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, NmtError, suggest
+from nmt_core.base.errors import ConfigError, suggest
+from nmt_core.corpora.fetch.address import redact
+from nmt_core.corpora.fetch.initial_model import ChampionModel
 from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all, check_all
-from stages.configure.text_size import fit_settings
 from stages.params import SECTIONS, DownloadParams, ExportParams, PromotionParams
 from stages.runtime.params_file import dump_yaml, read
+
+LOGGER = logging.getLogger(__name__)
 
 HEADING = """\
 # yaml-language-server: $schema=docs/settings.schema.json
 # What differs from the defaults, which docs/settings.md lists with all settings.
 """
+
+
+QUOTED = """and what is not of letters, digits and ./:_- in quotes within quotes: "a.b='c (1)'\""""
+"""Advice on values with characters that Hydra or the shell would interpret."""
 
 
 def compose_settings(
@@ -36,8 +45,7 @@ def compose_settings(
     Args:
         arguments: ``group=name``, ``section.key=value`` and ``time=2h``, a budget of seconds.
         conf: the groups.
-        say: takes the choices of ``model=auto``, ``train=auto`` and for small texts, with reasons,
-            and which text is no longer that of params.yaml.
+        say: takes the automatic choices, with reasons, and the text if no group names it.
 
     Raises:
         ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
@@ -54,46 +62,21 @@ def compose_settings(
     given = [choice for choice in choices if choice.partition("=")[2] != auto.AUTO]
     start = compose_groups(given, conf=conf) if choices else read(paths.PARAMS)
     values = apply_changes(start, settings)
-    check_architecture(start, values)
-    if asked := [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]:
+    if automatic := [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]:
         sections = build_all(values, source=str(paths.PARAMS))
-        chosen = auto.choose(asked, sections, auto.read_auto(conf), budget=find_budget(settings))
-        say(str(chosen))
-        start = compose_groups([*given, *chosen.groups], conf=conf)
-        values = apply_changes(apply_changes(start, chosen.settings), settings)
-    if choices:
-        fitting, message = fit_settings(values, settings)
-        values = apply_changes(values, fitting)
-        if message:
-            say(message)
-        if not any(choice.startswith("data=") for choice in choices):
-            tell_lost_text(values, say)
-    return values
-
-
-def tell_lost_text(values: Mapping[str, Any], say: Callable[[str], object]) -> None:
-    """Say which corpora of params.yaml are none of these settings, which name no ``data=``.
-
-    Args:
-        values: all settings, composed anew.
-        say: takes the sentence.
-    """
-    try:
-        before = read(paths.PARAMS)
-    except NmtError:  # there is none yet, or one that nobody can read
-        return
-    old, new = (_list_corpora(some) for some in (before, values))
-    if lost := [name for name in old if name not in new]:
-        say(
-            f"without DATA the text is that of {', '.join(new)} now, and no longer "
-            f"{', '.join(lost)}; to stay with it, name it again: DATA and its SET beside the rest"
+        presets, chosen, reason = auto.choose(
+            automatic, sections, auto.read_auto(conf), budget=find_budget(settings)
         )
-
-
-def _list_corpora(values: Mapping[str, Any]) -> list[str]:
-    download = values.get("download")
-    corpora = download.get("corpora") if isinstance(download, dict) else None
-    return list(corpora) if isinstance(corpora, dict) else []
+        say(f"chosen for {reason}: {' '.join([*presets, *chosen])}")
+        start = compose_groups([*given, *presets], conf=conf)
+        values = apply_changes(apply_changes(start, chosen), settings)
+    if choices and (fitting := auto.fit_split(values, settings)):
+        say(f"fitted to the size of the text: {' '.join(fitting)}")
+        values = apply_changes(values, fitting)
+    if choices and not any(choice.startswith("data=") for choice in choices):
+        corpora = ", ".join(values["download"]["corpora"])
+        say(f"the text is that of {corpora}; DATA= chooses another")
+    return values
 
 
 def expand_time(given: str) -> list[str]:
@@ -138,26 +121,6 @@ def check_choices(choices: list[str], conf: Path) -> None:
             raise ConfigError(f"conf/: there is no {group}={name}; {suggest(name, names)}")
 
 
-def check_architecture(start: dict[str, Any], changed: dict[str, Any]) -> None:
-    """Check that no setting alone changes the architecture, which brings all others of a model.
-
-    Raises:
-        ConfigError: if one does.
-    """
-    before, after = map(_find_architecture, (start, changed))
-    if after not in (None, before):
-        raise ConfigError(
-            f"train.model.architecture={after} leaves the other settings of a {before}; take a "
-            f"preset with its own: model={after}, or MODEL={after} with make"
-        )
-
-
-def _find_architecture(values: Any) -> Any:
-    for name in ("train", "model", "architecture"):
-        values = values.get(name) if isinstance(values, dict) else None
-    return values
-
-
 def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
     """Set some settings among others; one of a kind takes the place of all of another."""
     for name, value in changes.items():
@@ -189,9 +152,38 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
     """
     if not settings:
         return values
-    from stages.configure.groups import apply_overrides  # imports Hydra
+    from hydra.core.override_parser.overrides_parser import OverridesParser  # takes half a second
+    from hydra.errors import HydraException
 
-    return apply_overrides(values, settings)
+    fresh = copy.deepcopy(values)
+    try:
+        overrides = OverridesParser.create().parse_overrides(settings)
+    except HydraException as error:
+        reason = redact(str(error)).split("\n")[0]
+        raise ConfigError(f"{reason}; write settings as section.key=value, {QUOTED}") from None
+    named = set[str]()
+    for override in overrides:
+        if override.is_sweep_override():
+            raise ConfigError(
+                f"{override.input_line} is several values; write a list as "
+                f"{override.key_or_group}=[a,b], {QUOTED}"
+            )
+        *parents, last = override.key_or_group.split(".")
+        if parents == ["download", "corpora"]:
+            if last in named:  # or the first of them would vanish
+                raise ConfigError(
+                    f"{override.key_or_group} is set twice; give one of the two another name"
+                )
+            named.add(last)
+        node = fresh
+        for name in parents:
+            inner = node.get(name)
+            node[name] = node = inner if isinstance(inner, dict) else {}
+        if override.is_delete():
+            node.pop(last, None)
+        else:
+            node[last] = override.value()
+    return fresh
 
 
 def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
@@ -203,9 +195,25 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     check_choices(
         [override for override in overrides if (conf / override.partition("=")[0]).is_dir()], conf
     )
-    from stages.configure.groups import compose_config  # imports Hydra
+    from hydra import compose, initialize_config_dir  # takes half a second
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
 
-    return compose_config(overrides, conf)
+    try:
+        with initialize_config_dir(str(conf.resolve()), version_base=None):
+            composition = compose("config", overrides=overrides)
+        values = OmegaConf.to_container(composition, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        groups = ", ".join(
+            f"{folder.name}={'|'.join(sorted(file.stem for file in folder.glob('*.yaml')))}"
+            for folder in sorted(conf.iterdir())
+            if folder.is_dir()
+        )
+        reason = " ".join(redact(str(error)).split("\n")[0].split()).rstrip(".")
+        raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
+    assert isinstance(values, dict)
+    return {str(name): value for name, value in values.items()}
 
 
 def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
@@ -231,6 +239,44 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
         for name in promotion.slices:
             find_judged_slice(name, SlicedText([], [], languages))
     return {**sections, "download": download.pinned(), "export": export.pinned()}
+
+
+def refresh_pins(sections: Mapping[str, Config]) -> tuple[dict[str, Config], list[str]]:
+    """Return the sections with present pins, and a sentence for each changed one.
+
+    Beside the user's own files, the champion is pinned if training starts from it; if MLflow is
+    away, training starts from the same model as before.
+
+    Raises:
+        CorpusError: if a file of the user's own cannot be read.
+    """
+    fresh = pin_all(sections)
+    before, after = ([each[name] for name in ("download", "export")] for each in (sections, fresh))
+    changes = [
+        f"{path} changed"
+        for old, new in zip(before, after, strict=True)
+        if isinstance(old, DownloadParams | ExportParams)
+        and isinstance(new, DownloadParams | ExportParams)
+        for path, digest in new.pins().items()
+        if digest != old.pins()[path]
+    ]
+    download = fresh["download"]
+    assert isinstance(download, DownloadParams)
+    if isinstance(start := download.initial_model, ChampionModel):
+        from stages.registry.exported import model_name  # rarely needed
+        from stages.registry.registry import Registry, RegistryAwayError
+
+        registry = Registry(model_name(download.languages))
+        try:
+            champion = registry.find_initial("")
+        except RegistryAwayError as error:
+            LOGGER.warning("%s; training starts from the same model as before", error)
+            return fresh, changes
+        if champion.digest != start.sha256:
+            changes.append(f"training starts from version {champion.number}, the champion")
+            start = start.model_copy(update={"sha256": champion.digest})
+            fresh["download"] = download.model_copy(update={"initial_model": start})
+    return fresh, changes
 
 
 def find_changes(settings: Config, *, reference: Config | None = None) -> dict[str, Any]:

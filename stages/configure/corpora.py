@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -25,7 +26,7 @@ from nmt_core.base.errors import ConfigError, DownloadError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora import mtdata
 from nmt_core.corpora.fetch.cache import find_cached
-from nmt_core.corpora.fetch.http import renew
+from nmt_core.corpora.fetch.http import fetch
 from nmt_core.corpora.fetch.source import HttpConfig
 from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
 from stages import paths
@@ -44,20 +45,25 @@ HTTP = HttpConfig(attempts=3)
 def renew_index(
     languages: Languages, *, downloads: Path = paths.DOWNLOADS, index: str = INDEX
 ) -> list[OpusEntry]:
-    """Return the entries of the index of OPUS, fetched if it is newer than the one at hand.
+    """Return the entries of the present index of OPUS, or those of last time if OPUS is away.
 
     Raises:
         DownloadError: if there is none at hand, and none can be fetched.
     """
     source = opus_index(languages, index)
-    cached = find_cached(source, downloads)
-    try:
-        return read_opus_index(renew(source, downloads, HTTP).path)
-    except ServerError as error:
-        if cached is None:
-            raise
-        LOGGER.warning("%s; this is the index of last time", error)
-        return read_opus_index(cached.path)
+    downloads.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=downloads) as fresh:
+        try:
+            fetch(source, Path(fresh), HTTP)
+        except ServerError as error:
+            cached = find_cached(source, downloads)
+            if cached is None:
+                raise
+            LOGGER.warning("%s; this is the index of last time", error)
+            return read_opus_index(cached.path)
+        for path in Path(fresh).glob(f"{source.name}*"):
+            path.replace(downloads / path.name)
+    return read_opus_index(downloads / source.name)
 
 
 def list_datasets(languages: Languages) -> list[str]:

@@ -28,9 +28,9 @@ from nmt_core.translation.memory.journal import (
 )
 from stages import paths
 from stages.configure.compose import overlay_group
-from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
 from stages.registry.exported import HeldOut
 from stages.runtime.fingerprint import hash_json
+from stages.synthesis.composition import describe_made_corpus, find_weight, read_temperature
 
 
 class LearningConfig(Config):

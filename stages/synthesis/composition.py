@@ -11,11 +11,14 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from stages import paths
 from stages.configure.compose import overlay_group
-from stages.configure.text_size import describe_made_corpus, find_weight, read_temperature
+from stages.reporting.download_report import DownloadReport
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
 """Files of conf/model/ whose settings a student has."""
 
+
+MAX_WEIGHT = 1_000_000.0
+"""Maximum weight of a corpus."""
 
 DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
 """Names of the corpora of each direction, and the tag of the second."""
@@ -113,3 +116,58 @@ def compose_synthesis(
         tag=BACKTRANSLATED if config.backward else "",
     )
     return composed
+
+
+def describe_made_corpus(
+    stem: Path,
+    *,
+    weight: float,
+    licence: str,
+    tag: str = "",
+    filters: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the settings of a corpus of two files, of which nothing is tested on.
+
+    Args:
+        stem: their path, without the side that each ends in.
+        weight: see :func:`find_weight`.
+        licence: as the model card names it.
+        tag: token that a model reads before its lines.
+        filters: its own, which replace filters of the whole text.
+    """
+    return {
+        "kind": "files",
+        "train": {side: f"{stem}.{side}" for side in paths.SIDES},
+        "licence": licence,
+        "train_only": True,
+        "weight": weight,
+        "tag": tag,
+        "filter": filters,
+    }
+
+
+def read_temperature(values: Mapping[str, Any]) -> float:
+    """Return the temperature of the mixture in the content of a params.yaml."""
+    return float(values["train"].get("mixture", {}).get("temperature", 1.0))
+
+
+def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPORTS) -> float:
+    """Return how many training pairs were downloaded, those of each corpus times its weight.
+
+    At a temperature T each of these numbers is its T-th root, as in a mixture.
+    """
+    corpora = DownloadReport.read(reports / "download.json").corpora.values()
+    sizes = (corpus.weight * corpus.pairs["train"] for corpus in corpora)
+    return float(sum(size ** (1 / temperature) for size in sizes))
+
+
+def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
+    """Return the weight with which pairs are a share of what is read.
+
+    Args:
+        share: of these pairs, between 0 and 1.
+        pairs: number of pairs.
+        others: result of :func:`count_weighted_pairs` at that temperature.
+        temperature: of the mixture.
+    """
+    return min((share / (1 - share) * others) ** temperature / pairs, MAX_WEIGHT)

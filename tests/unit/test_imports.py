@@ -89,7 +89,7 @@ def test_nothing_slow_is_imported_around_the_stages(module):
 def test_flows_and_what_reads_the_registry_begin_without_what_trains():
     """They start a process for each stage, and wait; torch alone takes more than a second."""
     modules = [f"flows.{name}" for name in ("train", "retrain", "learn", "synthesize")]
-    modules += ["stages.download", "stages.registry.__main__", "stages.configure.refresh"]
+    modules += ["stages.download", "stages.registry.__main__", "stages.configure.compose"]
     slow = {*SLOW, "lxml", "matplotlib", "scipy"} - {"prefect"}
     program = f"import sys, {', '.join(modules)}; print(*(n for n in {slow} if n in sys.modules))"
 

@@ -1,4 +1,4 @@
-"""The local copy of a file on the web, its record, and the version before it."""
+"""The local copy of a file on the web, and its record."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +36,6 @@ def sibling_path(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def previous_path(path: Path) -> Path:
-    """Return the path of the previous version; it keeps the suffix, which names the format."""
-    return path.with_name(f"before-{path.name}")
-
-
 def find_place(source: Source, folder: Path) -> Path:
     """Return the path of a file.
 
@@ -49,7 +44,6 @@ def find_place(source: Source, folder: Path) -> Path:
     """
     path = folder / source.name
     places = [sibling_path(path, suffix) for suffix in SUFFIXES]
-    places += [sibling_path(previous_path(path), suffix) for suffix in SUFFIXES[:2]]
     for place in places:
         if place.is_dir():
             raise DownloadError(f"{place} is a folder, but a file belongs there; move it away")
@@ -64,24 +58,16 @@ def quarantine(path: Path) -> Path:
     return rejected
 
 
-def find_recorded(path: Path, source: Source) -> Fetched | None:
-    """Return a file if it is as it was recorded and has the required digest."""
+def find_cached(source: Source, folder: Path) -> Fetched | None:
+    """Return the cached file if it is as it was recorded and has the required digest."""
+    path = find_place(source, folder)
     recorded = read_record(sibling_path(path, ".json")).get("sha256")
     if recorded is None or not path.exists():
         return None
     digest = files.sha256(path)
-    if digest != recorded or digest != (source.digest or digest):
+    if digest != recorded or digest != (source.sha256.lower() or digest):
         return None
     return Fetched(path, redact_url(source.url), path.stat().st_size, digest)
-
-
-def find_cached(source: Source, folder: Path) -> Fetched | None:
-    """Return the cached file, or its previous version if a source requires that digest."""
-    path = find_place(source, folder)
-    cached = find_recorded(path, source)
-    if cached is None and source.digest:
-        cached = find_recorded(previous_path(path), source)
-    return cached
 
 
 def read_server_version(path: Path) -> ServerVersion:

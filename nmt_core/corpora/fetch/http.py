@@ -3,7 +3,7 @@
 A transfer grows ``NAME.part``; ``NAME.part.json`` records its version, so that a later run resumes
 it only if the server still has that version (RFC 9110, If-Range). ``NAME.json`` records size,
 SHA-256 and version of the finished file, which is not fetched again while it has that digest. A new
-version replaces the file only when it is whole and usable; the old one is kept as ``before-NAME``.
+version replaces the file only when it is whole and usable.
 """
 
 import logging
@@ -12,7 +12,7 @@ import os
 import re
 import time
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from secrets import SystemRandom
 
@@ -35,10 +35,7 @@ from nmt_core.corpora.fetch.cache import (
     ServerVersion,
     find_cached,
     find_place,
-    find_recorded,
-    previous_path,
     quarantine,
-    read_record,
     read_server_version,
     sibling_path,
 )
@@ -66,27 +63,7 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
         return cached
     path = find_place(source, folder)
     with files.locked(sibling_path(path, ".lock")):
-        fetched = find_cached(source, folder) or _Transfer(source, path, config).run()
-        assert fetched  # only a renewal may find nothing new
-        return fetched
-
-
-def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
-    """Return the server's present file, fetched if it differs from the cached one.
-
-    Versions are compared by ETag, or else by date and length; without these the file is fetched.
-
-    Raises:
-        DownloadError: as :func:`fetch`; the cached file stays as it is.
-    """
-    path = find_place(source, folder)
-    source = replace(source, sha256="", renewed={})
-    with files.locked(sibling_path(path, ".lock")):
-        cached = find_recorded(path, source)
-        version = read_server_version(sibling_path(path, ".json")) if cached else None
-        fetched = _Transfer(source, path, config, known=version).run() or cached
-        assert fetched
-        return fetched
+        return find_cached(source, folder) or _Transfer(source, path, config).run()
 
 
 class _TransientError(Exception):
@@ -100,36 +77,27 @@ class _TransientError(Exception):
 class _Transfer:
     """The transfer of one file, over several attempts."""
 
-    def __init__(
-        self, source: Source, path: Path, config: HttpConfig, *, known: ServerVersion | None = None
-    ) -> None:
+    def __init__(self, source: Source, path: Path, config: HttpConfig) -> None:
         self._source = source
         self._path = path
         self._part = sibling_path(path, ".part")
         self._version = sibling_path(path, ".part.json")
         self._config = config
-        self._known = known or ServerVersion()
         self._console = Console(stderr=True)
 
-    def run(self) -> Fetched | None:
-        """Fetch the file, check it and give it its name; None if the server has the known one."""
+    def run(self) -> Fetched:
+        """Fetch the file, check it and give it its name."""
         source = self._source
-        if not self._complete():
-            self._forget()
-            return None
+        self._complete()
         digest = files.sha256(self._part)
-        if digest != (source.digest or digest):
-            advice = (
-                f"if the publisher changed the file, change the checksum beside {source.setting}"
-                if source.sha256
-                else "the publisher changed the file after that; take it in: make refresh"
-            )
+        if digest != (source.sha256.lower() or digest):
             raise DownloadError(
-                f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.digest}; "
-                f"it was kept as {quarantine(self._part)}: {advice}"
+                f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.sha256}; "
+                f"it was kept as {quarantine(self._part)}: if the publisher changed the file, "
+                f"change the checksum beside {source.setting}"
             )
         try:
-            if source.check and not source.digest:
+            if source.check and not source.sha256:
                 source.check(self._part)
         except NmtError as error:
             raise DownloadError(
@@ -138,26 +106,26 @@ class _Transfer:
             ) from None
         return self._keep(digest)
 
-    def _complete(self) -> bool:
-        """Fetch the rest of the file; return False if the server has the known version."""
+    def _complete(self) -> None:
+        """Fetch the rest of the file."""
         lines = self._source.lines
         if lines is not None and _count_lines(self._part) >= lines:
-            return True
+            return
         timeout = httpx2.Timeout(self._config.timeout_seconds)
         try:
             with httpx2.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:
                 task = progress.add_task(self._path.name, total=None)
-                return self._retry(client, progress, task)
+                self._retry(client, progress, task)
         except OSError as error:
             message = f"{self._part} cannot be written: {error.strerror}"
             raise files.disk_error(error, self._part) or DownloadError(message) from None
 
-    def _retry(self, client: httpx2.Client, progress: Progress, task: TaskID) -> bool:
+    def _retry(self, client: httpx2.Client, progress: Progress, task: TaskID) -> None:
         """Attempt the transfer until it succeeds; progress resets the count of failures."""
         failures = most_bytes = 0
         while True:
             try:
-                return self._attempt(client, progress, task)
+                self._attempt(client, progress, task)
             except _TransientError as error:
                 failures += 1
                 if self._size() > most_bytes + GROWTH_BYTES:
@@ -177,22 +145,19 @@ class _Transfer:
                     highlight=False,
                     soft_wrap=True,
                 )
+            else:
+                return
             time.sleep(pause)
 
     def _size(self) -> int:
         return self._part.stat().st_size if self._part.exists() else 0
 
     def _keep(self, digest: str) -> Fetched:
-        """Name the new file; whenever this is interrupted, one version has its own record."""
-        record, previous = sibling_path(self._path, ".json"), previous_path(self._path)
-        if self._path.exists() and record.exists():
-            old = read_record(record)
-            if old.get("sha256", digest) != digest:
-                files.write_json(sibling_path(previous, ".json"), old)
-                self._path.replace(previous)
+        """Record the new file and give it its name."""
         size = self._size()
         version = asdict(read_server_version(self._version))
-        files.write_json(record, {"size_bytes": size, "sha256": digest, **version})
+        record = {"size_bytes": size, "sha256": digest, **version}
+        files.write_json(sibling_path(self._path, ".json"), record)
         self._part.replace(self._path)
         self._version.unlink(missing_ok=True)
         return Fetched(self._path, redact_url(self._source.url), size, digest)
@@ -201,15 +166,10 @@ class _Transfer:
         self._part.unlink(missing_ok=True)
         self._version.unlink(missing_ok=True)
 
-    def _attempt(self, client: httpx2.Client, progress: Progress, task: TaskID) -> bool:
-        """Return False if the server has the known version, True when the file is complete."""
+    def _attempt(self, client: httpx2.Client, progress: Progress, task: TaskID) -> None:
         offset, headers = self._resume()
-        if self._known.etag:
-            headers["If-None-Match"] = self._known.etag
         try:
             with closing(self._open(client, headers)) as response:
-                if self._is_known(response):
-                    return False
                 if response.status_code == httpx2.codes.PARTIAL_CONTENT:
                     total = self._check_range(response, offset)
                 else:
@@ -224,13 +184,6 @@ class _Transfer:
         except httpx2.TransportError as error:
             message = f"the connection failed ({error or type(error).__name__})"
             raise _TransientError(message) from None
-        return True
-
-    def _is_known(self, response: httpx2.Response) -> bool:
-        if response.status_code == httpx2.codes.OK:
-            named = self._known.etag or self._known.last_modified
-            return bool(named) and _version(response) == self._known
-        return response.status_code == httpx2.codes.NOT_MODIFIED
 
     def _resume(self) -> tuple[int, dict[str, str]]:
         """Return the number of bytes at hand and the headers that request the others."""
@@ -261,8 +214,7 @@ class _Transfer:
 
     def _check_status(self, response: httpx2.Response) -> None:
         code, codes = response.status_code, httpx2.codes
-        requested = code == codes.NOT_MODIFIED and self._known.etag
-        if code in (codes.OK, codes.PARTIAL_CONTENT) or requested:
+        if code in (codes.OK, codes.PARTIAL_CONTENT):
             return
         response.close()
         answer = f"answered {code} {codes.get_reason_phrase(code)}".strip()

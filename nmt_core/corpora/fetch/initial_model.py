@@ -75,8 +75,7 @@ class ChampionModel(ReplayedModel):
     """The tag of this choice."""
 
     sha256: Checksum = ""
-    """Digest of the version; ``python -m stages.configure.refresh``, and with it retraining, writes
-    that of the present champion. Empty accepts any champion."""
+    """Digest of the version; retraining writes that of the present champion. Empty accepts any."""
 
 
 class LanguageModels(Pinnable):
@@ -199,6 +198,6 @@ def check_digest(bundle: Path, sha256: str) -> str:
     if sha256 not in ("", digest):
         raise BundleError(
             f"{bundle} holds another model than params.yaml says, SHA-256 {digest}; give the right "
-            f"folder, or take this one: make refresh"
+            f"folder, or take this one: make repro"
         )
     return digest

@@ -4,8 +4,8 @@ This module does not import an HTTP client, so that settings load fast.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Self
@@ -26,9 +26,6 @@ def _check_digest(digest: str) -> str:
 
 Checksum = Annotated[str, AfterValidator(_check_digest)]
 """A SHA-256 digest, or empty for any."""
-
-Renewed = dict[str, Checksum]
-"""Last known digest of each file on its server, by :attr:`Source.name`."""
 
 
 class Pinnable(Config):
@@ -79,8 +76,6 @@ class Source:
     """The setting that holds the address, for messages."""
     sha256: str = ""
     """Required digest in hexadecimal; empty accepts any."""
-    renewed: Mapping[str, str] = field(default_factory=dict)
-    """Last known digests of the server's files; ``sha256`` takes precedence."""
     lines: int | None = None
     """Fetch this many lines only; None fetches the whole file."""
     check: Callable[[Path], object] | None = None
@@ -96,11 +91,6 @@ class Source:
         last = path.rsplit("/", maxsplit=1)[-1]
         name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
         return name if self.lines is None else f"{self.lines}-lines-{name}"
-
-    @property
-    def digest(self) -> str:
-        """The digest that the file must have; empty for any."""
-        return self.sha256.lower() or self.renewed.get(self.name, "")
 
 
 @dataclass(frozen=True)
@@ -132,16 +122,9 @@ def find_nothing(source: Source) -> None:
 
 
 class Fetchable(Config):
-    """Settings of files that may come from the web.
-
-    A subclass that fetches has a field ``renewed`` for the last known digests.
-    """
+    """Settings of files that may come from the web."""
 
     def sources(self, languages: Languages) -> list[Source]:
         """Return the required files on the web for two languages."""
         del languages
         return []
-
-    def with_digests(self, digests: Mapping[str, str]) -> Self:
-        """Return a copy with these digests of the servers' files, by :attr:`Source.name`."""
-        return self.model_copy(update={"renewed": dict(digests)})

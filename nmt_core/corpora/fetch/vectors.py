@@ -18,7 +18,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.fetch.address import Address
-from nmt_core.corpora.fetch.source import Fetch, Fetchable, Renewed, Source
+from nmt_core.corpora.fetch.source import Fetch, Fetchable, Source
 from nmt_core.data.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -62,16 +62,12 @@ class DownloadedVectors(Vectors):
     rows: RowCount = 100_000
     """Number of rows from the top; 100,000 in van der Goten 2018."""
 
-    renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.configure.refresh`` writes, by name in downloads/."""
-
     def sources(self, languages: Languages) -> list[Source]:
         """Return the header and the first rows for each language."""
         return [
             Source(
                 self.url.replace("{language}", code),
                 "download.vectors.url",
-                renewed=self.renewed,
                 lines=self.rows + 1,
                 check=self._check_rows,
             )

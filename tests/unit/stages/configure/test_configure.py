@@ -2,17 +2,16 @@
 
 import sys
 from itertools import combinations
-from types import SimpleNamespace
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from omegaconf import OmegaConf
 
-from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, NmtError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
 from stages import download, paths
-from stages.configure import compose, reference, refresh
+from stages.configure import compose, reference
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, check_all, read_settings
 from stages.params import SECTIONS
@@ -248,20 +247,11 @@ def test_settings_change_the_file_and_groups_replace_it(project, monkeypatch):
 
 
 def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
-    """DATA is a group like others: what is not named goes back to its default."""
-    files = [f"download.corpora.files.{split}.source=text/{split}.de" for split in paths.SPLITS]
-    files += [f"download.corpora.files.{split}.target=text/{split}.en" for split in paths.SPLITS]
-    run(monkeypatch, "data=files", *files)
+    run(monkeypatch, "data=files", "train=full")
     run(monkeypatch, "train.seed=7")
-    run(monkeypatch, "data=files", *files, "train=full")
     assert "DATA" not in capsys.readouterr().err
-
     run(monkeypatch, "train=full")
-    told = "without DATA the text is that of demo now, and no longer files; "
-    assert capsys.readouterr().err.count(told) == 1
-    run(monkeypatch, "train=full")
-    run(monkeypatch, "data=demo")
-    assert "DATA" not in capsys.readouterr().err
+    assert "the text is that of demo; DATA= chooses another" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -278,7 +268,7 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
         ("data=eurparl", "conf/: there is no data=eurparl; did you mean 'europarl'?"),
         ("model=lstm", f"conf/: there is no model=lstm; known here: {', '.join(GROUPS['model'])}"),
         ("data=auto", f"conf/: there is no data=auto; known here: {', '.join(GROUPS['data'])}"),
-        ("train.model.architecture=convs2s", "train.model.architecture=convs2s leaves the other"),
+        ("train.model.architecture=convs2s", "params.yaml: train.model."),
         ("train.model=3", "params.yaml: train.model must be an object, got 3"),
         ("~train.model", "params.yaml: train.model is missing"),
         ("evaluate.metrics=bleu,chrf", "evaluate.metrics=bleu,chrf is several values; write a"),
@@ -319,15 +309,16 @@ def test_pins_follow_new_files(project, monkeypatch):
     settings = [f"download.corpora.files.{split}=null" for split in ("validation", "test")]
     patterns = {"source": "text/*.de", "target": "text/*.en"}
     settings += [f"download.corpora.files.train.{side}={path}" for side, path in patterns.items()]
-    before, again = (
-        run(monkeypatch, *arguments)["download"]["corpora"]["files"]["train"]
-        for arguments in (["data=files", *settings], [])
-    )
+    before = run(monkeypatch, "data=files", *settings)
+    assert compose.refresh_pins(check_all()) == (check_all(), [])
     for side in ("de", "en"):
         (project / "text" / f"new.{side}").write_text("Uhu.\n")
-    after = run(monkeypatch)["download"]["corpora"]["files"]["train"]
+    fresh, changes = compose.refresh_pins(check_all())
+    after = run(monkeypatch)
 
-    assert before == again
+    assert changes == ["text/*.de and text/*.en changed"]
+    assert dumped(fresh) == after
+    before, after = (each["download"]["corpora"]["files"]["train"] for each in (before, after))
     assert before != after == patterns | {"sha256": after["sha256"]}
 
 
@@ -364,7 +355,7 @@ def test_a_glossary_is_checked_and_pinned(project, monkeypatch):
     terms.write_text("Eule\towl\n")
     before = run(monkeypatch, "data=files", "export.glossary=terms.tsv")
     terms.write_text("Eule\towl\nUhu\n")
-    fresh, said = refresh.refresh_pins(check_all())
+    fresh, said = compose.refresh_pins(check_all())
     after = run(monkeypatch)
 
     assert said == ["terms.tsv changed"]
@@ -409,20 +400,3 @@ def test_a_time_is_a_budget_of_seconds_alone(time, seconds):
 def test_wrong_times_are_refused(time):
     with pytest.raises(ConfigError, match="is no time; write 2h, 1h30m, 45m or 90s"):
         compose.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")
-
-
-def test_only_reachable_files_are_pinned(monkeypatch, tmp_path):
-    files = {name: SimpleNamespace(name=name, url=name, sha256="", digest="") for name in "ab"}
-    corpus = SimpleNamespace(sources=lambda _: files.values(), with_digests=dict)
-
-    def renew(source, *_):
-        if source is files["a"]:
-            raise DownloadError("away")
-        return SimpleNamespace(sha256="1" * 64)
-
-    monkeypatch.setattr(refresh, "renew", renew)
-    download = SimpleNamespace(languages=None, http=None)
-    pinned, [said] = refresh._asked(corpus, download, tmp_path)
-
-    assert pinned == {"b": "1" * 64}
-    assert said == f"b had no pin and got one: SHA-256 {'1' * 64}"

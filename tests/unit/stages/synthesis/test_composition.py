@@ -5,10 +5,20 @@ import copy
 import pytest
 from pydantic import ValidationError
 
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.data.mixture import Mixture
+from nmt_core.data.settings import MixtureConfig
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all, read_settings
-from stages.synthesis.composition import SynthesisConfig, compose_synthesis, leave_out
+from stages.synthesis.composition import (
+    SynthesisConfig,
+    compose_synthesis,
+    count_weighted_pairs,
+    find_weight,
+    leave_out,
+    read_temperature,
+)
 from tests.support.projects import PROJECT
 
 
@@ -66,3 +76,28 @@ def test_new_pairs_replace_earlier_ones(values):
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValidationError):
         SynthesisConfig(**wrong)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("share", [0.15, 0.5])
+def test_weights_yield_the_share_at_any_temperature(tmp_path, temperature, share):
+    sizes, weights = {"web": 50_000, "own": 1000, "made": 300}, {"web": 1.0, "own": 3.0}
+    common = {"kind": "files", "licence": "", "removed": {}}
+    corpora = {
+        name: common | {"weight": weight, "pairs": {"train": sizes[name]}}
+        for name, weight in weights.items()
+    }
+    report = {"pairs": {}, "removed": {}, "corpora": corpora}
+    files.write_json(tmp_path / "download.json", report)
+    others = count_weighted_pairs(temperature, reports=tmp_path)
+    weights["made"] = find_weight(share, pairs=300, others=others, temperature=temperature)
+    config = MixtureConfig(temperature=temperature)
+    ranges = {name: range(size) for name, size in sizes.items()}
+    shares = Mixture(ranges, weights, config, seed=1).compute_shares()
+    assert shares["made"] == pytest.approx(share)
+
+
+def test_weight_and_temperature_have_limits():
+    assert find_weight(0.99, pairs=1, others=1e9) == 1_000_000
+    assert read_temperature({"train": {}}) == 1
+    assert read_temperature({"train": {"mixture": {"temperature": 2.5}}}) == 2.5
