@@ -5,8 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from nmt_core.base import files
+from nmt_core.training.progress import CurvePoint, Point
 from stages import paths
 from stages.configure.sections import read_settings
+from stages.params import TrainParams, load
 from stages.reporting.evaluation import Evaluation, flatten
 from stages.runtime.fingerprint import hash_json
 from stages.tracking.journal import PARENT, Journal
@@ -14,6 +17,7 @@ from stages.tracking.run_metadata import (
     DVC_EXPERIMENT,
     UP_TO_TRAINING,
     describe_dataset,
+    describe_run,
     read_public_params,
     read_public_settings,
 )
@@ -52,6 +56,8 @@ def open_evaluation(training: str) -> Iterator[MlflowTracker]:
 @contextmanager
 def open_training(training: str) -> Iterator[MlflowTracker]:
     """Open the run of a training again."""
+    if not Journal(training).path.exists():
+        restore_journal(training)
     with open_tracker(training, experiment=paths.EXPERIMENT) as tracker:
         yield tracker
 
@@ -62,6 +68,22 @@ def record_inputs(tracker: MlflowTracker) -> None:
         tracker.dataset(describe_dataset(split))
     tracker.params(read_public_settings(*UP_TO_TRAINING))
     tracker.text("params.yaml", read_public_params())
+
+
+def restore_journal(training: str) -> None:
+    """Write the journal of a pulled training from the record of its model.
+
+    MLflow has no point twice: those of the machine that trained have the same values.
+    """
+    record = files.read_json(paths.TRAINED / "training.json")
+    tags = describe_run(load(TrainParams, "train"))
+    with open_tracker(training, experiment=paths.EXPERIMENT, enabled=False, tags=tags) as tracker:
+        record_inputs(tracker)
+        for point in map(CurvePoint.model_validate, record["curve"]):
+            rates = {"train/loss": point.loss, "train/learning_rate": point.learning_rate}
+            tracker.metrics(rates, step=point.step)
+        for validated in map(Point.model_validate, record["history"]):
+            tracker.metrics(validated.measures(), step=validated.step)
 
 
 def show_scores(training: str, scores: Mapping[str, float]) -> None:

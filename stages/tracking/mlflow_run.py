@@ -8,16 +8,26 @@ import hashlib
 import json
 import logging
 import re
-from contextlib import suppress
+import tomllib
+import warnings
+from importlib import metadata
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile
 
+import mlflow
 import psutil
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID, MLFLOW_USER
 
+import nmt_core
 from nmt_core.base import files, seal
+from nmt_core.search.engine import find_program
+from nmt_core.text.subwords import read_kind
+from nmt_core.translation.loading import list_engines
 from stages import paths
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
@@ -47,18 +57,23 @@ SENT = "mlflow.nmt.sent."
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
 
+MODEL_CODE = Path(__file__).with_name("served_model.py")
+PYPROJECT = Path(nmt_core.__file__).parents[1] / "pyproject.toml"
+"""The metadata of the project, installed or not."""
+
 
 class MlflowRun:
     """A run in MLflow, with the entries that MLflow has already."""
 
     def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
+        warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
         self._journal = journal
+        self._uri = uri
         self._client = open_client(uri)
         headers = _of("run", entries)
         self._experiment = open_experiment(self._client, headers[-1]["experiment"])
         run = self._open_run(headers[0]["milliseconds"])
         self._id = run.info.run_id
-        self._artifacts = run.info.artifact_uri
         self._status = run.info.status
         self._tags = dict(run.data.tags)
         self._params = dict(run.data.params)
@@ -206,13 +221,21 @@ class MlflowRun:
         versions = self._client.search_model_versions(f"name = '{name}'")
         if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
             return
-        with suppress(MlflowException):  # it exists
-            self._client.create_registered_model(name)
-        place = f"models/{sealed[:16]}"
-        self._client.log_artifacts(self._id, str(folder), f"{place}/artifacts/{folder.name}")
-        source = f"{self._artifacts}/{place}"
-        card = _read_card(folder)
-        self._client.create_model_version(name, source, self._id, pack_tags(tags), description=card)
+        mlflow.set_tracking_uri(self._uri)
+        with mlflow.start_run(run_id=self._id), TemporaryDirectory() as scratch:
+            logged = mlflow.pyfunc.log_model(
+                name=name,
+                python_model=str(MODEL_CODE),
+                artifacts={"bundle": str(folder)},
+                code_paths=[str(_pack_library(Path(scratch)))],
+                pip_requirements=list_requirements(folder),
+                input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
+                registered_model_name=name,
+                tags=pack_tags(tags),
+            )
+        version = str(logged.registered_model_version)
+        self._client.update_model_version(name, version, _read_card(folder))
+        self._status = "FINISHED"  # as start_run leaves it
 
     def _send_status(self, entries: list[Entry]) -> None:
         turns = [entry for entry in entries if entry["kind"] in ("run", "end")]
@@ -235,11 +258,38 @@ def _of(kind: str, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry["kind"] == kind]
 
 
+def _pack_library(folder: Path) -> Path:
+    """Write the library into one file: MLflow would send each of its own to the file store."""
+    library = Path(nmt_core.__file__).parent
+    packed = folder / f"{library.name}.zip"
+    with ZipFile(packed, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
+        for file in sorted(library.rglob("*.py")):
+            archive.write(file, file.relative_to(library.parent))
+    return packed
+
+
 def _read_card(folder: Path) -> str:
     """Return the text of the model card, up to MLflow's limit."""
     card = (folder / "README.md").read_text(encoding="utf-8")
     for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
     return for_people[:DESCRIPTION_CHARACTERS]
+
+
+def list_requirements(folder: Path) -> list[str]:
+    """Return the packages that an exported model needs, in our versions without build tags.
+
+    The project's extras name them: PyTorch is needed where no faster engine is sealed.
+    """
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    programs = map(find_program, list_engines(folder) or ["torch"])
+    tokenizers = (read_kind(folder / "tokenizer" / side) for side in ("source", "target"))
+    used = {"translate", "glossary", *programs, *tokenizers}
+    extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
+    names = {
+        re.split(r"[^\w.-]", line, maxsplit=1)[0]
+        for line in chain(project["dependencies"], *extras)
+    }
+    return [f"{name}=={metadata.version(name).partition('+')[0]}" for name in sorted(names)]
 
 
 def open_client(uri: str) -> MlflowClient:

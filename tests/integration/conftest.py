@@ -4,7 +4,7 @@ import mlflow
 import pytest
 from mlflow import MlflowClient
 
-from stages.tracking import tracker
+from stages.tracking import mlflow_run, tracker
 from tests.support.compositions import _remembered  # noqa: F401 - a fixture
 
 
@@ -36,3 +36,21 @@ def quick_tracking(mlflow_here, monkeypatch):
     """Send often, and try again soon."""
     monkeypatch.setattr(tracker, "SEND_SECONDS", 0.05)
     monkeypatch.setattr(tracker, "RETRY_SECONDS", 0.1)
+
+
+ECHO = """
+from mlflow.models import set_model
+from mlflow.pyfunc.model import PythonModel
+class Echo(PythonModel):
+    def predict(self, model_input: list[str], params=None) -> list[str]:
+        return model_input
+set_model(Echo())
+"""
+
+
+@pytest.fixture
+def echo(project, monkeypatch):
+    """Log a small model in the place of the code that serves a translator."""
+    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    monkeypatch.setattr(mlflow_run, "list_requirements", lambda _: ["mlflow"])
+    (project / "code.py").write_text(ECHO)

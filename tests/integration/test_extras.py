@@ -1,5 +1,6 @@
 """What each extra of the package is enough for, and what the wheel holds."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,13 +9,18 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 
+import mlflow
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from nmt_core.base import packages
+from nmt_core.base import packages, seal
 from nmt_core.base.languages import Languages
 from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.translator import Translator
+from stages.tracking.journal import BUNDLE_DIGEST, Journal
+from stages.tracking.mlflow_run import list_requirements
+from stages.tracking.tracker import open_tracker, send
 from tests.support.projects import PROJECT
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
@@ -205,3 +211,35 @@ def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):
     assert {"nmt_core/py.typed", "nmt_core/server/page/index.html"} <= set(names)
     for field in ("Author", "License-Expression", "License-File", "Keywords", "Classifier"):
         assert f"\n{field}: " in about
+
+
+def test_pytorch_is_required_without_other_engines(tmp_path, transformer):
+    required = [
+        {Requirement(line).name for line in list_requirements(folder)}
+        for folder in (transformer, export(tmp_path / "plain"))
+    ]
+
+    assert [names & {"ctranslate2", "torch"} for names in required] == [
+        {"ctranslate2"},
+        {"ctranslate2", "torch"},
+    ]
+
+
+@pytest.mark.usefixtures("mlflow_here", "database")
+def test_registered_model_predicts_in_mlflows_environment(project, monkeypatch, transformer):
+    asked = ["uv", "pip", "install", "--dry-run", "--no-cache", "--target", project, "regex"]
+    if subprocess.run(asked, capture_output=True, check=False).returncode:
+        pytest.skip("the package index cannot be reached")
+    monkeypatch.setenv("MLFLOW_ENV_ROOT", str(project / "environments"))
+    with open_tracker("f", experiment="e", enabled=False) as tracker:
+        tracker.model(
+            transformer, name="nmt", tags={BUNDLE_DIGEST: seal.digest_bundle(transformer)}
+        )
+    send(Journal("f"))
+
+    mlflow.models.predict(
+        "models:/nmt/1", LINES, env_manager="uv", output_path=str(project / "answer.json")
+    )
+
+    expected = Translator.load(transformer).translate(LINES)
+    assert json.loads((project / "answer.json").read_text()) == {"predictions": expected}

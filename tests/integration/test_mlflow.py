@@ -17,8 +17,10 @@ from mlflow import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 
+from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
+from stages.tracking import evaluation
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.evaluation import open_evaluation, show_scores
@@ -248,6 +250,36 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
     assert training.data.params == {"train.seed": "1"}
     history = database.get_metric_history(training.info.run_id, "test_bleu")
     assert [point.value for point in history] == [20.0, 21.0]
+
+
+def test_a_pulled_training_brings_its_journal(database, monkeypatch):
+    """MLflow has no point twice where the machine that trained had sent some."""
+    monkeypatch.setattr(evaluation, "load", lambda *_: None)
+    monkeypatch.setattr(evaluation, "describe_run", lambda _: {"mlflow.runName": "rnn"})
+    monkeypatch.setattr(
+        evaluation, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
+    )
+    point = {"step": 10, "epoch": 0, "target_tokens": 9, "learning_rate": 0.5, "train_loss": 2.0}
+    point |= {"validation_loss": 3.0, "validation_scores": {"bleu": 12.5}}
+    curve = {"step": 10, "loss": 2.5, "learning_rate": 0.5}
+    files.write_json(paths.TRAINED / "training.json", {"curve": [curve], "history": [point]})
+    with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
+        tracker.metrics({"train/loss": 2.5, "validation/bleu": 12.5}, step=10)
+    shutil.rmtree(paths.RUNS)
+    evaluate(5, 20.0)
+    [training] = (r for r in runs(database, paths.EXPERIMENT) if "train/loss" in r.data.metrics)
+
+    assert training.info.run_name == "rnn"
+    assert training.data.params == {"train.seed": "1"}
+    assert training.data.metrics == {
+        "train/loss": 2.5,
+        "train/learning_rate": 0.5,
+        "validation/loss": 3.0,
+        "validation/bleu": 12.5,
+        "test_bleu": 20.0,
+    }
+    history = database.get_metric_history(training.info.run_id, "train/loss")
+    assert [point.value for point in history] == [2.5]
 
 
 def test_a_run_that_failed_is_marked(database):

@@ -1,7 +1,11 @@
 """MLflow's servers that are away, silent or failing and come back, and models registered there."""
 
+import json
+import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -21,6 +25,7 @@ from stages.tracking.journal import BUNDLE_DIGEST, pack_tags
 from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, said, train
+from tests.support.tiny import LINES, export, tiny_translator
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_tracking")]
 
@@ -187,6 +192,46 @@ def test_the_next_stage_makes_up_for_an_outage(database, monkeypatch):
     assert journaled("train/loss") == points(database, "train/loss")
 
 
+SERVED = """
+import json, sys
+from mlflow.pyfunc import load_model
+lines = json.loads(sys.argv[1])
+model = load_model("models:/nmt-de-en/1")
+import nmt_core
+found = [model.predict(lines), model.predict(lines, params={"beam_size": 1})]
+print(json.dumps([*found, nmt_core.__file__]))
+"""
+
+
+def test_a_registered_model_translates_where_there_is_no_project(database, project, monkeypatch):
+    """It brings the library along, and searches as wide as it is asked to."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
+    translator = tiny_translator(seed=1)
+    folder = export(project / "export", translator=translator)
+    tags = {BUNDLE_DIGEST: seal.digest_bundle(folder), "bleu": "30.10"}
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.model(folder, name="nmt-de-en", tags=tags)
+    served = subprocess.run(
+        [sys.executable, "-c", SERVED, json.dumps(LINES)],
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    expected = [translator.translate(LINES), translator.translate(LINES, beam_size=1)]
+    assert expected[0] != expected[1]
+    *found, library = json.loads(served.stdout)
+    assert expected == found
+    assert "code/nmt_core.zip/" in library
+    [version] = database.search_model_versions("name = 'nmt-de-en'")
+    assert version.run_id == only_run(database).info.run_id
+    assert version.tags == pack_tags(tags)
+    assert version.description == (folder / "README.md").read_text()
+
+
+@pytest.mark.usefixtures("echo")
 def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     folder = project / "export"
@@ -205,6 +250,7 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
         assert len(version.description) == 5000
 
 
+@pytest.mark.usefixtures("echo")
 def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, project, monkeypatch):
     """MLflow was away, and when it is back, another training has exported."""
     up = tracking.tracking_uri()

@@ -48,7 +48,7 @@ ON_ONE_CORE = EvaluateParams(device="cpu", threads=1)
 
 
 @pytest.fixture
-def registry(project, empty_database):
+def registry(project, empty_database, echo):
     (project / "mlflow.db").write_bytes(empty_database.read_bytes())
     return Registry(NAME)
 
