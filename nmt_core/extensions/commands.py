@@ -25,3 +25,7 @@ CLASSIFY = Command(
     f"{CLASSIFIERS}:classify",
     "Write the label of every line of standard input, and its probability.",
 )
+NEIGHBOURS = Command(
+    f"{CLASSIFIERS}:neighbours",
+    "List the words whose embeddings are nearest to those of some words, or of their sums.",
+)

@@ -11,13 +11,13 @@ from torch.testing import assert_close
 from nmt_core.base.config import build
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.language_models.bundle import build_language_model
-from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
-from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood, NGram, NGramConfig
-from nmt_core.extensions.language_models.text_model import (
+from nmt_core.extensions.language_models.model import (
     TextModel,
     line_log_likelihoods,
     stream_log_likelihoods,
 )
+from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
+from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
 from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
 from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
 from nmt_core.extensions.language_models.units import learn_units
@@ -29,7 +29,6 @@ SHAPE = {"width": 8, "embedding_width": 8}
 KINDS = {
     "unigram": NGramConfig(order=1),
     "likelihood": NGramConfig(order=2, smoothing=MaximumLikelihood()),
-    "add_k": NGramConfig(order=3, smoothing=AddK()),
     "kneser_ney": NGramConfig(order=4),
     "feed_forward": FeedForwardConfig(order=3, **SHAPE),
     "lstm": RecurrentConfig(**SHAPE),
@@ -138,7 +137,7 @@ def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
     stream = [token for row in rows for token in row]
     whole, each = stream_log_likelihoods(model, stream), line_log_likelihoods(model, rows)
     for name, value in (("CHUNK", 2), ("BATCH_TOKENS", 1), ("ROWS_PER_SOFTMAX", 3)):
-        monkeypatch.setattr(f"nmt_core.extensions.language_models.text_model.{name}", value)
+        monkeypatch.setattr(f"nmt_core.extensions.language_models.model.{name}", value)
 
     np.testing.assert_allclose(stream_log_likelihoods(model, stream), whole)
     for one, other in zip(line_log_likelihoods(model, rows), each, strict=True):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nmt_core.base.config import build
 from nmt_core.extensions.language_models.bundle import write_language_model
-from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
 from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
 from nmt_core.extensions.language_models.units import Units, learn_units

@@ -1,9 +1,11 @@
-"""The commands of classifiers: ``nmt learn-classifier`` and ``nmt classify``."""
+"""The commands of classifiers: ``nmt learn-classifier``, ``classify`` and ``neighbours``."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import torch
+import torch.nn.functional as F
 import typer
 
 from nmt_core.base import compute
@@ -32,6 +34,11 @@ from nmt_core.extensions.language_models.commands import (
     show_training,
 )
 from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.text.vocabulary import SPECIALS
+
+ClassifierFolder = Annotated[
+    Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
+]
 
 
 @explain_settings("**Settings** and their defaults:", LearnClassifierConfig())
@@ -107,7 +114,7 @@ def learn_classifier(
 
 def classify(
     *,
-    model: Annotated[Path, typer.Option(metavar="DIR", help="Classifier of nmt learn-classifier.")],
+    model: ClassifierFolder,
     labelled: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Measure accuracy on lines of label, tab, text."),
@@ -135,6 +142,55 @@ def classify(
     for lines in read_chunks(open_standard_input()):
         for label, probability in classifier.classify(lines):
             typer.echo(f"{label}\t{probability:.4f}")
+
+
+def neighbours(
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORD...", help="Words or sums: 'king - man + woman'.")
+    ],
+    *,
+    model: ClassifierFolder,
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="Neighbours of each word.")] = 8,
+) -> None:
+    """List the words whose embeddings are nearest to those of some words, or of their sums.
+
+    **Examples**
+
+        nmt neighbours --model models/sentiment awful wonderful
+
+        nmt neighbours --model models/wiki 'king - man + woman'
+
+    **Output**, a line for each neighbour: the word or sum, a tab, the neighbour, a tab, the cosine.
+    """
+    classifier = load_classifier(model, device="cpu")
+    for expression in words:
+        for word, cosine in find_neighbours(classifier, expression, count):
+            typer.echo(f"{expression}\t{word}\t{cosine:.3f}")
+
+
+def find_neighbours(
+    classifier: TextClassifier, expression: str, count: int
+) -> list[tuple[str, float]]:
+    """Return the words nearest to a word or a sum of words of length 1, by cosine (Mikolov 2013).
+
+    Raises:
+        ConfigError: if a sum lacks a word or a sign.
+        CorpusError: if a word is not in the vocabulary.
+    """
+    terms, vocabulary = ["+", *expression.split()], classifier.words.vocabulary
+    if len(terms) % 2 or not {*terms[::2]} <= {"+", "-"}:
+        raise ConfigError(f"{expression!r} is not a sum of words, such as 'king - man + woman'")
+    rows = [row for word in terms[1::2] for row in classifier.words.encode(word)]
+    if len(rows) != len(terms) // 2 or not all(len(SPECIALS) <= n < len(vocabulary) for n in rows):
+        raise CorpusError(f"{expression!r} has a word without an embedding; name frequent words")
+    weight = classifier.model.embedding.weight.detach()[: len(vocabulary)].double()
+    vectors = F.normalize(weight, dim=1)
+    signs = torch.tensor([1.0 if sign == "+" else -1.0 for sign in terms[::2]]).double()
+    cosines = vectors @ F.normalize(signs @ vectors[rows], dim=0)
+    cosines[[*range(len(SPECIALS)), *rows]] = -torch.inf
+    best = cosines.topk(min(count, int(cosines.isfinite().sum())))
+    nearest = [vocabulary.tokens[row] for row in best.indices.tolist()]
+    return list(zip(nearest, best.values.tolist(), strict=True))
 
 
 def measure_accuracy(classifier: TextClassifier, labelled: Path) -> str:

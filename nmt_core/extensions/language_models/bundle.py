@@ -29,7 +29,7 @@ from nmt_core.base.seal import (
     list_contents,
     verify_bundle,
 )
-from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.extensions.language_models.model import LanguageModel, TextModel
 from nmt_core.extensions.language_models.neural import (
     FeedForwardConfig,
     FeedForwardLanguageModel,
@@ -37,7 +37,6 @@ from nmt_core.extensions.language_models.neural import (
     RecurrentConfig,
 )
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
-from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.transformer import (
     MaskedConfig,
     MaskedLanguageModel,

@@ -26,7 +26,7 @@ from nmt_core.cli.options import (
     open_translator,
 )
 from nmt_core.extensions.language_models import bundle
-from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
     compute_text_fingerprint,

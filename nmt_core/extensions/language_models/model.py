@@ -8,17 +8,26 @@ Letters: R rows, T tokens, D features, V vocabulary, N order of a model of the l
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Generic, Self, TypeVar
+from itertools import chain, compress, islice, pairwise
+from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from nmt_core.base.errors import NmtError
+from nmt_core.base.random import make_generator
+from nmt_core.data.batch import pad
+from nmt_core.data.batching import batches_by_length
+from nmt_core.extensions.language_models.units import Units, split_lines
 from nmt_core.models.seq2seq import State
-from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.search.engine import LogLikelihood
+from nmt_core.search.settings import TokenSampling
+from nmt_core.search.stepwise import draw_tokens, shape_distribution
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 StateT = TypeVar("StateT", bound="Past")
 
@@ -103,3 +112,163 @@ def slide(tokens: Int[Tensor, "R T"], window: Window) -> tuple[Int[Tensor, "R T 
     seen = torch.cat([window.tokens, tokens], dim=1)
     width = window.tokens.size(1)
     return seen.unfold(1, width, 1)[:, 1:], Window(seen[:, seen.size(1) - width :])
+
+
+ROWS_PER_SOFTMAX = 1024
+"""Predictions made at once, which bounds memory where vocabularies are large."""
+
+CHUNK = 512
+"""Tokens of a stream read at once."""
+
+BATCH_TOKENS = 4096
+"""Padded tokens of independent lines read at once."""
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A language model and its units; puts the model in evaluation mode."""
+
+    model: LanguageModel[Any]
+    units: Units
+
+    def __post_init__(self) -> None:
+        self.model.eval()
+
+    def score(self, lines: Sequence[str]) -> list[LogLikelihood]:
+        """Return the log-likelihood of every line, its end included.
+
+        Characters are read as one stream, and so are words and subwords by a model that carries its
+        state from line to line. Of words and subwords, a blank line has no tokens, as in training.
+        """
+        counts = [self.units.document or bool(line.strip()) for line in lines]
+        read = list(compress(lines, counts))
+        if self.units.document:
+            tokens = [self.units.encode_part(f"{line}\n") for line in read]
+            flat = [BOS, *(number for line in tokens for number in line)]
+            ends = np.cumsum([0, *(len(line) for line in tokens)])
+            stream = stream_log_likelihoods(self.model, flat)
+            nats = [stream[begin:end] for begin, end in pairwise(ends)]
+        else:
+            encoded = [self.units.encode_line(line) for line in read]
+            tokens = [line[1:] for line in encoded]
+            nats = line_log_likelihoods(self.model, encoded)
+        scores = iter(
+            LogLikelihood(float(own.sum()), len(numbers), numbers.count(UNK), len(line) + 1)
+            for own, numbers, line in zip(nats, tokens, read, strict=True)
+        )
+        return [next(scores) if counted else LogLikelihood() for counted in counts]
+
+    def generate(self, length: int, sampling: TokenSampling, *, seed: int, prefix: str = "") -> str:
+        """Return ``prefix`` and ``length`` more tokens.
+
+        Args:
+            length: tokens to write; ends of lines count.
+            sampling: how to draw.
+            seed: the same seed gives the same text.
+            prefix: what to go on from.
+        """
+        if self.units.document:
+            read, never = self.units.encode_part(prefix), [PAD, BOS, UNK, EOS]
+        else:
+            lines = [self.units.encode_line(line) for line in split_lines(prefix)] or [[BOS, EOS]]
+            read, never = [n for line in lines for n in line][1:-1], [PAD, BOS, UNK]
+        context = [BOS, *read]
+        if not (self.units.document or self.model.carries):
+            context = context[len(context) - 1 - context[::-1].index(BOS) :]
+        tokens = generate_tokens(
+            self.model, context, sampling, make_generator(seed, "generate"), never=never
+        )
+        return self.units.decode([*read, *islice(tokens, length)])
+
+
+@torch.inference_mode()
+def stream_log_likelihoods(
+    model: LanguageModel[Any], tokens: Sequence[int]
+) -> Float[np.ndarray, " T-1"]:
+    """Read one stream; return the log-likelihood of every token after the first, 0 for BOS."""
+    stream = torch.tensor(tokens, device=model.device)
+    state, parts = model.start(1), [np.zeros(0)]
+    for begin in range(0, len(stream) - 1, CHUNK):
+        chunk = stream[begin : begin + CHUNK + 1]
+        hidden, state = model.decode(chunk[None, :-1], state)
+        parts.append(_score(model, hidden[0], chunk[1:]).double().cpu().numpy())
+    return np.concatenate(parts)
+
+
+@torch.inference_mode()
+def line_log_likelihoods(
+    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+) -> list[Float[np.ndarray, " T-1"]]:
+    """Return the log-likelihoods of tokens after the first, of lines that each begin with BOS.
+
+    A model that was trained to go on from line to line reads them as one stream.
+    """
+    if model.carries:
+        stream = [token for line in lines for token in line]
+        nats = stream_log_likelihoods(model, stream)
+        ends = np.cumsum([len(line) for line in lines])
+        return [nats[end - len(line) : end - 1] for line, end in zip(lines, ends, strict=True)]
+    scores: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
+    lengths = {row: len(line) for row, line in enumerate(lines)}
+    for rows in batches_by_length(lengths, max_tokens=BATCH_TOKENS):
+        for row, nats in zip(rows, _together(model, [lines[row] for row in rows]), strict=True):
+            scores[row] = nats
+    return scores
+
+
+def _together(
+    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+) -> list[Float[np.ndarray, " T-1"]]:
+    tokens = pad(lines).to(model.device)
+    hidden, _ = model.decode(tokens[:, :-1], model.start(len(lines)))
+    is_token = tokens[:, 1:] != PAD
+    nats = _score(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
+    return [part.numpy() for part in nats.split([len(line) - 1 for line in lines])]
+
+
+def _score(model: LanguageModel[Any], hidden: Tensor, tokens: Tensor) -> Tensor:
+    parts = zip(hidden.split(ROWS_PER_SOFTMAX), tokens.split(ROWS_PER_SOFTMAX), strict=True)
+    nats = torch.cat([model.log_likelihood(features, wanted) for features, wanted in parts])
+    return nats.masked_fill(tokens == BOS, 0.0)
+
+
+@torch.inference_mode()
+def generate_tokens(
+    model: LanguageModel[Any],
+    read: Sequence[int],
+    sampling: TokenSampling,
+    chance: np.random.Generator,
+    *,
+    never: Sequence[int],
+) -> Iterator[int]:
+    """Yield sampled tokens without end; after EOS the next line begins with BOS.
+
+    Args:
+        model: in evaluation mode.
+        read: tokens to continue, BOS first.
+        sampling: how to draw.
+        chance: gives one number per token.
+        never: tokens that may not be written.
+
+    Raises:
+        NmtError: if all other tokens have probability 0.
+    """
+    state = model.start(1)
+    newest = torch.tensor([list(read)], device=model.device)
+    while True:
+        hidden, state = model.decode(newest, state)
+        log_probs = model.log_probs(hidden[:, -1])
+        log_probs[:, list(never)] = -torch.inf
+        if not log_probs.isfinite().any():
+            raise NmtError(
+                "no token that may be written has a positive probability: the model expects "
+                "unknown words alone, or its weights are not finite; begin with another text, or "
+                "learn it with smoothing"
+            )
+        noise = torch.tensor([chance.random()], dtype=torch.float64, device=model.device)
+        token = int(draw_tokens(shape_distribution(log_probs, sampling), noise))
+        yield token
+        newest = torch.tensor([[token]], device=model.device)
+        if token == EOS:
+            newest = torch.tensor([[EOS, BOS]] if model.carries else [[BOS]], device=model.device)
+            state = state if model.carries else model.start(1)

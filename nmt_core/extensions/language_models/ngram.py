@@ -1,9 +1,9 @@
 """Language models of n-gram counts.
 
-Maximum likelihood gives unseen k-grams probability 0. Two smoothings: add-k (Lidstone), and
-interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999), which takes a discount off
-every count, spends it on the shorter context, and there counts the contexts of a token instead of
-its occurrences. At the bottom all tokens are equally likely.
+Maximum likelihood gives unseen k-grams probability 0. Interpolated Kneser-Ney (Kneser and Ney 1995;
+Chen and Goodman 1999) takes a discount off every count, spends it on the shorter context, and there
+counts the contexts of a token instead of its occurrences. At the bottom all tokens are equally
+likely.
 
 The k-grams of a level are a sorted array of integers ``context * V + token``: the number of the
 first k - 1 tokens among the (k - 1)-grams, and the last token. No context crosses BOS.
@@ -40,15 +40,6 @@ class MaximumLikelihood(Config):
     """The tag of this choice."""
 
 
-class AddK(Config):
-    """As if every token had been seen k times more after every context."""
-
-    kind: Literal["add_k"] = "add_k"
-    """The tag of this choice."""
-    k: float = Field(0.01, gt=0)
-    """What is added to every count; 1 is Laplace's."""
-
-
 class KneserNey(Config):
     """Interpolated Kneser-Ney, one discount per level."""
 
@@ -59,7 +50,7 @@ class KneserNey(Config):
     k-grams were counted once and twice."""
 
 
-Smoothing = Annotated[MaximumLikelihood | AddK | KneserNey, Field(discriminator="kind")]
+Smoothing = Annotated[MaximumLikelihood | KneserNey, Field(discriminator="kind")]
 
 
 class NGramConfig(Config):
@@ -181,9 +172,6 @@ class NGram(LanguageModel[Window]):
             for shares, token in zip(self._shares(), latest.T, strict=False):
                 number = shares.find(number, token)
             numbers.append(number)
-        if isinstance(self.config.smoothing, AddK):  # it never looks at a shorter context
-            longest = _lengths(contexts)
-            numbers = [n.masked_fill(longest != k, UNSEEN) for k, n in enumerate(numbers)]
         return numbers
 
 
@@ -205,19 +193,11 @@ class Shares(nn.Module):
         counts = level.counts.double()
         context = level.keys // words
         total = torch.zeros(contexts, dtype=torch.float64).index_add_(0, context, counts)
-        match smoothing:
-            case KneserNey():
-                discount = smoothing.discount or estimate_discount(level.counts)
-                share = (counts - discount).clamp(min=0) / total[context]
-                left = torch.zeros_like(total).index_add_(0, context, counts.clamp(max=discount))
-                left = left / total
-            case AddK():
-                added = smoothing.k * (words - 2)
-                share = counts / (total + added)[context]
-                left = added / (total + added)
-            case _:
-                share = counts / total[context]
-                left = torch.zeros_like(total)
+        discount = 0.0
+        if isinstance(smoothing, KneserNey):
+            discount = smoothing.discount or estimate_discount(level.counts)
+        share = (counts - discount).clamp(min=0) / total[context]
+        left = torch.zeros_like(total).index_add_(0, context, counts.clamp(max=discount)) / total
         self.register_buffer("keys", level.keys)
         self.register_buffer("counts", level.counts)
         left = left.masked_fill(total == 0, 1.0)
@@ -251,13 +231,6 @@ def estimate_discount(counts: Int[Tensor, " G"]) -> float:
     """Return n1 / (n1 + 2 n2), from how many k-grams were counted once and twice."""
     once, twice = (int((counts == times).sum()) for times in (1, 2))
     return once / (once + 2 * twice) if once else NO_SINGLETONS
-
-
-def _lengths(contexts: Int[Tensor, "N C"]) -> Int[Tensor, " N"]:
-    """Return how many tokens of each context are known: none before the last BOS, and no PAD."""
-    since = contexts.flip(1)
-    beyond = (since == BOS).cumsum(1) - (since == BOS).long()  # BOS seen before this one
-    return ((beyond == 0) & (since != PAD)).sum(1)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.batch import TensorBatch, pad
+from nmt_core.data.batch import TensorBatch, TokenNumbers, pad
 from nmt_core.data.batching import shuffle_by_length
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
@@ -88,12 +88,15 @@ class Windows:
         rows: windows of a batch, R.
         window: tokens per window at most, T.
         seed: where chance comes from.
+        masked: vocabulary, in tokens, V, of a model of which some tokens are masked; the mask is
+            token V.
     """
 
     text: Int[np.ndarray, " N"]
     rows: int
     window: int
     seed: int
+    masked: int | None = None
 
     def steps(self, epoch: int) -> int:
         """See the contract."""
@@ -101,18 +104,22 @@ class Windows:
 
     def epoch(self, epoch: int) -> Iterator[TextBatch]:
         """See the contract."""
-        for spans in self.batches(epoch):
-            targets = [self.text[begin:end] for begin, end in spans]
-            tokens = [[BOS, *row[:-1]] for row in targets]
-            yield TextBatch(pad(tokens), pad(targets), continues=False)
-
-    def batches(self, epoch: int) -> Iterator[list[_Span]]:
-        """Yield the begin and end of the windows of every batch in the text."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
         lengths = [end - begin for begin, end in spans]
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
-            yield [spans[row] for row in batch]
+            rows = [self._read(*spans[row], epoch) for row in batch]
+            tokens, targets = zip(*rows, strict=True)
+            yield TextBatch(pad(tokens), pad(targets), continues=False)
+
+    def _read(self, begin: int, end: int, epoch: int) -> tuple[TokenNumbers, TokenNumbers]:
+        """Return a window as it is read, from BOS, and what to predict there."""
+        row = self.text[begin:end]
+        if self.masked is None:
+            return [BOS, *row[:-1]], row
+        draw = make_generator(self.seed, "masks", epoch, begin)
+        read, wanted = mask_tokens(row, self.masked, draw)
+        return [BOS, *read], [PAD, *wanted]
 
     def _spans(self, epoch: int) -> list[_Span]:
         begins = 1 + np.flatnonzero(self.text == BOS)
@@ -125,38 +132,6 @@ class Windows:
                 cuts = [begin, *range(begin + offset, end, self.window), end]
             spans += [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
         return spans
-
-
-@dataclass(frozen=True)
-class MaskedWindows:
-    """A text in windows with some tokens masked.
-
-    Attributes:
-        windows: the text, cut.
-        words: vocabulary, in tokens, V; the mask is token V.
-    """
-
-    windows: Windows
-    words: int
-
-    def steps(self, epoch: int) -> int:
-        """See the contract."""
-        return self.windows.steps(epoch)
-
-    def epoch(self, epoch: int) -> Iterator[TextBatch]:
-        """See the contract; every row begins with BOS, and targets are PAD where none is chosen."""
-        for spans in self.windows.batches(epoch):
-            masked = [
-                mask_tokens(
-                    self.windows.text[begin:end],
-                    self.words,
-                    make_generator(self.windows.seed, "masks", epoch, begin),
-                )
-                for begin, end in spans
-            ]
-            tokens = pad([[BOS, *read] for read, _ in masked])
-            targets = pad([[PAD, *wanted] for _, wanted in masked])
-            yield TextBatch(tokens, targets, continues=False)
 
 
 def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[Tokens, Tokens]:

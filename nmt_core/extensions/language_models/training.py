@@ -26,11 +26,15 @@ from nmt_core.extensions.language_models.bundle import (
     LanguageModelConfig,
     build_language_model,
 )
-from nmt_core.extensions.language_models.model import LanguageModel, NeuralLanguageModel, Past
+from nmt_core.extensions.language_models.model import (
+    LanguageModel,
+    NeuralLanguageModel,
+    Past,
+    line_log_likelihoods,
+)
 from nmt_core.extensions.language_models.neural import RecurrentConfig
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
-from nmt_core.extensions.language_models.reading import MaskedWindows, Streams, TextBatch, Windows
-from nmt_core.extensions.language_models.text_model import line_log_likelihoods
+from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
 from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.settings import EncoderConfig
@@ -203,8 +207,8 @@ def choose_reading(
     model, rows, window = config.model, config.training.rows, config.training.window
     if isinstance(model, RecurrentConfig) and model.stateful:
         return Streams(text, rows, window)
-    windows = Windows(text, rows, window, config.seed)
-    return MaskedWindows(windows, words) if isinstance(model, MaskedConfig) else windows
+    masked = words if isinstance(model, MaskedConfig) else None
+    return Windows(text, rows, window, config.seed, masked)
 
 
 @torch.inference_mode()
@@ -240,9 +244,9 @@ def _mean_stream_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"]) ->
 
 
 def _mean_masked_loss(model: MaskedLanguageModel, text: Int[np.ndarray, " N"]) -> float:
-    windows = Windows(text, VALIDATION_ROWS, model.config.context, seed=0)
+    windows = Windows(text, VALIDATION_ROWS, model.config.context, seed=0, masked=model.mask)
     nats, tokens = 0.0, 0
-    for passage in MaskedWindows(windows, model.mask).epoch(0):
+    for passage in windows.epoch(0):
         here = passage.to(model.output.weight.device)
         nats += _sum_nats(model, model.read(here.tokens), here.targets)
         tokens += int((here.targets != PAD).sum())

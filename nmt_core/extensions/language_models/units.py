@@ -21,7 +21,7 @@ from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer, Words
-from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, Vocabulary
 
 
 class CharacterUnit(Config):
@@ -99,7 +99,7 @@ class Units:
         if self.document:
             numbers = [BOS, *self.encode_part(text)]
         else:
-            lines = (self.encode_line(line) for line in split_lines(text) if not blank(line))
+            lines = (self.encode_line(line) for line in split_lines(text) if line.strip())
             numbers = [number for line in lines for number in line]
         if len(numbers) <= 1:
             raise CorpusError(f"the {name} is empty or holds blank lines alone; give more text")
@@ -172,16 +172,6 @@ def learn_units(settings: CharacterUnit | WordUnit, text: str) -> Units:
 def split_lines(text: str) -> list[str]:
     r"""Return the lines of a text, ended by ``\n`` alone."""
     return text.removesuffix("\n").split("\n") if text else []
-
-
-def blank(line: str) -> bool:
-    """Tell whether a line of words or subwords is left out: nothing is learnt from it or scored."""
-    return not line.strip()
-
-
-def unknown(numbers: Iterable[int]) -> int:
-    """Count the unknown tokens."""
-    return sum(number == UNK for number in numbers)
 
 
 def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | None) -> Tokenizer:

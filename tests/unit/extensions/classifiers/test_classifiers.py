@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from nmt_core.base import seal
 from nmt_core.base.config import build
-from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.classifiers import training as module
+from nmt_core.extensions.classifiers.commands import find_neighbours
 from nmt_core.extensions.classifiers.model import (
     Classifier,
     ClassifierConfig,
@@ -331,6 +332,40 @@ def test_bad_vectors_are_told(tmp_path, content, told):
 
     with pytest.raises(CorpusError, match=told):
         read_embeddings(tmp_path / "a.vec", WORDS, seed=1)
+
+
+# --- neighbours
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("GOOD", {"bad": 0.5**0.5, "film": 0}),
+        ("good - film", {"bad": 0}),
+        ("good + film", {"bad": 1}),
+        ("+ good", ConfigError),
+        ("good -", ConfigError),
+        ("good & bad", ConfigError),
+        ("unheard", CorpusError),
+        ("good-film", CorpusError),
+        ("<pad>", CorpusError),
+    ],
+)
+def test_neighbours_have_the_smallest_angle(expression, expected):
+    """Of a word, or of a sum of words of equal length."""
+    classifier = untrained()
+    with torch.no_grad():
+        classifier.model.embedding.weight[4:7] = 0
+        rows = torch.tensor([[1.0, 0], [9.0, 9], [0, 2.0]])
+        classifier.model.embedding.weight[4:7, :2] = rows
+    if isinstance(expected, dict):
+        found = find_neighbours(classifier, expression, 9)
+        assert [word for word, _ in found] == [*expected]
+        assert dict(found) == pytest.approx(expected, abs=1e-6)
+        assert find_neighbours(classifier, expression, 1) == found[:1]
+    else:
+        with pytest.raises(expected):
+            find_neighbours(classifier, expression, 9)
 
 
 # --- sealing

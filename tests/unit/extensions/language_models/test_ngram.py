@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.extensions.language_models.ngram import (
-    AddK,
     KneserNey,
     MaximumLikelihood,
     NGram,
@@ -63,15 +62,6 @@ def test_a_shorter_context_gives_unseen_sentences_probability():
     """No sentence began as "i am from utah"; all its bigrams were seen."""
     assert probability(*toy(5), "i am from", "utah") == 0.0
     assert probability(*toy(2), "i am from", "utah") == pytest.approx(0.5)
-
-
-def test_adding_k_is_a_formula():
-    units, model = toy(2, AddK(k=0.5))
-    choices = len(units.vocabulary) - 2
-
-    assert probability(units, model, "i", "am") == pytest.approx(1.5 / (2 + 0.5 * choices))
-    assert probability(units, model, "i", "utah") == pytest.approx(0.5 / (2 + 0.5 * choices))
-    assert probability(units, model, "xyz xyz", "utah") == pytest.approx(1 / choices)
 
 
 def slow_counts(lines, order):
@@ -136,7 +126,7 @@ def test_kneser_ney_is_the_textbooks(lines, order, read):
         assert got[token].item() == pytest.approx(slow(context, token), abs=1e-12)
 
 
-@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), AddK(), KneserNey()])
+@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), KneserNey()])
 @few
 @given(lines, orders, st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=6))
 def test_probabilities_sum_to_one_after_any_context(smoothing, lines, order, read):
@@ -146,7 +136,7 @@ def test_probabilities_sum_to_one_after_any_context(smoothing, lines, order, rea
     assert_close(total, torch.ones_like(total))
 
 
-@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), AddK(), KneserNey()])
+@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), KneserNey()])
 @few
 @given(lines, orders)
 def test_one_token_is_looked_up_as_it_is_among_all(smoothing, lines, order):

@@ -9,8 +9,8 @@ import torch
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
+from nmt_core.extensions.language_models.model import TextModel, generate_tokens
 from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
-from nmt_core.extensions.language_models.text_model import TextModel, generate_tokens
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import Units, Words, WordUnit
 from nmt_core.search.engine import LogLikelihood
@@ -107,15 +107,6 @@ def test_perplexity_is_the_root_of_the_likelihood_by_length(scores):
     assert total.perplexity == pytest.approx(4.62e-23 ** (-1 / (WORDS + ENDS)))
     assert total.perplexity == pytest.approx(20.6, abs=0.05)
     assert by_words.perplexity == pytest.approx(39.4, abs=0.05)
-
-
-def test_a_validation_sees_the_same(scores):
-    """The loss that training shows is the logarithm of that perplexity."""
-    text = sentence_model()
-    tokens = text.units.encode("\n".join(LINES))
-    loss = mean_loss(text.model, tokens, document=False)
-
-    assert math.exp(loss) == pytest.approx(4.62e-23 ** (-1 / (WORDS + ENDS)))
 
 
 def test_a_text_of_a_word_is_validated_as_any_other():

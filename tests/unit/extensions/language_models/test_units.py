@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
 from nmt_core.extensions.language_models.reading import Streams, Windows
-from nmt_core.extensions.language_models.text_model import TextModel
 from nmt_core.extensions.language_models.units import (
     CharacterUnit,
     Units,
