@@ -14,8 +14,7 @@ from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.corpora.fetch.source import Checksum, HttpConfig
 from nmt_core.corpora.fetch.vectors import NoVectors, VectorsConfig
-from nmt_core.corpora.named import CorporaConfig, check_corpora
-from nmt_core.corpora.registered import CORPORA
+from nmt_core.corpora.named import CORPORA, CorporaConfig, check_corpora
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import (
     AugmentationConfig,

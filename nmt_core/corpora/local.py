@@ -1,20 +1,15 @@
-"""The user's own parallel text, on this machine."""
+"""The user's own text on this machine: parallel, or of one language alone."""
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Sized
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from pydantic import model_validator
 from typing_extensions import override
 
-from nmt_core.base import files
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import (
-    explain_damage,
-    explain_unreadable_file,
-    read_raw_lines,
-    require_regular_file,
-)
+from nmt_core.base.raw_lines import explain_damage, read_raw_lines, require_regular_file
 from nmt_core.corpora.corpus import (
     GIVEN,
     Corpus,
@@ -24,11 +19,19 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
-from nmt_core.corpora.fetch.source import Fetch, FindCached, Source, find_nothing
-from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides, open_units
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.corpora.text_files import TextFiles, require_pinned
+from nmt_core.corpora.text_files import (
+    STAR,
+    TextFiles,
+    digest_paths,
+    expand_paths,
+    measure_file,
+    require_pinned,
+)
 
 
 class FilesCorpus(Corpus):
@@ -53,23 +56,27 @@ class FilesCorpus(Corpus):
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         del fetch, scratch
-        texts: dict[Split, Text] = {}
-        for split, text in self._texts():
-            drop = list_dropped(self.on_bad_line, given=split != "train")
-            texts[split] = Text(tuple(text.expand().values()), drop, languages)
-        return texts
+        return {
+            split: Text(
+                tuple(text.expand()),
+                list_dropped(self.on_bad_line, given=split != "train"),
+                languages,
+            )
+            for split, text in self._texts().items()
+        }
 
     @override
     def list_given(self) -> frozenset[Split]:
-        return frozenset(split for split, _ in self._texts() if split != "train")
+        return frozenset(self._texts()) - {"train"}
 
     @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
         del languages, fetch
-        for _, text in self._texts():
+        texts = self._texts().values()
+        for text in texts:
             require_pinned(text)
-        parts = [part for _, text in self._texts() for part in text.expand().values()]
-        return [measure_file(path) for path in dict.fromkeys(chain.from_iterable(parts))]
+        paths = chain.from_iterable(paths for text in texts for paths in text.expand())
+        return [measure_file(path) for path in dict.fromkeys(paths)]
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
@@ -82,19 +89,19 @@ class FilesCorpus(Corpus):
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size:
         del find_cached
-        return measure_text(self.train.expand().values(), languages)
+        return measure_text(self.train.expand(), languages)
 
     @override
     def describe(self) -> Description:
         text = (
-            "Files of whoever trained the model; they alone know the licence of the text, and "
-            "whether the model may be given away."
+            "Files of the person who trained the model, who alone knows the licence of the text "
+            "and whether the model may be given away."
         )
         return Description("files", {"license": "unknown"}, text)
 
     @override
     def pins(self) -> dict[str, str]:
-        return {str(text): text.sha256 for _, text in self._texts()}
+        return {str(text): text.sha256 for text in self._texts().values()}
 
     @override
     def pinned(self) -> Self:
@@ -102,22 +109,132 @@ class FilesCorpus(Corpus):
 
     @override
     def absolute(self) -> Self:
-        return self._change(lambda text: text.absolute())
+        return self._change(TextFiles.absolute)
 
     @override
     def held_out(self) -> str | None:
-        return None if self.test is None else GIVEN
+        return GIVEN if self.test else None
 
-    def _texts(self) -> Iterator[tuple[Split, TextFiles]]:
-        for split in SPLITS:
-            if text := getattr(self, split):
-                yield split, text
+    def _texts(self) -> dict[Split, TextFiles]:
+        return {split: text for split in SPLITS if (text := getattr(self, split))}
 
     def _change(self, change: Callable[[TextFiles], dict[str, Any]]) -> Self:
         texts: dict[str, TextFiles] = {
-            split: text.model_copy(update=change(text)) for split, text in self._texts()
+            name: text.model_copy(update=change(text)) for name, text in self._texts().items()
         }
         return self.model_copy(update=texts)
+
+
+class MonolingualCorpus(Corpus):
+    """Text of one of the two languages, on this machine.
+
+    It has no training pairs: tokenizers learn from it if ``tokenize.subwords.monolingual`` says so,
+    and language models if ``nmt learn --text`` names ``data/monolingual``. Every line is read as a
+    pair with itself, so that it is repaired, filtered and compared as pairs are.
+    """
+
+    is_parallel: ClassVar[bool] = False
+
+    kind: Literal["text"]
+    """The name of this choice."""
+
+    role: Literal["monolingual"] = "monolingual"
+    """The use of the text; ``kind`` may be omitted beside it."""
+
+    language: str
+    """Code of its language, the source or the target of ``download.languages``."""
+
+    path: Path
+    """One sentence a line, UTF-8; with one ``*`` all such files. Any may be compressed."""
+
+    sha256: str = ""
+    """Digest of the content when params.yaml was written; ``make repro`` fills it in."""
+
+    on_bad_line: OnBadLine = "error"
+    """Stop at a line that is not UTF-8 or contains NUL, or drop it."""
+
+    train_only: bool = True
+    """Always true: it has no pairs to validate and test on."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tag or self.weight != 1 or not self.train_only:
+            raise ValueError(
+                "monolingual text has no training pairs, so weight, tag and train_only do not "
+                "apply; remove them"
+            )
+        if str(self.path).count(STAR) > 1:
+            raise ValueError(f"path {self.path} must hold one {STAR}, or none")
+        if holds_both_sides(self.path):
+            raise ValueError(f"path {self.path} {PAIRS_NO_LINES}")
+        return self
+
+    @override
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @override
+    def check(self, languages: Languages) -> None:
+        if self.language not in languages.codes:
+            raise ValueError(
+                f"language {self.language!r} is neither of {' and '.join(languages.codes)}"
+            )
+
+    @override
+    def choose_filter(self, default: FilterConfig) -> FilterConfig:
+        chosen = super().choose_filter(default)  # a line is its own copy
+        return chosen.model_copy(update={"remove_untranslated": False})
+
+    @override
+    def list_languages(self, languages: Languages) -> tuple[str, ...]:
+        return (self.language,)
+
+    @override
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
+        del languages, fetch, scratch
+        paths = expand_paths([self.path]).values()
+        return {
+            "train": Text(tuple((path, path) for (path,) in paths), list_dropped(self.on_bad_line))
+        }
+
+    @override
+    def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
+        del languages, fetch
+        require_pinned(self)
+        return [measure_file(path) for (path,) in expand_paths([self.path]).values()]
+
+    @override
+    def origin(self, split: str, languages: Languages) -> Origin:
+        del split, languages
+        return Origin("local", str(self.path))
+
+    @override
+    def describe(self) -> Description:
+        text = (
+            f"Monolingual text ({self.language}) of the person who trained the model, who alone "
+            f"knows its licence; it has no training pair."
+        )
+        return Description("text", {"license": "unknown"}, text)
+
+    @override
+    def pins(self) -> dict[str, str]:
+        return {str(self): self.sha256}
+
+    @override
+    def pinned(self) -> Self:
+        return self.model_copy(update={"sha256": self.digest()})
+
+    @override
+    def absolute(self) -> Self:
+        return self.model_copy(update={"path": self.path.absolute()})
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the digests of all files.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+        """
+        return digest_paths([self.path])
 
 
 def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:
@@ -133,35 +250,8 @@ def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Siz
     return Size(pairs, size)
 
 
-def measure_cached(
-    sources: Iterable[Source], languages: Languages, find_cached: FindCached
-) -> Size | None:
-    """Count the pairs in cached files of the web; None if one was not fetched yet.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
-    cached = [*map(find_cached, sources)]
-    paths = tuple(file.path for file in cached if file is not None)
-    return measure_text([paths], languages) if len(paths) == len(cached) else None
-
-
-def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:
+def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterable[Sized]:
     if len(paths) > 1:
         return (line or b"" for line in read_raw_lines(paths[-1]))
     with explain_damage(paths[0]):
-        rows = open_units(require_regular_file(paths[0]), languages).rows
-    return (row[-1] for row in rows)
-
-
-def measure_file(path: Path) -> dict[str, Any]:
-    """Return the path, the size and the SHA-256 of a file.
-
-    Raises:
-        CorpusError: if it cannot be read.
-    """
-    try:
-        digest = files.sha256(require_regular_file(path))
-        return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
-    except OSError as error:
-        raise explain_unreadable_file(path, error) from None
+        return (row[-1] for row in open_units(require_regular_file(paths[0]), languages).rows)

@@ -4,7 +4,6 @@ It runs as a separate program, because it requires other versions of packages. I
 holds only what it needs, and no secrets.
 """
 
-import csv
 import os
 import re
 import shutil
@@ -26,8 +25,6 @@ from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, find_nothing
-from nmt_core.corpora.formats.moses import TOO_LONG
-from nmt_core.corpora.formats.tables import MOST_LINE_BYTES
 from nmt_core.corpora.formats.units import pick_pair
 from nmt_core.corpora.local import measure_text
 from nmt_core.corpora.parallel_text import Text
@@ -39,6 +36,12 @@ HOME = "https://github.com/thammegowda/mtdata"
 
 FOLDER = "MTDATA"
 """Environment variable with the program's folder, ~/.mtdata by default."""
+
+MAX_ROW_BYTES = 2 * MAX_LINE_BYTES + 1000
+"""Longest row: two sides, and what the program knows of them."""
+
+TOO_LONG = b"x" * (MAX_LINE_BYTES + 1)
+"""In the place of a longer row, which is recognized as too long later."""
 
 PASSED_VARIABLES = {
     "HOME", "PATH", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE",
@@ -88,12 +91,12 @@ class MtdataCorpus(Corpus):
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         del fetch, scratch
-        return {"train": Text(((self._bring(),),), list_dropped(self.on_bad_line), languages)}
+        return {"train": Text(((self._bring(languages),),), list_dropped(self.on_bad_line))}
 
     @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        del languages, fetch
-        path = self._bring()
+        del fetch
+        path = self._bring(languages)
         digest = files.sha256(path)
         if digest != (self.sha256 or digest):
             raise DownloadError(
@@ -112,7 +115,7 @@ class MtdataCorpus(Corpus):
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
         del find_cached
-        path = self._find_place()
+        path = self._find_place(languages)
         return measure_text([(path,)], languages) if path.exists() else None
 
     @override
@@ -120,16 +123,18 @@ class MtdataCorpus(Corpus):
         text = f"{self.dataset} of mtdata, <{HOME}>, which has a citation of each dataset."
         return Description(self.dataset, {"license": "unknown"}, text)
 
-    def _find_place(self) -> Path:
+    def _find_place(self, languages: Languages) -> Path:
         folder = Path(os.environ.get(FOLDER) or "~/.mtdata").expanduser() / "nmt"
-        return folder / f"{self.dataset}.tsv"
+        return folder / f"{self.dataset}.{languages.source}-{languages.target}.tsv"
 
-    def _bring(self) -> Path:
-        path = self._find_place()
+    def _bring(self, languages: Languages) -> Path:
+        columns = pick_pair(_list_codes(self.dataset), languages)
+        assert columns, "check() refuses other languages"
+        path = self._find_place(languages)
         path.parent.mkdir(parents=True, exist_ok=True)
         with files.locked(path.with_name(f"{path.name}.lock")):
             if not path.exists():
-                _write(self.dataset, path)
+                _write(self.dataset, columns, path)
         return path
 
 
@@ -144,35 +149,19 @@ def list_datasets(languages: Languages) -> list[str]:
         return sorted(line.decode().strip() for line in lines)
 
 
-def _write(dataset: str, path: Path) -> None:
-    """Write a table whose header row names the language of each column."""
-    with (
-        files.whole_file(path) as part,
-        part.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file,
-    ):
-        table, quoting = (
-            csv.writer(file, delimiter="\t", lineterminator="\n", quoting=style)
-            for style in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
-        )
-        table.writerow(_list_codes(dataset))
-        row = None
+def _write(dataset: str, columns: tuple[int, int], path: Path) -> None:
+    """Write a line per pair: source, tab, target."""
+    with files.whole_file(path) as part, part.open("wb") as file:
         with _run("echo", dataset) as lines:
-            for line in bound_lines(lines.readline, MOST_LINE_BYTES):
-                row = _cut_columns(line)
-                (quoting if "\r" in "".join(row) else table).writerow(row)
-        if row is None:
+            for line in bound_lines(lines.readline, MAX_ROW_BYTES):
+                cells = (TOO_LONG if line is None else line).removesuffix(b"\r").split(b"\t")
+                row = [cells[column] for column in columns] if len(cells) > 1 else cells
+                file.write(b"\t".join(row) + b"\n")
+        if not file.tell():
             raise DownloadError(
                 f"{PROGRAM} echo {dataset} printed no line; check the name, and the cache of "
                 f"{PROGRAM} in {path.parent.parent}"
             )
-
-
-def _cut_columns(line: bytes | None) -> list[str]:
-    """Return source and target without further columns; an overlong cell stays recognizable."""
-    if line is None:
-        return [TOO_LONG]
-    columns = line.removesuffix(b"\r").decode(errors="surrogateescape").split("\t")[:2]
-    return [column if len(column) <= MAX_LINE_BYTES else TOO_LONG for column in columns]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import glob
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from pydantic import model_validator
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.raw_lines import require_regular_file
+from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
@@ -64,38 +65,17 @@ class TextFiles(Config):
         return " and ".join(map(str, self.paths))
 
     @property
-    def has_star(self) -> bool:
-        """Whether the paths are patterns."""
-        return STAR in str(self.source)
-
-    @property
     def paths(self) -> tuple[Path, ...]:
         """The paths in the settings, source first."""
         return (self.source,) if self.target is None else (self.source, self.target)
 
-    def expand(self) -> dict[str, tuple[Path, ...]]:
-        """Return the files, source first, by the text of the ``*``, in order.
+    def expand(self) -> list[tuple[Path, ...]]:
+        """Return the files, source first, in the order of the text of the ``*``.
 
         Raises:
             CorpusError: if no file matches a pattern, or one side lacks a file.
         """
-        if not self.has_star:
-            return {"": self.paths}
-        sides = [find_parts(path) for path in self.paths]
-        expanded = {
-            part: tuple(fill_part(path, part) for path in self.paths)
-            for part in sorted(set().union(*sides))
-        }
-        for part, paths in expanded.items():
-            there = [path for path, parts in zip(paths, sides, strict=True) if part in parts]
-            missing = [path for path in paths if path not in there]
-            if missing:
-                raise CorpusError(
-                    f"{there[0]} exists but {missing[0]} does not; add it, or move {there[0]} away"
-                )
-        if not expanded:
-            raise CorpusError(f"no file matches {self}; check the names and the folder")
-        return expanded
+        return [*expand_paths(self.paths).values()]
 
     def absolute(self) -> dict[str, Any]:
         """Return the settings of absolute paths."""
@@ -107,18 +87,61 @@ class TextFiles(Config):
         Raises:
             CorpusError: if a file cannot be read.
         """
-        try:
-            digests = {
-                part: [files.sha256(require_regular_file(path)) for path in paths]
-                for part, paths in self.expand().items()
-            }
-        except OSError as error:
+        return digest_paths(self.paths)
+
+
+def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
+    """Return the files that paths with a ``*`` each stand for, by its text, in order.
+
+    Raises:
+        CorpusError: if no file matches a pattern, or one path lacks a file.
+    """
+    if STAR not in str(paths[0]):
+        return {"": tuple(paths)}
+    found = [_find_parts(path) for path in paths]
+    expanded = {
+        part: tuple(Path(str(path).replace(STAR, part)) for path in paths)
+        for part in sorted(set().union(*found))
+    }
+    for part, files_of_part in expanded.items():
+        present = [part in parts for parts in found]
+        if not all(present):
+            present_file = files_of_part[present.index(True)]
             raise CorpusError(
-                f"{error.filename} cannot be read ({error.strerror}); set your text in "
-                f"download.corpora, as conf/data/files.yaml shows"
-            ) from None
-        text = json.dumps(digests) if self.has_star else "".join(digests[""])
-        return hashlib.sha256(text.encode()).hexdigest()
+                f"{present_file} exists but {files_of_part[present.index(False)]} does not; add "
+                f"it, or move {present_file} away"
+            )
+    if not expanded:
+        names = " and ".join(map(str, paths))
+        raise CorpusError(f"no file matches {names}; check the names and the folder")
+    return expanded
+
+
+def digest_paths(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 of the digests of all files, and of the texts of ``*``.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    digests = {
+        part: [measure_file(path)["sha256"] for path in files_of_part]
+        for part, files_of_part in expand_paths(paths).items()
+    }
+    text = json.dumps(digests) if STAR in str(paths[0]) else "".join(digests[""])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def measure_file(path: Path) -> dict[str, Any]:
+    """Return the path, the size and the SHA-256 of a file.
+
+    Raises:
+        CorpusError: if it cannot be read.
+    """
+    try:
+        digest = files.sha256(require_regular_file(path))
+        return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+    except OSError as error:
+        raise explain_unreadable_file(path, error) from None
 
 
 class Pinned(Protocol):
@@ -132,26 +155,21 @@ class Pinned(Protocol):
         """Return the present digest."""
 
 
-def require_pinned(files: Pinned) -> None:
+def require_pinned(pinned: Pinned) -> None:
     """Require files to be unchanged since they were pinned.
 
     Raises:
         CorpusError: if they changed.
     """
-    if files.sha256 and files.digest() != files.sha256:
+    if pinned.sha256 and pinned.digest() != pinned.sha256:
         raise CorpusError(
-            f"{files} changed since params.yaml was written; take the change in: make repro"
+            f"{pinned} changed since params.yaml was written; take the change in: make repro"
         )
 
 
-def find_parts(path: Path) -> set[str]:
+def _find_parts(path: Path) -> set[str]:
     """Return the text of the ``*`` of a path for each matching file."""
     before, after = str(path).split(STAR)
     pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
     names = glob.glob(pattern)  # noqa: PTH207 - it skips names that begin with a dot
     return {name[len(before) : len(name) - len(after)] for name in names}
-
-
-def fill_part(path: Path, part: str) -> Path:
-    """Return a path with a text in the place of its ``*``."""
-    return Path(str(path).replace(STAR, part))

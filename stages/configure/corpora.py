@@ -28,7 +28,7 @@ from nmt_core.corpora import mtdata
 from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.fetch.http import fetch
 from nmt_core.corpora.fetch.source import HttpConfig
-from nmt_core.corpora.opus import INDEX, OpusEntry, opus_index, read_opus_index
+from nmt_core.corpora.web import INDEX, OpusEntry, opus_index, read_opus_index
 from stages import paths
 from stages.runtime.entry import run_stage
 from stages.runtime.params_file import read

@@ -75,7 +75,7 @@ def table(sentences):
 def project(tmp_path):
     copy_project(tmp_path, parts=("conf", "nmt_core", "stages"), names=())
     (tmp_path / "nmt_core/corpora/table.py").write_text(FILE)
-    registry = tmp_path / "nmt_core/corpora/registered.py"
+    registry = tmp_path / "nmt_core/corpora/named.py"
     assert registry.read_text().count(PLACE) == 1
     registry.write_text(registry.read_text().replace(PLACE, LINE + PLACE))
     return tmp_path

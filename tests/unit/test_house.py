@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2280,
     "nmt_core/cli": 2230,
-    "nmt_core/corpora": 6670,
+    "nmt_core/corpora": 6610,
     "nmt_core/data": 1880,
     "nmt_core/documents": 4450,
     "nmt_core/evaluation": 1710,

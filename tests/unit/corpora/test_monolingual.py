@@ -200,7 +200,7 @@ def test_files_are_pinned_and_damage_is_named(folder):
 
 def test_the_card_has_its_licence_and_replay_leaves_it(folder):
     params = settings(folder, licence="cc0-1.0")
-    assert "alone (cc0-1.0): Text of en alone" in describe_together(params.corpora).text
+    assert "alone (cc0-1.0): Monolingual text (en)" in describe_together(params.corpora).text
     plain = settings(folder, alone={})
     assert estimate_total(params.corpora, params.languages).pairs == 30
     assert describe_rule(params.corpora, params.split) == describe_rule(plain.corpora, plain.split)

@@ -7,7 +7,7 @@ import pytest
 
 from nmt_core.corpora.fetch.vectors import VectorsConfig
 from nmt_core.corpora.formats.registered import PAIR_FORMATS
-from nmt_core.corpora.registered import CORPORA
+from nmt_core.corpora.named import CORPORA
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SLICES
 from nmt_core.models.settings import ARCHITECTURES
 from nmt_core.search.engine import PROGRAMS

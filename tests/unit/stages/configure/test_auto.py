@@ -14,9 +14,9 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.random import FEWEST_SENTENCES
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.local import FilesCorpus
-from nmt_core.corpora.opus import opus_index
 from nmt_core.corpora.splitting import split_of
 from nmt_core.corpora.text_files import TextFiles
+from nmt_core.corpora.web import opus_index
 from nmt_core.training.schedule import Budget
 from nmt_core.translation.fitting import FEWEST
 from stages.configure import auto, compose
