@@ -44,7 +44,7 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import CheckpointStore, prolong
 from nmt_core.training.distributed import ALONE, World, init_process_group
-from nmt_core.training.initial import average_with, describe_taken, load_initial_model, start_from
+from nmt_core.training.initial import average_with, load_initial_model, start_from
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
 from nmt_core.training.schedule import Budget
@@ -105,8 +105,7 @@ def run(
         pretrained=load_pretrained(inputs.embeddings),
     )
     if initial := load_initial_model(inputs.initial_model):
-        taken = start_from(initial, model, params.model, known, params.initial_parts)
-        notes = [*notes, *describe_taken(taken)]
+        notes = [*notes, *start_from(initial, model, params.model, known, params.initial_parts)]
     model.to(compute.device)
     objective, cut = build_objective(params, inputs, sides, languages, model, compute)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)

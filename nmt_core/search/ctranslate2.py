@@ -26,8 +26,8 @@ from nmt_core.search.engine import (
     MOST_ROWS,
     SCORES,
     SHORTLIST,
+    Engine,
     Hypothesis,
-    PlainEngine,
     Request,
     ScoreShift,
     explain_failure,
@@ -75,7 +75,7 @@ class TokenHypothesis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CTranslate2Engine(PlainEngine):
+class CTranslate2Engine(Engine):
     """Searches a Transformer that was written for CTranslate2."""
 
     program: ctranslate2.Translator

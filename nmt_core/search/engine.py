@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from typing_extensions import override
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
@@ -94,9 +93,17 @@ def drop_impossible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
 
 
 class Engine(Protocol):
-    """Searches for the best translations.
+    """Searches for the best translations, for several threads at once.
 
-    An engine is safe to be called by several threads at once.
+    One that copies every source::
+
+        @dataclass(frozen=True)
+        class CopyingEngine(Engine):
+            name: str
+            sees_attention = False
+
+            def search(self, requests, search, *, batch_tokens, probabilities, attention):
+                return [[Hypothesis(tuple(one.source[:-1]), 0.0, 0.0, ())] for one in requests]
     """
 
     name: str
@@ -108,6 +115,12 @@ class Engine(Protocol):
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
         """Return the part of a search that this engine cannot do, in a few words, or None."""
+        refusals = {
+            "a prefix": prefixes,
+            "diversity": search.diversity > 0,
+            "copying unknown words": search.unknown == "copy" and not self.sees_attention,
+        }
+        return next((what for what, asked in refusals.items() if asked), None)
 
     def search(
         self,
@@ -127,30 +140,6 @@ class Engine(Protocol):
             probabilities: return the probability of every token.
             attention: return attention.
         """
-
-
-class PlainEngine(Engine, Protocol):
-    """An engine of plain beam search.
-
-    One that copies every source::
-
-        @dataclass(frozen=True)
-        class CopyingEngine(PlainEngine):
-            name: str
-            sees_attention = False
-
-            def search(self, requests, search, *, batch_tokens, probabilities, attention):
-                return [[Hypothesis(tuple(one.source[:-1]), 0.0, 0.0, ())] for one in requests]
-    """
-
-    @override
-    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        refusals = {
-            "a prefix": prefixes,
-            "diversity": search.diversity > 0,
-            "copying unknown words": search.unknown == "copy" and not self.sees_attention,
-        }
-        return next((what for what, asked in refusals.items() if asked), None)
 
 
 class FullEngine(Engine, Protocol):
@@ -205,7 +194,7 @@ class ScoreShift(Config):
 class Program(NamedTuple):
     """A program that searches models, with its writer and its loader.
 
-    One for the engine that ``PlainEngine`` shows, in a module ``copying`` that another package
+    One for the engine that ``Engine`` shows, in a module ``copying`` that another package
     offers by an entry point of ``nmt.engines``, ``copying = copying:COPYING``::
 
         COPYING = Program("copying", loader="copying:load", writer="copying:write")

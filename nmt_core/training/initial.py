@@ -20,7 +20,6 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import (
@@ -62,21 +61,6 @@ class InitialModel:
     """Settings that may be others in a model that starts from it."""
 
 
-class Taken(Config):
-    """What a training has from the model that it started from."""
-
-    parts: list[ModelPart]
-    """Of that model."""
-    source_tokens: int
-    """Tokens whose rows are that model's."""
-    new_source_tokens: int
-    """Tokens that it does not know."""
-    target_tokens: int
-    """Tokens whose rows are that model's."""
-    new_target_tokens: int
-    """Tokens that it does not know."""
-
-
 def load_initial_model(folder: Path) -> InitialModel | None:
     """Return the model that the download stage brought, if it brought any."""
     if halves := find_halves(folder):
@@ -102,8 +86,8 @@ def start_from(
     config: Seq2SeqConfig,
     vocabularies: tuple[Vocabulary, Vocabulary],
     parts: Collection[ModelPart],
-) -> Taken:
-    """Give a new model the weights of another, in place; return what it has from there.
+) -> list[str]:
+    """Give a new model the weights of another, in place; say what it has from there.
 
     Raises:
         ConfigError: if the two models are not alike in what is taken.
@@ -112,15 +96,15 @@ def start_from(
     with torch.no_grad():
         for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
             weight[rows] = values
-    known = _match_both(vocabularies, initial)
-    taken = [len(new) if "embeddings" in parts else 0 for new, _ in known]
-    return Taken(
-        parts=sorted(parts),
-        source_tokens=taken[0],
-        new_source_tokens=len(vocabularies[0]) - taken[0],
-        target_tokens=taken[1],
-        new_target_tokens=len(vocabularies[1]) - taken[1],
-    )
+    notes = [f"starting from {', '.join(sorted(parts))} of the initial model"]
+    pairs = zip(vocabularies, _match_both(vocabularies, initial), strict=True)
+    new = [len(vocabulary) - len(rows) for vocabulary, (rows, _) in pairs]
+    if "embeddings" in parts and any(new):
+        notes.append(
+            f"{new[0]:,} source and {new[1]:,} target tokens are unknown to it, and start from "
+            f"chance"
+        )
+    return notes
 
 
 def pair_weights(
@@ -178,17 +162,6 @@ def find_part(name: str) -> ModelPart:
 def is_of_words(name: str) -> bool:
     """Tell whether a tensor has a row for each token."""
     return find_part(name) == "embeddings" and ".positions." not in name
-
-
-def describe_taken(taken: Taken) -> Iterator[str]:
-    """Say to a person what a training has from the model that it started from."""
-    yield f"starting from {', '.join(taken.parts)} of the initial model"
-    new = taken.new_source_tokens, taken.new_target_tokens
-    if "embeddings" in taken.parts and any(new):
-        yield (
-            f"{new[0]:,} source and {new[1]:,} target tokens are unknown to it, and start from "
-            f"chance"
-        )
 
 
 def _load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from pydantic import Field
 
@@ -144,17 +143,8 @@ Merit = tuple[float, ...]
 """Sort key of a validation: more is better, first numbers count first."""
 
 
-class Selection(NamedTuple):
-    """Decision after a validation."""
-
-    is_best: bool
-    """Whether it is better than all before it."""
-    is_out_of_patience: bool
-    """Whether too many in a row were not."""
-
-
-def select(merits: Sequence[Merit], patience: int | None) -> Selection:
-    """Judge the last of all validations so far, at least one.
+def select(merits: Sequence[Merit], patience: int | None) -> tuple[bool, bool]:
+    """Tell whether the last validation is better than all before, and patience is at its end.
 
     Args:
         merits: of each validation, in order; of equal ones, the first is the best.
@@ -162,4 +152,4 @@ def select(merits: Sequence[Merit], patience: int | None) -> Selection:
     """
     best = max(range(len(merits)), key=merits.__getitem__)
     since_best = len(merits) - 1 - best
-    return Selection(since_best == 0, patience is not None and since_best >= patience)
+    return since_best == 0, patience is not None and since_best >= patience

@@ -38,7 +38,7 @@ from nmt_core.training.checkpoint import (
 from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.objective import Objective
 from nmt_core.training.optimizer import ExponentialMovingAverage, apply_gradients, require_finite
-from nmt_core.training.progress import Clock, Progress, Selection, select
+from nmt_core.training.progress import Clock, Progress, select
 from nmt_core.training.schedule import Budget, ScheduleConfig
 
 PAIRS_NAMED = 5
@@ -288,9 +288,9 @@ class Trainer:
         progress = self.progress
         loss, scores, weights = self._measure()
         point = progress.add_point(self._learning_rate, loss, scores)
-        selection = self._select()
-        progress.finished = progress.has_spent(self.budget) or selection.is_out_of_patience
-        self.display.validation(point.row(), best=selection.is_best)
+        is_best, is_out_of_patience = self._select()
+        progress.finished = progress.has_spent(self.budget) or is_out_of_patience
+        self.display.validation(point.row(), best=is_best)
         self.tracker.metrics(
             point.measures()
             | {
@@ -299,7 +299,7 @@ class Trainer:
             },
             step=progress.step,
         )
-        if selection.is_best:
+        if is_best:
             progress.best_step = progress.step
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
@@ -316,7 +316,7 @@ class Trainer:
         require_finite(loss, name="validation loss", place=place, remedy=objective.remedies.loss)
         return loss, scores, weights
 
-    def _select(self) -> Selection:
+    def _select(self) -> tuple[bool, bool]:
         merits = [self.objective.judge(point) for point in self.progress.history]
         return select(merits, self.objective.config.patience)
 
@@ -340,7 +340,7 @@ class Trainer:
         self._clock.seconds = self.progress.seconds
         if self.progress.finished:  # where another budget was spent, perhaps
             spent = self.progress.has_spent(self.budget)
-            self.progress.finished = spent or self._select().is_out_of_patience
+            self.progress.finished = spent or self._select()[1]
         restore_training(self.model, self.optimizer, checkpoint.tensors)
         self._average.restore(checkpoint.tensors)
         self.objective.restore(checkpoint.tensors)

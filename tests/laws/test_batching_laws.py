@@ -65,18 +65,6 @@ def test_splitting_evenly_is_a_partition_with_no_empty_part(lengths, data, seed)
     assert {tuple(batch) for batch in found} == {tuple(batch) for batch in other}
 
 
-def test_parts_are_about_equally_large_whatever_is_long():
-    """One sentence of a thousand tokens makes no other so long."""
-    draw = np.random.default_rng(1)
-    lengths = np.append(draw.integers(3, 20, size=(400, 2)), [[1000, 900]], axis=0)
-    sizes = [
-        len(batch) * (lengths[batch].max() + 1)
-        for batch in split_evenly(lengths, 6, make_generator(1))
-    ]
-
-    assert max(sizes) < 1.5 * (lengths.max(axis=1) + 1).sum() / 6
-
-
 @given(lengths, bucket_configs, seeds)
 def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
     """Sources of a batch lie between the same two boundaries, and batches are full but the last."""

@@ -54,15 +54,6 @@ def test_a_wide_beam_is_exhaustive(model, penalty):
         assert max(score.values()) == pytest.approx(best.score)
 
 
-def test_a_fast_beam_of_one_is_greedy(model):
-    """Both take the best token until it is the end."""
-    config = beam(beam_size=1, stopping="fast")
-    found = beam_search(model, source, padding, config)
-    simple = greedy_search(model, source, padding, compute_length_limits(padding, config))
-
-    assert simple == [list(best.tokens) for [best] in found]
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from([-8.0, 0.0, 2.0]), st.booleans())
 def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
@@ -93,25 +84,6 @@ def test_every_score_is_the_models_own(model):
             assert expected.tolist() == pytest.approx(token_log_probs)
             assert expected.sum().item() == pytest.approx(log_prob)
             assert score == pytest.approx(log_prob / (len(tokens) + 1) ** penalty)
-
-
-def test_hypotheses_are_sorted_and_unique(model):
-    for hypotheses in beam_search(model, source, padding, beam(beam_size=5, n_best=5)):
-        scores = [hypothesis.score for hypothesis in hypotheses]
-
-        assert sorted(scores, reverse=True) == scores
-        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 5
-
-
-def test_fewer_hypotheses_are_the_first_of_more(model):
-    """Stopping when the best is sure loses nothing of it."""
-    many = beam_search(model, source, padding, beam(beam_size=4, n_best=4))
-    for best in (1, 2, 3):
-        few = beam_search(model, source, padding, beam(beam_size=4, n_best=best))
-
-        assert [[h.tokens for h in line[:best]] for line in many] == [
-            [h.tokens for h in line] for line in few
-        ]
 
 
 def test_neighbours_do_not_matter(model):
@@ -176,20 +148,6 @@ def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
         assert expected == row
 
 
-def test_the_unknown_word_is_written_only_where_allowed():
-    class Puzzled(Toy):
-        def project(self, hidden):
-            logits = super().project(hidden)
-            logits[..., UNK] += 20.0
-            return logits
-
-    [[forbidden], *_] = beam_search(Puzzled(), source, padding, beam())
-    [[allowed], *_] = beam_search(Puzzled(), source, padding, beam(unknown="write"))
-
-    assert UNK not in forbidden.tokens
-    assert UNK in allowed.tokens
-
-
 def test_own_constraints_are_obeyed_until_the_limit():
     """Who forbids the end gets translations of full length."""
 
@@ -209,34 +167,6 @@ def test_a_model_of_nans_is_refused():
 def test_more_hypotheses_than_beams_are_refused():
     with pytest.raises(ValueError, match=r"n_best \(3\) may not exceed beam_size \(2\)"):
         BeamConfig(beam_size=2, n_best=3)
-
-
-prefix = torch.tensor([[PAD, PAD], [4, PAD], [UNK, 5]])
-PREFIXES = [(), (4,), (UNK, 5)]
-
-
-def test_a_translation_begins_as_it_must(model):
-    """In one batch, with prefixes of any length, and scored with them."""
-    found = beam_search(model, source, padding, beam(beam_size=3, n_best=3), prefix=prefix)
-    simple = greedy_search(
-        model, source, padding, compute_length_limits(padding, beam(beam_size=1)), prefix=prefix
-    )
-    for row, (hypotheses, tokens, begun) in enumerate(zip(found, simple, PREFIXES, strict=True)):
-        assert tuple(tokens[: len(begun)]) == begun
-        for hypothesis in hypotheses:
-            [expected] = teacher_forced(model, row, [hypothesis.tokens])
-
-            assert hypothesis.tokens[: len(begun)] == begun
-            assert expected.tolist() == pytest.approx(hypothesis.token_log_probs)
-            assert expected.sum().item() == pytest.approx(hypothesis.log_prob)
-
-
-def test_a_beginning_may_exceed_every_limit():
-    config = BeamConfig(beam_size=2, max_length=3)
-    long = torch.tensor([[4, 5, 6, 4, 5]] * 3)
-
-    for [best] in beam_search(Toy(), source, padding, config, prefix=long):
-        assert best.tokens == (4, 5, 6, 4, 5)
 
 
 def test_a_beginning_outweighs_what_is_forbidden():

@@ -16,7 +16,7 @@ from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import collate
 from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from tests.support import devices
 from tests.support.presets import PRESETS, VARIANTS, tiny_config, tiny_model
@@ -72,19 +72,6 @@ def test_loss_and_gradients_are_the_processors(name):
     assert_close(found, expected, **CLOSE["float32"])
     rounded, _ = loss_and_gradients(model, batch, Compute(DEVICE, PRECISIONS["bfloat16"]))
     assert_close(rounded, expected[0], **CLOSE["bfloat16"])
-
-
-@every_model
-@every_precision
-def test_padding_is_invisible_there(name, precision):
-    model = tiny_model(name).eval().to(DEVICE)
-    source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0]], device=DEVICE)
-    target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3]], device=DEVICE)
-    wider = torch.nn.functional.pad(source, (0, 3), value=PAD)
-    with Compute(DEVICE, PRECISIONS[precision]).autocast(), torch.inference_mode():
-        logits = [model(text, text == PAD, target).float() for text in (source, wider)]
-
-    assert_close(logits[1], logits[0], **CLOSE[precision])
 
 
 @one_of_each_family

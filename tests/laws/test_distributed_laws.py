@@ -240,28 +240,6 @@ def test_one_process_continues_what_two_began(top, both):
 
 
 @pytest.mark.slow
-def test_a_signal_to_any_process_stops_all(top, both):
-    """After the same update, which is in the checkpoint."""
-    _, progress = last(top, "stopped")
-
-    assert both["stopped"] == [{"signal": 15, "step": ranks.CUT_AT}] * 2
-    assert progress["step"] == ranks.CUT_AT
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", ["seconds", "patience"])
-def test_all_end_at_once(both, limit):
-    """Though only the first knows when."""
-    first, second = both[limit]
-
-    assert (first["step"], first["seconds"]) == (second["step"], second["seconds"])
-    if limit == "patience":
-        assert first["step"] == 9
-    else:
-        assert 0.3 <= first["seconds"] < 60
-
-
-@pytest.mark.slow
 def test_others_wait_for_the_first_while_it_lives(both):
     for found in both["long"]:
         assert found["seconds"] > ranks.IMPATIENT

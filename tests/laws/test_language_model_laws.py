@@ -121,16 +121,6 @@ def test_log_probabilities_are_a_distribution(model):
     assert (p[..., [PAD, BOS]] == 0).all()
 
 
-def test_the_likelihood_of_a_token_is_its_log_probability(model):
-    hidden, _ = model.decode(tokens, model.start(len(tokens)))
-    wanted = torch.tensor([4, 5, 6, 7, EOS]).expand_as(tokens)
-
-    assert_close(
-        model.log_likelihood(hidden, wanted),
-        model.log_probs(hidden).gather(-1, wanted[..., None])[..., 0],
-    )
-
-
 def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
     """Chunks of a stream and batches of lines are the program's business."""
     rows = [row.tolist()[:length] for row, length in zip(tokens, (5, 2, 4), strict=True)]

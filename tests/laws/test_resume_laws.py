@@ -214,22 +214,6 @@ def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monke
     assert all(point.loss > 0 for point in progress.curve)
 
 
-@pytest.mark.parametrize(
-    ("every", "steps"),
-    [(3, [*range(3, 61, 3)]), (40, [*range(5, 61, 5)]), (13, [5, 10, 13, 18, 23, 26, 31, 36, 39])],
-)
-def test_the_clock_waits_for_no_validation_where_updates_asked_for_one(
-    dataset, tmp_path, monkeypatch, every, steps
-):
-    """An update takes two seconds, and ten of them without a validation are a dozenth."""
-    ticks = itertools.count(step=2)
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    settings = {"budget": Budget(seconds=120), "validate_every": every}
-    progress = trainer(dataset, tmp_path, Log(), **settings).fit()
-
-    assert [point.step for point in progress.history][: len(steps)] == steps
-
-
 def test_damage_is_told_and_the_checkpoint_before_continues(dataset, tmp_path):
     whole = trainer(dataset, tmp_path / "whole", Log())
     whole.fit()

@@ -3,13 +3,11 @@
 import functools
 import itertools
 import math
-import threading
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -169,30 +167,6 @@ def test_an_unknown_token_stays_where_it_is():
     assert len(drawn) > len(numbers)
 
 
-def everything(sample):
-    """What all pairs have in the first epoch."""
-    return [tuple(map(tuple, sample(number, 0))) for number in range(len(LINES))]
-
-
-def test_a_draw_is_a_function_of_its_name(kind, dataset):
-    """Whatever was drawn before, in whatever order, in whatever thread."""
-    sample = drawn(dataset, kind)
-    expected = everything(sample)
-    again = [tuple(map(tuple, sample(n, 0))) for n in reversed(range(len(LINES)))]
-    found = {}
-    threads = [
-        threading.Thread(target=lambda n=n: found.setdefault(n, everything(drawn(dataset, kind))))
-        for n in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert again[::-1] == expected
-    assert [found[n] for n in range(3)] == [expected] * 3
-
-
 def test_other_names_are_other_draws(tmp_path, kind):
     """Of seed, epoch, pair and side, each alone."""
     same = write_lines(tmp_path / "same", kind, [("the garden house",) * 2] * 20)
@@ -249,19 +223,6 @@ def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
         assert share.target_tokens == share.batch.target_tokens
     assert {*seen.values()} == {1}
     assert len(seen) == 3 * len(LINES)
-
-
-def test_reading_on_is_reading_from_there(kind, dataset):
-    """From any place of any epoch come the batches that would have come."""
-    batches = TrainingBatches(dataset, TokenBatching(max_tokens=50), 3, drawn(dataset, kind))
-    stream = batches.start_from(Position())
-    shares = [next(stream) for _ in range(25)]
-
-    assert shares[-1].after.epoch > 1
-    for number in range(1, 25):
-        again = next(batches.start_from(shares[number - 1].after))
-        assert torch.equal(again.batch.source, shares[number].batch.source)
-        assert torch.equal(again.batch.target_output, shares[number].batch.target_output)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What an update, a validation and a choice are, against the same computed by hand."""
 
-import itertools
 import math
 from dataclasses import replace
 from itertools import islice
@@ -269,13 +268,3 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
         }
         for step in range(trainings.STEPS)
     ]
-
-
-def test_a_resumed_training_goes_on_counting_its_seconds(dataset, tmp_path, monkeypatch):
-    """Every look at the clock takes a second, and what came after the checkpoint is lost."""
-    ticks = itertools.count()
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    with pytest.raises(trainings.PowerCut):
-        trainings.trainer(dataset, tmp_path, trainings.Log(7)).fit()
-
-    assert trainings.trainer(dataset, tmp_path, trainings.Log()).fit().seconds == trainings.STEPS

@@ -6,8 +6,6 @@ Runs every scenario in turn, in FOLDER/SCENARIO, and leaves there what it found,
 of weights, RANK.safetensors.
 """
 
-import os
-import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -19,11 +17,9 @@ import torch.distributed as dist
 from safetensors.torch import save_file
 
 from nmt_core.base import files
-from nmt_core.base.interrupt import Interrupted
 from nmt_core.data.shards import ShardDataset
 from nmt_core.models.weights import own_tensors
 from nmt_core.training.distributed import ALONE, PeerError, World
-from nmt_core.training.schedule import Budget
 from tests.support import subword_pairs, trainings
 from tests.support.pairs import write_pairs
 
@@ -122,16 +118,6 @@ def cut_and_train(folder, world):
     return train(folder, world, dropout=0.2)
 
 
-def asked_to_stop(folder, world):
-    """Only the second process is asked."""
-    training = trainer(folder, world)
-    disturb(training, lambda: world.is_main or os.kill(os.getpid(), signal.SIGTERM))
-    try:
-        training.fit()
-    except Interrupted as interrupted:
-        return {"signal": interrupted.signal, "step": training.progress.step}
-
-
 def first_works_long(folder, world):
     """Longer than the others would wait for a sum."""
     began = time.monotonic()
@@ -162,11 +148,6 @@ PATIENTLY = {
     "whole": lambda *at: train(*at, dropout=0.2),
     "cut_and_whole": cut_and_train,
     "cut": cut,
-    "stopped": asked_to_stop,
-    "seconds": lambda *at: train(*at, budget=Budget(seconds=0.3)),
-    "patience": lambda *at: train(
-        *at, budget=Budget(steps=500), patience=2, validate_every=3, select_by="bleu"
-    ),
 }
 IMPATIENTLY = {"long": first_works_long, "hung": second_hangs, "left": second_leaves}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import Hypothesis, PlainEngine
+from nmt_core.search.engine import Engine, Hypothesis
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
@@ -17,7 +17,7 @@ LANGUAGES = Languages(source="de", target="en")
 
 
 @dataclass
-class ScriptedEngine(PlainEngine):
+class ScriptedEngine(Engine):
     """Writes, best first, what functions make of the source's text."""
 
     side: Side

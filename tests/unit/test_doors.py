@@ -18,7 +18,7 @@ from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.evaluation.slices import find_slice, find_slices
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
-from nmt_core.search.engine import PROGRAMS, PlainEngine, Program
+from nmt_core.search.engine import PROGRAMS, Engine, Program
 from nmt_core.search.stepwise import greedy_search
 from nmt_core.translation.engine_export import ParityText, prepare_engines
 from stages.download import describe_corpora
@@ -115,10 +115,10 @@ from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 def test_an_engine(offer, tmp_path, monkeypatch):
     imports = """
 from nmt_core.search.engine import Hypothesis
-from nmt_core.search.engine import InexpressibleError, PlainEngine
+from nmt_core.search.engine import InexpressibleError, Engine
 from nmt_core.search.engine import Program
 """
-    offer(imports, PlainEngine, Program, name="copying", engines={"copying": "COPYING"})
+    offer(imports, Engine, Program, name="copying", engines={"copying": "COPYING"})
     monkeypatch.setattr(PROGRAMS, "ours", {})
     models = {"good": RnnConfig(width=16, hidden_width=16), "bad": MODEL}
     told = {

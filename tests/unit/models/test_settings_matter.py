@@ -137,27 +137,6 @@ def test_the_last_decoder_layer_but_one_aligns(layers, aligning):
         assert same == (number > aligning)
 
 
-def test_layers_that_the_encoder_has_no_equal_of_begin_from_its_last():
-    model = built(rnn_config(bridge="copy").model_copy(update={"decoder_layers": 4}))
-    first = model.encode(SOURCE, SOURCE == PAD).first
-
-    assert 4 == len(first)
-    for part in range(2):
-        assert_close(first[1][part], first[2][part], rtol=0, atol=0)
-        assert_close(first[1][part], first[3][part], rtol=0, atol=0)
-        assert not torch.allclose(first[0][part], first[1][part])
-
-
-def test_an_encoder_may_be_deeper_than_the_decoder():
-    config = rnn_config(bridge="copy").model_copy(update={"encoder_layers": 3, "decoder_layers": 1})
-    model = built(config)
-    words = model.source_embedding(SOURCE) * model.scale
-    _, ends = model.encoder(words, SOURCE == PAD)
-    [first] = model.encode(SOURCE, SOURCE == PAD).first
-
-    assert_close(ends[0][0], first[0], rtol=0, atol=0)
-
-
 def word_tables(model):
     """Source, target and output rows."""
     tables = (

@@ -4,7 +4,7 @@ import pytest
 
 from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import CTranslate2Engine
-from nmt_core.search.engine import PlainEngine, explain_failure
+from nmt_core.search.engine import Engine, explain_failure
 from nmt_core.search.settings import BeamConfig
 
 
@@ -25,7 +25,7 @@ def test_what_a_fast_engine_cannot_do_is_said(changes, said):
     assert engine.explain_refusal(search, prefixes=True) == "a prefix"
 
 
-class Blind(PlainEngine):
+class Blind(Engine):
     sees_attention = False
 
 

@@ -185,17 +185,6 @@ def bundle(tmp_path_factory):
     return export(tmp_path_factory.mktemp("models") / "export")
 
 
-def test_pairs_are_scored_by_a_translator(bundle):
-    pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
-    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
-    result = run("score", "--model", bundle, lines=text)
-    expected = score_pairs(Translator.load(bundle), pairs)
-
-    assert [f"{score.log_likelihood:.4f}" for score in expected] == [
-        line.split("\t")[0] for line in result.stdout.splitlines()
-    ]
-
-
 def test_a_pair_scores_the_log_probabilities_of_its_target(bundle):
     loaded = Translator.load(bundle)
     source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))

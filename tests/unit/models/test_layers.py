@@ -1,0 +1,159 @@
+"""Dense layers multiply as torch's do, however new the weights; dropout drops what it should."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from nmt_core.models.layers import FEW_ROWS, LARGE, Dense, dropout
+
+
+@pytest.fixture(params=["large", "small"])
+def layer(request):
+    return Dense(512, LARGE // 512 if request.param == "large" else 8).eval()
+
+
+def product(layer, x):
+    return nn.functional.linear(x, layer.weight, layer.bias)
+
+
+@pytest.mark.parametrize("rows", [1, 2, FEW_ROWS[0], 5, FEW_ROWS[-1], 40])
+@pytest.mark.parametrize("shape", [(-1, 512), (1, -1, 512), (-1, 1, 512)])
+@torch.inference_mode()
+def test_few_rows_are_multiplied_as_many(layer, rows, shape):
+    x = torch.randn(rows, 512).view(shape)
+
+    assert_close(layer(x), product(layer, x))
+
+
+def scale(layer):
+    with torch.no_grad():
+        layer.weight.mul_(2)
+        layer.bias.add_(1)
+
+
+def update(layer):
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1)
+    layer(torch.randn(5, 512)).sum().backward()
+    optimizer.step()
+
+
+def load(layer):
+    layer.load_state_dict({name: torch.randn_like(w) for name, w in layer.state_dict().items()})
+
+
+def replace(layer):
+    layer.weight = nn.Parameter(torch.randn_like(layer.weight))
+
+
+def widen(layer):
+    layer.double()
+
+
+@pytest.mark.parametrize("change", [scale, update, load, replace, widen])
+def test_changed_weights_are_multiplied_by(layer, change):
+    """Between two searches, whichever way they change."""
+    x = torch.randn(5, 512)
+    with torch.inference_mode():
+        layer(x)
+    change(layer)
+    with torch.inference_mode():
+        x = x.to(layer.weight.dtype)
+
+        assert_close(layer(x), product(layer, x), rtol=1e-4, atol=1e-3)
+
+
+def test_a_layer_that_has_searched_still_learns(layer):
+    """In evaluation mode, too, where gradients are asked for."""
+    x = torch.randn(5, 512)
+    with torch.inference_mode():
+        layer(x)
+    layer(x).sum().backward()
+
+    assert_close(layer.weight.grad, x.sum(dim=0).expand_as(layer.weight))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_what_an_optimizer_has_written_is_searched_with(fused):
+    """Fused optimizers write to weights without being counted by autograd."""
+    layer = Dense(4, 3)
+    x = torch.randn(2, 4)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0, fused=fused)
+    for _ in range(2):
+        layer.eval()
+        with torch.inference_mode():
+            found = layer(x)
+            expected = product(layer, x)
+        layer.train()
+        layer(x).sum().backward()
+        optimizer.step()
+
+        assert torch.allclose(found, expected)
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
+    count = 200_000
+    x = dropout(torch.ones(count), probability, training=True)
+    kept = 1 - min(max(round(probability * 256), 1), 255) / 256
+    deviation = math.sqrt(kept * (1 - kept) / count)
+
+    assert (x == 0).float().mean().item() == pytest.approx(1 - kept, abs=5 * deviation)
+    assert x.mean().item() == pytest.approx(1, abs=5 * deviation / kept)
+    assert x[x != 0].unique().tolist() == pytest.approx([1 / kept])
+
+
+@pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
+def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training):
+    x = torch.randn(3, 4, 5)
+
+    assert dropout(x, probability, training=training) is x
+
+
+def test_one_mask_per_sentence_is_constant_over_time():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, variational=True)
+
+    assert (x == x[:, :1]).all()
+    assert (x[0] != x[1]).any()
+    assert (x[0, 0] != x[0, 0, 0]).any()
+
+
+def test_one_mask_per_batch_is_the_same_everywhere():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, variational=True, whole_batch=True)
+
+    assert (x == x[:1, :1]).all()
+    assert (x[0, 0] != x[0, 0, 0]).any()
+
+
+def test_a_mask_per_position_varies_over_time():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True)
+
+    assert (x[:, 0] != x[:, 1]).any()
+
+
+@pytest.mark.parametrize("variational", [True, False])
+def test_the_gradient_passes_where_the_value_did(variational):
+    x = torch.ones(4, 3, 5, requires_grad=True)
+    y = dropout(x, 0.5, training=True, variational=variational)
+    y.sum().backward()
+
+    assert_close(x.grad, y.detach())
+
+
+def test_dropout_is_a_function_of_the_seed():
+    def drawn(seed):
+        torch.manual_seed(seed)
+        return dropout(torch.ones(100), 0.5, training=True).tolist()
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 17])
+def test_any_number_of_elements_is_dropped_alike(size):
+    """Draws are eight bytes wide; sizes need not be."""
+    x = torch.stack([dropout(torch.ones(size), 0.5, training=True) for _ in range(2000)])
+
+    assert (x == 0).float().mean(dim=0).tolist() == pytest.approx([0.5] * size, abs=0.06)
