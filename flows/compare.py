@@ -33,8 +33,7 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import DownloadParams
 from stages.reporting import comparison
-from stages.runtime.code_digests import digest_code
-from stages.runtime.fingerprint import hash_json
+from stages.runtime.fingerprint import digest_code, hash_json
 from stages.runtime.git import describe_checkout
 from stages.runtime.params_file import read
 from stages.tracking.run_metadata import COMPARISON_VARIABLE

@@ -11,8 +11,8 @@ import yaml
 from nmt_core.base import files
 from stages import paths
 from stages.configure.sections import read_settings
-from stages.runtime.code_digests import digest_code
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import digest_code
 
 
 def write_code() -> None:

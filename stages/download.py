@@ -61,9 +61,8 @@ from stages.reporting.download_report import (
     NearDuplicates,
     NearPair,
 )
-from stages.runtime.code_digests import digest_code
 from stages.runtime.entry import run_stage
-from stages.runtime.fingerprint import hash_json
+from stages.runtime.fingerprint import digest_code, hash_json
 
 LOGGER = logging.getLogger(__name__)
 

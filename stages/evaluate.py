@@ -36,10 +36,11 @@ from stages.reporting.pages import render_run_page
 from stages.reporting.sentences import judge_sentences
 from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
-from stages.runtime.reliability import CONFIDENCE_SENTENCES, judge_confidence
 from stages.runtime.trained import (
+    CONFIDENCE_SENTENCES,
     TrainedInputs,
     check_trained,
+    judge_confidence,
     list_tags,
     load_trained,
     read_validation,

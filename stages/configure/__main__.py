@@ -6,7 +6,7 @@ Writes: params.yaml
 
 The arguments are Hydra's, as for ``dvc exp run -S``:
     python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
-``model=auto`` and ``train=auto`` choose what fits the text and the time (conf/auto.yaml).
+``model=auto`` and ``train=auto`` choose what fits the text and the time.
 Choosing a group composes everything anew, and a group that is not named takes its default. Settings
 alone change params.yaml as it lies. Without arguments only the pins of text files are renewed.
 """

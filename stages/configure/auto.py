@@ -1,8 +1,8 @@
 """Choose settings by the amount of text and time.
 
-``model=auto`` and ``train=auto`` choose model, vocabulary, dropout and budget by conf/auto.yaml.
-Split and subwords are fitted to few pairs without being asked. All choices are written to
-``params.yaml``, so that a run stays reproducible.
+``model=auto`` and ``train=auto`` choose model, vocabulary, dropout and budget. Split and subwords
+are fitted to few pairs without being asked. All choices are written to ``params.yaml``, so that a
+run stays reproducible. docs/experiments/recipes.md has the measurements behind the tables.
 """
 
 import math
@@ -10,10 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pydantic import Field
+from typing import Any, NamedTuple
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
@@ -23,29 +20,73 @@ from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.named import estimate_total, list_split_off
 from nmt_core.corpora.splitting import PER
-from nmt_core.data.settings import BatchingConfig, TokenBatching
+from nmt_core.data.settings import TokenBatching
 from nmt_core.training.schedule import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams
-from stages.runtime.params_file import read
 
 AUTO = "auto"
 
 GROUPS = ("model", "train")
-"""The groups that it chooses."""
+"""Groups that can be chosen."""
 
-Device = Literal["cpu", "cuda"]
+TEXTS = ((10_000, 2000, 0.3), (100_000, 4000, 0.25), (math.inf, 8000, 0.1))
+"""Up to so many pairs: size of the vocabulary, and dropout if all of the text is seen."""
 
-REAL_SHARE = 0.88
-"""Share of a batch's tokens that is no padding."""
+
+class ModelRow(NamedTuple):
+    """A preset for a budget up to some size."""
+
+    tokens: float
+    """Maximum number of target tokens."""
+    passes: int
+    """Minimum number of passes over the text."""
+    preset: str
+    settings: Mapping[str, int | float | str] = {}
+
 
 BATCH = "train.batching.max_tokens"
-"""Where the size of a batch is set."""
 
-EMA_DECAYS = {1_500: 0.99, 15_000: 0.999}
-"""Decay of the averages of weights, by updates: they remember a tenth of a training at most."""
+MODELS = (
+    ModelRow(4_000_000, 0, "transformer_small"),  # small, so that there is time for many updates
+    ModelRow(12_000_000, 8, "transformer"),
+    ModelRow(
+        60_000_000,
+        0,
+        "transformer",
+        {
+            "train.model.width": 192,
+            "train.model.feed_forward_width": 768,
+            "train.model.encoder_layers": 4,
+            "train.model.decoder_layers": 2,
+            BATCH: 3072,
+            "train.optimizer.kind": "muon",
+            "train.schedule.learning_rate": 0.003,
+            "train.schedule.warmup": 0.02,
+            "train.schedule.shape": "linear",
+        },
+    ),
+    ModelRow(math.inf, 0, "transformer"),
+)
+"""The first row that fits counts."""
 
-LONGEST_EMA = 0.9999
+EPOCHS = 16
+"""Passes over the text of train=auto, up to MAX_TOKENS."""
+
+MAX_TOKENS = {"cpu": 8_000_000, "cuda": 1_000_000_000}
+"""Maximum number of target tokens of train=auto, by device."""
+
+VALIDATIONS = 16
+"""Validations of a training; those of a budget of seconds follow the clock."""
+
+SPEED = {"cpu": 1500, "cuda": 60_000}
+"""Target tokens a second, of a processor's core and of a GPU."""
+
+TOKEN_SHARE = 0.88
+"""Share of a batch's tokens that are not padding."""
+
+EMA_DECAYS = ((1_500, 0.99), (15_000, 0.999), (math.inf, 0.9999))
+"""Up to so many updates: decay of the averaged weights, which remember a tenth of a training."""
 
 FEWEST_TESTS, MOST_TESTS = 230, 1000
 """Limits of the twentieth of the text that is held out. A hash draws 200 of 230, the least that
@@ -58,79 +99,14 @@ SUBWORDS, FEWEST_SUBWORDS = 2000, 500
 """For few pairs, and for very few."""
 
 
-class TextRow(Config):
-    """Settings for a corpus up to some size."""
-
-    pairs: int | None
-    """Greatest number of pairs of train; null for any."""
-    vocab_size: int
-    dropout: float
-    """Where all of the text is seen; what is not seen again cannot be learnt by heart."""
-
-
-class ModelRow(Config):
-    """A preset for a budget up to some size."""
-
-    tokens: int | None
-    """Greatest number of target tokens; null for any."""
-    passes: float = 0.0
-    """Least number of passes over the text."""
-    preset: str
-    settings: dict[str, int | float | str] = Field(default_factory=dict)
-    """Further settings of the preset, by dotted path."""
-
-
-class TrainRow(Config):
-    """The budget of training if none is given."""
-
-    epochs: int
-    most_tokens: dict[Device, int]
-    validations: int
-    """Those of a budget of seconds follow the clock instead, as no speed is known beforehand."""
-
-
-class AutoConfig(Config):
-    """The content of ``conf/auto.yaml``."""
-
-    text: tuple[TextRow, ...]
-    model: tuple[ModelRow, ...]
-    train: TrainRow
-    speed: dict[Device, float]
-
-
-Row = TypeVar("Row", TextRow, ModelRow)
-
-
-def take_row(rows: Sequence[Row], limit: str, number: float) -> Row:
-    """Return the first row with a limit of at least ``number``."""
-    return next(row for row in rows if (most := getattr(row, limit)) is None or number <= most)
-
-
-def read_auto(conf: Path = paths.CONF) -> AutoConfig:
-    """Read ``auto.yaml``."""
-    return config.build(AutoConfig, read(conf / f"{AUTO}.yaml"), at=f"conf/{AUTO}.yaml")
-
-
-def find_device(wanted: str) -> Device:
-    """Return the device of training; auto takes a GPU if there is one."""
-    if wanted == "auto":
-        wanted = "cuda" if shutil.which("nvidia-smi") else "cpu"
-    return "cuda" if wanted == "cuda" else "cpu"
-
-
 def choose(
-    wanted: Sequence[str],
-    sections: Mapping[str, Config],
-    known: AutoConfig,
-    *,
-    budget: Budget | None = None,
+    wanted: Sequence[str], sections: Mapping[str, Config], *, budget: Budget | None = None
 ) -> tuple[list[str], list[str], str]:
     """Return presets and settings for a text, a budget and this machine, and the reason.
 
     Args:
         wanted: groups to choose, "model", "train" or both.
         sections: all settings so far.
-        known: the rows to choose from.
         budget: the budget that the user has set, if any, in place of that of "train".
 
     Raises:
@@ -142,45 +118,52 @@ def choose(
     assert isinstance(train, TrainParams)
     device = find_device(train.compute.device)
     size = estimate_size(download, wanted)
-    row = take_row(known.text, "pairs", size.pairs)
-    epoch = estimate_tokens(size, row.vocab_size)
-    batch_tokens = estimate_batch(train.batching)
-    validations = known.train.validations
+    vocab_size, dropout = next(row[1:] for row in TEXTS if size.pairs <= row[0])
+    epoch = estimate_tokens(size, vocab_size)
+    batching = train.batching if isinstance(train.batching, TokenBatching) else TokenBatching()
+    batch_tokens = round(batching.max_tokens * TOKEN_SHARE)
+    validations = VALIDATIONS
     if "train" in wanted and budget is None:
-        most = known.train.most_tokens[device]
-        tokens = round_down(min(known.train.epochs * epoch, most))
+        tokens = round_down(min(EPOCHS * epoch, MAX_TOKENS[device]))
     else:
         cores = len(os.sched_getaffinity(0)) if device == "cpu" else 1
-        speed = known.speed[device] * cores
-        limits = budget if budget and "train" in wanted else train.budget
-        counted = count_tokens(limits, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
-        first = min(counted, key=counted.__getitem__)
-        tokens = round(counted[first])
+        limits = count_tokens(
+            budget if budget and "train" in wanted else train.budget,
+            epoch=epoch,
+            batch_tokens=batch_tokens,
+            speed=SPEED[device] * cores,
+        )
+        first = min(limits, key=limits.__getitem__)
+        tokens = round(limits[first])
         validations = 1 if first == "seconds" else validations
-    groups, settings = [], []
+    presets, settings = [], {}
     if "model" in wanted:
-        often = [row for row in known.model if tokens >= row.passes * epoch]
-        model = take_row(often, "tokens", tokens)
-        groups.append(f"model={model.preset}")
-        fitting = {
-            "tokenize.subwords.vocab_size": row.vocab_size,
-            "train.model.dropout": row.dropout,
+        model = next(row for row in MODELS if tokens <= row.tokens and tokens >= row.passes * epoch)
+        presets.append(f"model={model.preset}")
+        settings = {
+            "tokenize.subwords.vocab_size": vocab_size,
+            "train.model.dropout": dropout if tokens >= epoch else 0.0,
             **model.settings,
-            **({"train.model.dropout": 0.0} if tokens < epoch else {}),
         }
-        settings += [f"{path}={value}" for path, value in fitting.items()]
-        if size_of_batch := model.settings.get(BATCH):
-            batch_tokens = round(int(size_of_batch) * REAL_SHARE)
+        if batch := model.settings.get(BATCH):
+            batch_tokens = round(int(batch) * TOKEN_SHARE)
     if "train" in wanted:
         steps = max(1, round(tokens / batch_tokens))
-        settings += [
-            "train.budget.steps=null",
-            *([] if budget else [f"train.budget.tokens={tokens}"]),
-            f"train.training.validate_every={max(1, steps // validations)}",
-            f"train.training.ema_decay={choose_ema_decay(steps)}",
-        ]
+        settings |= {
+            "train.budget.steps": "null",
+            **({} if budget else {"train.budget.tokens": tokens}),
+            "train.training.validate_every": max(1, steps // validations),
+            "train.training.ema_decay": next(decay for most, decay in EMA_DECAYS if steps <= most),
+        }
     reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
-    return groups, settings, reason
+    return presets, [f"{place}={value}" for place, value in settings.items()], reason
+
+
+def find_device(wanted: str) -> str:
+    """Return the device of training; auto takes a GPU if there is one."""
+    if wanted == "auto":
+        return "cuda" if shutil.which("nvidia-smi") else "cpu"
+    return wanted
 
 
 def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
@@ -219,19 +202,6 @@ def round_down(number: int) -> int:
     """Return a number with two digits and zeros, which is easier to read and to type."""
     unit = 10 ** max(0, len(str(number)) - 2)
     return number // unit * unit
-
-
-def choose_ema_decay(steps: int) -> float:
-    """Return the decay of the averages of weights for a number of updates."""
-    return next((decay for most, decay in EMA_DECAYS.items() if steps <= most), LONGEST_EMA)
-
-
-def estimate_batch(batching: BatchingConfig) -> int:
-    """Estimate the target tokens of an update."""
-    most = (
-        batching.max_tokens if isinstance(batching, TokenBatching) else TokenBatching().max_tokens
-    )
-    return round(most * REAL_SHARE)
 
 
 def count_tokens(

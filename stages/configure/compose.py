@@ -64,9 +64,7 @@ def compose_settings(
     values = apply_changes(start, settings)
     if automatic := [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]:
         sections = build_all(values, source=str(paths.PARAMS))
-        presets, chosen, reason = auto.choose(
-            automatic, sections, auto.read_auto(conf), budget=find_budget(settings)
-        )
+        presets, chosen, reason = auto.choose(automatic, sections, budget=find_budget(settings))
         say(f"chosen for {reason}: {' '.join([*presets, *chosen])}")
         start = compose_groups([*given, *presets], conf=conf)
         values = apply_changes(apply_changes(start, chosen), settings)

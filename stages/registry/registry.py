@@ -7,8 +7,7 @@ MLflow keeps every export as a version of one registered model per language pair
     rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
     restored_at, restored_by, restored_reason                         champion again after that
 
-Data for programs alone are in one tag, ``record``, to keep MLflow's pages short. The description
-of a version is its model card; that of the model names the champion and the reason.
+The description of a version is its model card; that of the model names the champion and the reason.
 
 MLflow cannot move an alias on a condition, so the move holds a lock. Tags come first and the alias
 last: if a promotion is interrupted, the old champion serves on, and the promotion can be repeated.
@@ -34,7 +33,6 @@ from stages.tracking.journal import (
     BUNDLE_DIGEST,
     DESCRIPTION_CHARACTERS,
     Journal,
-    pack_tags,
     unpack_tags,
 )
 from stages.tracking.tracker import (
@@ -264,10 +262,12 @@ class Registry:
                 **promotion.evidence,
                 "promotion": promotion.id,
             }
-            kept = {
-                name: value for name, value in version.tags.items() if not name.startswith(STALE)
+            lasting = {
+                name: value
+                for name, value in version.tags.items()
+                if name not in tags and not name.startswith(STALE)
             }
-            self._replace_tags(version, kept | tags)
+            self._replace_tags(version, lasting | tags)
             self._move(version)
             self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
             return True
@@ -340,13 +340,12 @@ class Registry:
             )
 
     def _replace_tags(self, version: Version, tags: Mapping[str, str]) -> None:
-        """Replace all tags of a version; those for programs change last."""
-        old, new = pack_tags(version.tags), pack_tags(tags)
+        """Replace the tags of a version in the given order."""
         with self._client() as client:
-            for name in old.keys() - new.keys():
+            for name in version.tags.keys() - tags.keys():
                 client.delete_model_version_tag(self.name, str(version.number), name)
-            for name, value in new.items():
-                if old.get(name) != value:
+            for name, value in tags.items():
+                if version.tags.get(name) != value:
                     client.set_model_version_tag(self.name, str(version.number), name, value)
 
     def _move(self, version: Version) -> None:

@@ -1,17 +1,20 @@
-"""Fingerprints of trainings, and digests of the files that stages hand on."""
+"""Fingerprints of trainings, and digests of code and files."""
 
+import ast
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from nmt_core.base import files
+from nmt_core.base.config import parse_source
 from nmt_core.base.errors import NmtError
 from stages import paths
-from stages.runtime.code_digests import digest_code
 
 
 def compute_fingerprint(
@@ -72,3 +75,169 @@ def check_digests(folder: Path, *, stage: str) -> None:
         if not path.is_file() or files.sha256(path) != digest:
             reason = "was altered since it was written" if path.is_file() else "is missing"
             raise NmtError(f"{path} {reason}; the {stage} stage makes it: make repro")
+
+
+PACKAGES = ("nmt_core", "stages")
+"""Packages whose code is followed."""
+
+REGISTERED = re.compile(r"(\w+(?:\.\w+)+):\w+")
+"""A name in a registry, ``module:thing``."""
+
+NEUTRAL = (
+    "nmt_core/__init__.py",
+    "nmt_core/base/config.py",
+    "nmt_core/base/errors.py",
+    "nmt_core/base/files.py",
+    "nmt_core/base/packages.py",
+    "nmt_core/base/interrupt.py",
+    "nmt_core/base/jobs.py",
+    "nmt_core/base/progress.py",
+    "nmt_core/base/registry.py",
+    "nmt_core/base/tracking.py",
+    "nmt_core/evaluation/registered.py",
+    "nmt_core/search/engine.py",
+    "nmt_core/translation/texts.py",
+    "stages/__init__.py",
+    "stages/params.py",
+    "stages/paths.py",
+    "stages/registry/",
+    "stages/runtime/fingerprint.py",
+    "stages/runtime/entry.py",
+    "stages/runtime/fingerprint.py",
+    "stages/runtime/git.py",
+    "stages/runtime/launch.py",
+    "stages/runtime/usage.py",
+    "stages/tracking/",
+)
+"""Files and folders that decide no byte of a result: they read settings, write files, report
+progress or start stages. A change of them reruns nothing, and their imports are not followed."""
+
+TEMPLATES = "stages/reporting/templates"
+
+CHOSEN_BY_SETTINGS = {
+    "download": [
+        "nmt_core/corpora/fetch/vectors.py",
+        "stages/*/corpus.py",
+        "stages/demo/grammar.txt",
+        *(f"{TEMPLATES}/{name}" for name in ("base.html", "data.html", "parts.html", "style.css")),
+    ],
+    "train": ["nmt_core/evaluation/metrics.py"],
+    "evaluate": [
+        "nmt_core/evaluation/metrics.py",
+        *(f"{TEMPLATES}/{name}" for name in ("base.html", "parts.html", "run.html", "style.css")),
+    ],
+    "export": ["nmt_core/search/engine.py", f"{TEMPLATES}/card.md"],
+}
+"""Code that neutral code loads for a stage, and texts that it reads, as glob patterns."""
+
+
+class Module(NamedTuple):
+    """A file of code or data, as the stages that run it depend on it."""
+
+    digest: str
+    imports: list[Path]
+
+
+def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the digest of each file that each stage runs, by stage and path.
+
+    Paths are relative to the working directory, which is the top of a checkout.
+    """
+    read = cache(read_module)
+    return {
+        stage: {path.as_posix(): read(path).digest for path in list_code(stage, read)}
+        for stage in stages
+    }
+
+
+def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
+    """Return the files that a stage runs, sorted; imports inside functions count."""
+    patterns = [f"stages/{stage}.py", *CHOSEN_BY_SETTINGS.get(stage, ())]
+    waiting = [path for pattern in patterns for path in Path().glob(pattern)]
+    code: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in code:
+            code.add(path)
+            imports = read(path).imports
+            waiting += [file for file in imports if not file.as_posix().startswith(NEUTRAL)]
+    return sorted(code)
+
+
+def read_module(path: Path) -> Module:
+    """Read a file; data, and what Python cannot parse, count by their bytes."""
+    source = path.read_bytes()
+    try:
+        tree = parse_code(source) if path.suffix == ".py" else None
+    except (SyntaxError, ValueError):
+        tree = None
+    if tree is None:
+        return Module(hashlib.sha256(source).hexdigest(), [])
+    digest = hashlib.sha256(repr(describe(tree)).encode()).hexdigest()
+    return Module(digest, [*find_imports(tree), *find_data(tree, path)])
+
+
+def parse_code(source: bytes) -> ast.Module:
+    """Return the syntax tree without docstrings and other strings that are never used."""
+    tree = parse_source(source)
+    for node in ast.walk(tree):
+        for name, block in ast.iter_fields(node):
+            if isinstance(block, list) and any(map(is_bare_string, block)):
+                code = [statement for statement in block if not is_bare_string(statement)]
+                setattr(node, name, code or [ast.Pass()])
+    return tree
+
+
+def is_bare_string(node: ast.AST) -> bool:
+    """Tell whether a node is a statement that consists of a string."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
+def describe(node: Any) -> Any:
+    """Return a syntax tree as nested tuples, which versions of Python agree on.
+
+    Newer ones add fields that are empty for the code of older ones.
+    """
+    match node:
+        case ast.AST():
+            fields = ((name, describe(value)) for name, value in ast.iter_fields(node))
+            return type(node).__name__, *(field for field in fields if field[1] not in (None, ()))
+        case list():
+            return tuple(map(describe, node))
+    return None if node is None else repr(node)
+
+
+def find_imports(tree: ast.Module) -> Iterator[Path]:
+    """Yield the files of our own packages that code imports or names for a registry."""
+    for node in ast.walk(tree):
+        files: list[Path | None] = []
+        match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                files = [find_file(f"{module}.{name.name}") or find_file(module) for name in names]
+            case ast.Import(names=names):
+                files = [find_file(name.name) for name in names]
+            case ast.Constant(value=str(text)) if match := REGISTERED.fullmatch(text):
+                files = [find_file(match[1])]
+        yield from filter(None, files)
+
+
+def find_data(tree: ast.Module, path: Path) -> Iterator[Path]:
+    """Yield the files of data that code names beside itself: ``Path(__file__).with_name(...)``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="with_name"), args=[ast.Constant(str(name))]):
+                beside = path.with_name(name)
+                inside = beside.rglob("*") if beside.is_dir() else [beside]
+                yield from (file for file in inside if file.is_file() and file.suffix != ".pyc")
+
+
+def find_file(module: str) -> Path | None:
+    """Return the file of a module of our own packages, and None for any other module."""
+    path = Path(*module.split("."))
+    if path.parts[0] not in PACKAGES:
+        return None
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)

@@ -1,4 +1,4 @@
-"""Read params.yaml as DVC does: YAML 1.2, each key once, and no more of it than anybody means."""
+"""Read and write params.yaml as DVC does: YAML 1.2, each key once."""
 
 import re
 from collections import Counter
@@ -36,54 +36,16 @@ for _tag, _first, _scalar in (
         f"tag:yaml.org,2002:{_tag}", re.compile(rf"\A{_scalar}$"), [*_first]
     )
 
+
 MAX_VALUES = 100_000
-"""Values that params.yaml may come to, each as often as an alias repeats it."""
-
-SOME_VALUES = "write it anew: make repro DATA=demo"
-
-
-def _check(root: yaml.Node | None, path: Path) -> None:
-    """Refuse YAML that is valid but never meant."""
-    waiting = [] if root is None else [root]
-    met = 0
-    while waiting:
-        node = waiting.pop()
-        line = f"{path} line {node.start_mark.line + 1}"
-        met += 1
-        if met > MAX_VALUES:
-            raise ConfigError(f"{path} comes to more than {MAX_VALUES} values; {SOME_VALUES}")
-        if isinstance(node, yaml.MappingNode):
-            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-            twice = [key for key, count in keys.items() if count > 1]
-            if twice:
-                raise ConfigError(f"{line} and after gives {twice[0]!r} twice; keep one of the two")
-            waiting += [inner for pair in node.value for inner in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-        elif "\0" in node.value:
-            raise ConfigError(f"{line} holds a NUL character; take it out")
-
-
-@lru_cache(maxsize=2)
-def _parse(text: str, path: Path) -> Any:
-    """Return what YAML holds; a stage reads its file several times, and PyYAML takes its time."""
-    if match := re.search("[\x85\u2028\u2029]", text):
-        raise ConfigError(
-            f"{path} line {text.count(chr(10), 0, match.start()) + 1} holds the line end "
-            f"U+{ord(match[0]):04X}, which editors do not show; save it with ordinary line ends"
-        )
-    loader = ParamsLoader(text)
-    root = loader.get_single_node()
-    _check(root, path)
-    return None if root is None else loader.construct_document(root)
+"""Maximum number of values, each as often as an alias repeats it."""
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read a parameter file without interpreting it.
 
     Raises:
-        ConfigError: if it cannot be read, is not YAML in UTF-8, gives a key twice, holds NUL, or
-            comes to too many values.
+        ConfigError: if it cannot be read, is not YAML in UTF-8, or gives a key twice.
     """
     try:
         document = deepcopy(_parse(decode_utf8(path.read_bytes(), path, error=ConfigError), path))
@@ -91,13 +53,35 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} does not exist; run from the top of the project") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
     return document
+
+
+@lru_cache(maxsize=2)
+def _parse(text: str, path: Path) -> Any:
+    """Return the content of YAML; a stage reads its file several times, and PyYAML is slow."""
+    loader = ParamsLoader(text)
+    root = loader.get_single_node()
+    waiting = [] if root is None else [root]
+    count = 0
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        if count > MAX_VALUES:
+            raise ConfigError(f"{path} comes to more than {MAX_VALUES} values; remove aliases")
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+            [(key, times)] = keys.most_common(1) or [("", 0)]
+            if times > 1:
+                line = node.start_mark.line + 1
+                raise ConfigError(f"{path} line {line} and after gives {key!r} twice; keep one")
+            waiting += [value for _, value in node.value]
+    return None if root is None else loader.construct_document(root)
 
 
 class ParamsDumper(yaml.SafeDumper):

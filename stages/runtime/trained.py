@@ -1,16 +1,19 @@
-"""The trained model with its tokenizers and vocabularies, for evaluation and export."""
+"""The trained model with its tokenizers and vocabularies, and its confidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
+from nmt_core.evaluation.quality import score_chrf
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import load_own_tensors
@@ -18,10 +21,18 @@ from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.translation.confidence import was_searched
+from nmt_core.translation.fitting import (
+    explain_unfit,
+    fit_confidence,
+    measure_reliability,
+)
 from nmt_core.translation.text_search import TranslatorConfig
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
+from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.fingerprint import check_digests
 
 
@@ -107,3 +118,48 @@ def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[str | None]) -> l
     """Return lines with their tags; without any if there are none."""
     read = [side.tokenize(line) for line in lines]
     return [replace(text, tag=tag) for text, tag in zip(read, tags, strict=True)] if tags else read
+
+
+CONFIDENCE_SENTENCES = 2000
+"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
+
+TranslatedText = tuple[Sequence[str], Sequence[str], Sequence[Translation]]
+"""Source sentences, their references and their translations."""
+
+
+def select_searched(
+    params: EvaluateParams, text: TranslatedText, *, language: str
+) -> tuple[tuple[list[str], list[Translation]], NDArray[np.bool_]]:
+    """Return the sentences that are not empty with their translations, and which are good."""
+    sources, references, translations = text
+    rows = [row for row, found in enumerate(translations) if was_searched(found)]
+    found = [translations[row] for row in rows]
+    written, expected = [one.text for one in found], [references[row] for row in rows]
+    good = score_chrf(written, expected, language=language) >= params.good_chrf
+    return ([sources[row] for row in rows], found), good
+
+
+def judge_confidence(
+    params: EvaluateParams, validation: TranslatedText, test: TranslatedText, *, language: str
+) -> ConfidenceReport:
+    """Fit confidence on validation text, and measure on test text how far it can be trusted.
+
+    Returns:
+        The model with its reliability, or the reason for no model.
+
+    Args:
+        params: what is good.
+        validation: what to fit on.
+        test: what to measure on, translated by the same model and engine.
+        language: code of the target language.
+    """
+    found, good = select_searched(params, validation, language=language)
+    if missing := explain_unfit(good):
+        return ConfidenceReport(missing=missing)
+    fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
+    tested, good_tested = select_searched(params, test, language=language)
+    estimated = fitted.estimate(*tested)
+    judged = np.array([fitted.can_judge(one) for one in tested[1]], dtype=bool)
+    reliability = measure_reliability(estimated[judged], good_tested[judged])
+    model = fitted.model_copy(update={"reliability": reliability})
+    return ConfidenceReport(model=model)

@@ -28,32 +28,11 @@ BUNDLE_DIGEST = "bundle_sha256"
 DESCRIPTION_CHARACTERS = 5000
 """MLflow's databases take no longer description of a model or a version."""
 
-RECORD = "record"
-"""The tag that holds, as JSON, the tags of a version that only programs read."""
-
-_FOR_PROGRAMS = (
-    BUNDLE_DIGEST,
-    "fingerprint",
-    "held_out",
-    "previous_champion",
-    "promotion",
-    "signature",
-    "test_set",
-)
-"""Prefix of their names."""
-
-
-def pack_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags of a version as MLflow shows them, a line each; the last is the record."""
-    record = {name: value for name, value in tags.items() if name.startswith(_FOR_PROGRAMS)}
-    shown = {name: value for name, value in tags.items() if name not in record}
-    return shown | ({RECORD: json.dumps(record)} if record else {})
-
 
 def unpack_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the packed tags."""
-    shown = {name: value for name, value in tags.items() if name != RECORD}
-    return shown | json.loads(tags.get(RECORD, "{}"))
+    """Return the tags of a version; earlier ones may have some of theirs as JSON in one tag."""
+    shown = {name: value for name, value in tags.items() if name != "record"}
+    return json.loads(tags.get("record", "{}")) | shown
 
 
 class Journal:

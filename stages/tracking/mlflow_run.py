@@ -35,7 +35,6 @@ from stages.tracking.journal import (
     PARENT,
     Entry,
     Journal,
-    pack_tags,
     unpack_tags,
 )
 
@@ -231,7 +230,7 @@ class MlflowRun:
                 pip_requirements=list_requirements(folder),
                 input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
                 registered_model_name=name,
-                tags=pack_tags(tags),
+                tags=tags,
             )
         version = str(logged.registered_model_version)
         self._client.update_model_version(name, version, _read_card(folder))

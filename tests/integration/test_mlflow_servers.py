@@ -21,7 +21,7 @@ from werkzeug.serving import make_server
 from nmt_core.base import seal
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
-from stages.tracking.journal import BUNDLE_DIGEST, pack_tags
+from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, said, train
@@ -227,7 +227,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     assert "code/nmt_core.zip/" in library
     [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
-    assert version.tags == pack_tags(tags)
+    assert version.tags == tags
     assert version.description == (folder / "README.md").read_text()
 
 
@@ -265,5 +265,5 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
     assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == pack_tags({BUNDLE_DIGEST: seal.digest_bundle(folder)})
+    assert version.tags == {BUNDLE_DIGEST: seal.digest_bundle(folder)}
     assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"

@@ -12,7 +12,7 @@ from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SLICES
 from nmt_core.models.settings import ARCHITECTURES
 from nmt_core.search.engine import PROGRAMS
 from stages.params import SECTIONS
-from stages.runtime.code_digests import NEUTRAL, digest_code
+from stages.runtime.fingerprint import NEUTRAL, digest_code
 from tests.support.pipeline import CODE, STAGES
 from tests.support.projects import PROJECT
 

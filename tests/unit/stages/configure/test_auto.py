@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import math
 import sys
 from collections import Counter
 from operator import attrgetter
@@ -47,24 +48,16 @@ def compose_sections(*arguments, say=print):
 
 def fit(tokens):
     """The row for a budget."""
-    return auto.take_row(auto.read_auto(PROJECT / "conf").model, "tokens", tokens)
-
-
-def test_the_first_row_that_fits_is_taken():
-    rows = auto.read_auto(PROJECT / "conf").text
-    sizes = [auto.take_row(rows, "pairs", n).vocab_size for n in (10_000, 10_001, 10**9)]
-    assert sizes == [2000, 4000, 8000]
+    return next(row for row in auto.MODELS if tokens <= row.tokens)
 
 
 def test_tables_hold_presets_and_cover_every_size():
-    known = auto.read_auto(PROJECT / "conf")
     presets = {path.stem for path in (PROJECT / "conf/model").glob("*.yaml")}
-
-    assert {row.preset for row in known.model} <= presets
-    assert known.text[-1].pairs is known.model[-1].tokens is None
-    for rows, limit in ((known.text, "pairs"), (known.model, "tokens")):
-        limits = [getattr(row, limit) for row in rows[:-1]]
+    assert {row.preset for row in auto.MODELS} <= presets
+    for table in (auto.TEXTS, auto.MODELS, auto.EMA_DECAYS):
+        limits = [row[0] for row in table]
         assert limits == sorted({*limits})
+        assert limits[-1] == math.inf
 
 
 @pytest.mark.parametrize(
@@ -94,9 +87,6 @@ def test_a_budget_is_counted_in_tokens(budget, tokens):
 @pytest.mark.parametrize(
     ("function", "arguments", "result"),
     [
-        (auto.choose_ema_decay, (1,), 0.99),
-        (auto.choose_ema_decay, (1501,), 0.999),
-        (auto.choose_ema_decay, (15_001,), 0.9999),
         (auto.round_down, (0,), 0),
         (auto.round_down, (99,), 99),
         (auto.round_down, (100,), 100),
@@ -112,11 +102,10 @@ def test_chosen_settings_are_written_and_reported(project, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["configure", "data=demo", "model=auto", "train=auto"])
     main()
     written = read_settings()
-    known = auto.read_auto()
     tokens = written["train"]["budget"]["tokens"]
     epoch = auto.estimate_tokens(Size(20_000, 20_000 * CHARACTERS), 4000)
 
-    assert tokens == auto.round_down(known.train.epochs * epoch)
+    assert tokens == auto.round_down(16 * epoch)
     assert written["train"]["budget"]["steps"] is None
     assert written["tokenize"]["subwords"]["vocab_size"] == 4000
     assert written["train"]["training"]["validate_every"] == round(tokens / 901) // 16
@@ -151,6 +140,10 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
             ["model=auto", MILLION, "train.budget.tokens=8000000"],
             {"model.width": 192, "optimizer.kind": "muon"},
         ),
+        # averages of weights remember a tenth of a training
+        (["train=auto", "train.budget.steps=1500"], {"training.ema_decay": 0.99}),
+        (["train=auto", "train.budget.steps=1502"], {"training.ema_decay": 0.999}),
+        (["train=auto", "train.budget.steps=15002"], {"training.ema_decay": 0.9999}),
         # the limit that is reached first sets the validations; the clock needs none
         (
             ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=7"],
@@ -200,9 +193,7 @@ def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
 
 @pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
 def test_validations_are_counted_in_chosen_batches(project, monkeypatch, choices, batch_tokens):
-    known = auto.read_auto()
-    longest = known.train.model_copy(update={"most_tokens": {"cpu": 20_000_000, "cuda": 1}})
-    monkeypatch.setattr(auto, "read_auto", lambda _: known.model_copy(update={"train": longest}))
+    monkeypatch.setitem(auto.MAX_TOKENS, "cpu", 20_000_000)
     found = compose_sections("data=demo", *choices, "train=auto", MILLION)
 
     assert found["train"].budget.tokens == 20_000_000
@@ -237,15 +228,14 @@ def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
 def test_a_gpu_has_its_own_speed_and_limit(project, monkeypatch):
     """Its speed does not depend on the number of cores."""
     monkeypatch.setattr(auto.shutil, "which", lambda _: "/bin/nvidia-smi")
-    known = auto.read_auto()
     size = "download.corpora.demo.grammar.train_pairs=10000000"
     said = []
     found = compose_sections("data=demo", "train=auto", size, say=said.append)
     compose_sections("data=demo", "model=auto", "train.budget.seconds=10", say=said.append)
 
-    assert found["train"].budget.tokens == known.train.most_tokens["cuda"]
+    assert found["train"].budget.tokens == 1_000_000_000
     assert " some 1,000,000,000 target tokens " in said[0]
-    assert f" some {10 * known.speed['cuda']:,.0f} target tokens " in said[1]
+    assert " some 600,000 target tokens " in said[1]
 
 
 def test_an_explicit_model_keeps_its_shape(project):
@@ -267,9 +257,7 @@ def test_sizes_of_opus_come_from_its_kept_index(project):
     record = {"sha256": hashlib.sha256(content).hexdigest()}
     path.with_name(f"{path.name}.json").write_text(json.dumps(record))
     found = compose_sections("data=opus", "model=auto")
-    rows = auto.read_auto(PROJECT / "conf").text
-    expected = auto.take_row(rows, "pairs", 12_000).vocab_size
-    assert found["tokenize"].subwords.vocab_size == expected
+    assert found["tokenize"].subwords.vocab_size == 4000
 
 
 def test_unknown_sizes_are_refused(project, monkeypatch):
@@ -278,12 +266,6 @@ def test_unknown_sizes_are_refused(project, monkeypatch):
     monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
     with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
         compose_sections("data=demo", *BOTH)
-
-
-def test_a_wrong_table_is_refused(tmp_path):
-    (tmp_path / "auto.yaml").write_text("speed: fast\n")
-    with pytest.raises(ConfigError, match=r"conf/auto\.yaml\.speed must be "):
-        auto.read_auto(tmp_path)
 
 
 @pytest.mark.parametrize(

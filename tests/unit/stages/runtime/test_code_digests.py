@@ -7,7 +7,7 @@ from types import CodeType
 
 import pytest
 
-from stages.runtime.code_digests import digest_code, parse_code, read_module
+from stages.runtime.fingerprint import digest_code, parse_code, read_module
 from tests.support.projects import PROJECT
 
 CODE = '''"""What it is."""

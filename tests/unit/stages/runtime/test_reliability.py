@@ -5,7 +5,7 @@ import pytest
 from nmt_core.evaluation.quality import score_chrf
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
-from stages.runtime.reliability import judge_confidence, select_searched
+from stages.runtime.trained import judge_confidence, select_searched
 
 
 def say(lines):
