@@ -1,7 +1,6 @@
 """``nmt serve`` as a process: clients of others, and faults."""
 
 import json
-import shutil
 import signal
 import subprocess
 import time
@@ -21,25 +20,6 @@ from tests.support.served import served
 from tests.support.tiny import LINES, export, tiny_translator
 
 LINE = LINES[0]
-
-NODE = """
-const {translate} = require("libretranslate");
-const {libreTranslate} = require("libretranslate-ts");
-(async () => {
-  const apiurl = process.argv[2], query = process.argv[3];
-  const own = (await import("translate")).default;
-  own.engine = "libre"; own.url = `${apiurl}/translate`;
-  libreTranslate.setApiEndpoint(apiurl);
-  console.log(JSON.stringify([
-    await translate({query, source: "de", target: "en", apiurl}),
-    (await libreTranslate.translate(query, "de", "en", 2)),
-    (await libreTranslate.detect("Das ist ein deutscher Satz.")).language,
-    (await libreTranslate.listLanguages()).map((one) => one.code),
-    await own(query, {from: "de", to: "en"}),
-  ]));
-})();
-"""
-"""Three packages of npm that know LibreTranslate."""
 
 
 @pytest.fixture(scope="module")
@@ -118,28 +98,6 @@ def test_curl_works(server, translators, fields):
     answer = subprocess.run(command, capture_output=True, check=True)
 
     assert json.loads(answer.stdout) == {"translatedText": translators[0].translate([LINE])[0]}
-
-
-def test_clients_of_npm_work_unchanged(server, translators, tmp_path):
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    (project := tmp_path / "node").mkdir()
-    install = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"]
-    packages = ["libretranslate@1.0.1", "libretranslate-ts@0.5.12", "translate@3.1.0"]
-    done = subprocess.run(
-        [*install, *packages], cwd=project, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"npm could not install clients: {done.stderr[-200:]}")
-    (project / "ask.js").write_text(NODE)
-    asked = subprocess.run(
-        ["node", "ask.js", server.address, LINE], cwd=project, capture_output=True, check=True
-    )
-    first, second, detected, codes, third = json.loads(asked.stdout)
-
-    assert first == third == second["translatedText"] == translators[0].translate([LINE])[0]
-    assert len(second["alternatives"]) == 2
-    assert (detected, codes) == ("de", ["de", "en"])
 
 
 def test_two_hundred_clients_at_once_get_their_own(server, translators):

@@ -108,17 +108,6 @@ def test_gradients_of_a_gpu_are_deterministic_or_an_error(no_gpu, device, mode):
 
 
 @pytest.mark.slow
-def test_nothing_is_imported_that_takes_seconds():
-    """torch's own switch imports its compiler, which evaluating and exporting never need."""
-    program = (
-        "import sys; from nmt_core.base.compute import prepare_compute; "
-        "prepare_compute(); print('torch._dynamo' in sys.modules)"
-    )
-
-    assert run_python(program) == "False\n"
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="GNU's C library is told so")
 def test_what_a_tensor_frees_is_kept_for_the_next():
     """Given back to the system, 64 MB would cost 16,384 faults each time.
