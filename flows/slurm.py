@@ -1,7 +1,6 @@
 """The train stage on several machines, as a Slurm job that submitit submits.
 
-The machines share the folder of this clone, and each starts torchrun. If a process dies, the job is
-submitted again, and training continues from its checkpoint.
+The machines share the folder of this clone, and each starts torchrun.
 """
 
 import hashlib
@@ -26,9 +25,6 @@ from stages.params import TrainParams, load
 
 JOBS = paths.RUNS / "nodes"
 """Folder of the scripts and logs of jobs."""
-
-STARTS = 4
-"""Jobs that are submitted before training counts as failed."""
 
 MINUTES = 24 * 60
 """Time limit of a job unless SBATCH_TIMELIMIT sets another; a job that reaches it is requeued."""
@@ -79,16 +75,13 @@ def train_on_nodes(nodes: int, say: Callable[[str], object]) -> None:
     """
     shutil.rmtree(paths.TRAINED, ignore_errors=True)
     executor, program = make_executor(nodes), Torchrun(nodes, load(TrainParams, "train").compute)
-    for start in range(1, STARTS + 1):
-        log = run_job(executor, program, say)
-        if paths.TRAINED.exists():
-            return
-        say(f"job {start} of {STARTS} left no {paths.TRAINED}; its log is {log}")
-    raise StageError(
-        f"training on {nodes} nodes failed {STARTS} times, see {log}; the same command continues "
-        f"from the last checkpoint",
-        code=1,
-    )
+    log = run_job(executor, program, say)
+    if not paths.TRAINED.exists():
+        raise StageError(
+            f"training on {nodes} nodes left no model, see {log}; the same command continues from "
+            f"the last checkpoint",
+            code=1,
+        )
 
 
 def make_executor(nodes: int) -> submitit.AutoExecutor:

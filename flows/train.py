@@ -18,7 +18,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated
 
@@ -62,10 +61,6 @@ NodeCount = Annotated[int, Field(ge=1, le=4096)]
 
 LOCK_FILE = "dvc-lock"
 """Key of the artifact in which a part hands its lock file over."""
-
-
-class PartError(NmtError):
-    """The part of another pool's worker has failed."""
 
 
 async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
@@ -150,13 +145,13 @@ def hold_up_to_date(
         introduce()
         clone.check_shared()
         dvc_program.check_remote()
-        [first, *elsewhere] = list_parts(plan_stages(until))
-        run_stages(first.stages, shared=True, before_training=before_training)
-        if STAGE not in first.stages:
+        [(_, here), *elsewhere] = list_parts(plan_stages(until))
+        run_stages(here, shared=True, before_training=before_training)
+        if STAGE not in here:
             before_training()
     lock = None
-    for part_elsewhere in elsewhere:
-        lock = delegate(part_elsewhere, order)
+    for pool, stages in elsewhere:
+        lock = delegate(pool, stages, order)
     with clone.hold_clone(say):
         clone.write_settings(order)
         if lock is not None:
@@ -224,23 +219,14 @@ def plan_stages(until: str) -> list[str]:
     return stages[: stages.index(until) + 1]
 
 
-@dataclass(frozen=True)
-class Part:
-    """Successive stages of one pool."""
-
-    pool: str
-    stages: list[str]
-    """All stages from the first to the last that this pool runs."""
-
-
-def list_parts(stages: list[str]) -> list[Part]:
-    """Return the parts of pools that run the stages, in order."""
+def list_parts(stages: list[str]) -> list[tuple[str, list[str]]]:
+    """Return the parts in order: a pool, and all stages from the first to the last that it runs."""
     pool_of = dvc_program.map_pools()
-    parts: list[Part] = []
+    parts: list[tuple[str, list[str]]] = []
     done = 0
     for pool, group in groupby(stages, key=pool_of.__getitem__):
         done += len(list(group))
-        parts.append(Part(pool, stages[:done]))
+        parts.append((pool, stages[:done]))
     return parts
 
 
@@ -264,20 +250,20 @@ def part(stages: list[str], revision: str, params: str) -> None:
     )
 
 
-def delegate(work: Part, order: Order) -> str:
+def delegate(pool: str, stages: list[str], order: Order) -> str:
     """Have a part done by a worker of its pool, and return the lock file it ended with.
 
     Raises:
-        PartError: if it does not end well; an end of ours is an end of it, too.
+        NmtError: if it does not end well; an end of ours is an end of it, too.
     """
     run = run_deployment(
-        f"part/stages-on-{work.pool}",
-        parameters={"stages": work.stages, "revision": order.revision, "params": order.params},
-        flow_run_name=f"{work.stages[-1]} on {work.pool}",
+        f"part/stages-on-{pool}",
+        parameters={"stages": stages, "revision": order.revision, "params": order.params},
+        flow_run_name=f"{stages[-1]} on {pool}",
         timeout=0,
     )
     assert isinstance(run, FlowRun)
-    get_run_logger().info(f"{run.name} needs a worker: make worker POOL={work.pool}")
+    get_run_logger().info(f"{run.name} needs a worker: make worker POOL={pool}")
     with get_client(sync_client=True) as client:
         try:
             while not (run.state and run.state.is_final()):
@@ -287,7 +273,7 @@ def delegate(work: Part, order: Order) -> str:
             client.set_flow_run_state(run.id, Cancelling())
             raise
         if not run.state.is_completed():
-            raise PartError(
+            raise NmtError(
                 f"{run.name!r} ended as {run.state.name} ({run.state.message}); its own log says "
                 f"why, and the same run again continues where it stopped"
             )

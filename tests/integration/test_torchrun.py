@@ -16,6 +16,7 @@ import pytest
 import submitit
 
 from flows import slurm
+from flows.dvc_program import StageError
 from nmt_core.training.settings import WorldConfig
 from tests.support.pipeline import list_data_stages
 from tests.support.processes import at_work_in
@@ -77,6 +78,13 @@ def disturb(copy, step, disturbance, meanwhile=lambda: None):
     return End(code, copy.log, alive, sorted(copy.checkpoints()))
 
 
+def train_again():
+    """Repeat the command once a job has failed."""
+    with pytest.raises(StageError, match="left no model"):
+        slurm.train_on_nodes(2, print)
+    slurm.train_on_nodes(2, print)
+
+
 @contextmanager
 def lose_node(copy, step):
     """Train as two nodes, one of which dies at a step; the block runs meanwhile."""
@@ -89,7 +97,7 @@ def lose_node(copy, step):
             patch.setenv(name, value)
         world = WorldConfig(processes=1, timeout_seconds=TIMEOUT_SECONDS)
         patch.setattr(slurm, "load", lambda *_: SimpleNamespace(compute=world))
-        running = threads.submit(slurm.train_on_nodes, 2, print)
+        running = threads.submit(train_again)
         copy.trained_to(step)
         second = next(p for p in at_work_in(copy.folder) if p.environ().get("RANK") == "1")
         second.kill()
@@ -160,7 +168,7 @@ def test_whatever_happened_the_bytes_are_the_same(story):
         assert (disturbed.folder / name).read_bytes() == (peaceful.folder / name).read_bytes()
 
 
-def test_lost_node_submits_the_job_again(story):
+def test_next_job_continues_after_a_lost_node(story):
     """Either node may have rank 0, which speaks."""
     logs = defaultdict(str)
     for log in story[1].folder.glob("runs/nodes/*_log.out"):

@@ -15,8 +15,8 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 
 from flows import dvc_program, slurm, train
 from flows.clone import Order
-from flows.train import Part, PartError, delegate, list_parts
-from nmt_core.base.errors import ConfigError
+from flows.train import delegate, list_parts
+from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
@@ -61,8 +61,8 @@ def steps(patch):
         introduce=lambda: note("introduce"),
         plan_stages=lambda until: STAGES[: STAGES.index(until) + 1],
         run_stages=run_stages,
-        delegate=lambda part, given: note(
-            part.pool, part.stages[-1], given.revision, returns=f"lock of {part.stages[-1]}"
+        delegate=lambda pool, stages, given: note(
+            pool, stages[-1], given.revision, returns=f"lock of {stages[-1]}"
         ),
         collect=lambda lock: note("collect", lock),
         publish=lambda: note("publish"),
@@ -115,10 +115,10 @@ def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
         patch.setattr(dvc_program, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
         parts = list_parts(stages)
 
-    assert all(part.stages == stages[: len(part.stages)] for part in parts)
-    assert all(one.pool != other.pool for one, other in itertools.pairwise(parts))
-    assert all(pools[len(part.stages) - 1] == part.pool for part in parts)
-    assert parts[-1].stages == stages
+    assert all(own == stages[: len(own)] for _, own in parts)
+    assert all(one != other for (one, _), (other, _) in itertools.pairwise(parts))
+    assert all(pools[len(own) - 1] == pool for pool, own in parts)
+    assert parts[-1][1] == stages
 
 
 class Prefect:
@@ -161,7 +161,7 @@ def delegated(patch):
             get_run_logger=lambda: logging.getLogger("test"),
             POLL_SECONDS=0,
         )
-        return delegate(Part("gpu", STAGES[:5]), Order("c0ffee", "p")), run_deployment.call_args
+        return delegate("gpu", STAGES[:5], Order("c0ffee", "p")), run_deployment.call_args
 
     return start
 
@@ -190,7 +190,7 @@ def test_part_gets_commit_and_parameters_and_returns_its_lock_file(
 def test_part_that_does_not_complete_ends_the_run(delegated, end):
     prefect = Prefect(Running(), end(message="so it is"))
 
-    with pytest.raises(PartError, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
+    with pytest.raises(NmtError, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
         delegated(prefect)
     assert prefect.stopped == []
 
