@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from os import fspath
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
@@ -175,12 +175,12 @@ def _follows(problem: Any, found: Sequence[Any]) -> bool:
 
 
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
-    names, owner = _follow(kind, values, problem["loc"])
+    names = _locate(values, problem)
     location = ".".join([at, *names])
     got = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            return f"{location} is not a parameter; {suggest(names[-1], owner.model_fields)}"
+            return f"{location} is not a parameter; {_suggest(kind, values, names)}"
         case "missing":
             return f"{location} is missing; it has no default"
         case "union_tag_not_found":
@@ -201,35 +201,20 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
             return f"{location} must be {rule}, got {shorten(got)} ({type(got).__name__})"
 
 
-def _follow(
-    kind: type[Config],
-    values: Any,
-    location: tuple[str | int, ...],
-) -> tuple[list[str], type[Config]]:
-    """Return the keys a user wrote on the way to ``location``, and its owner.
+def _locate(values: Any, problem: Any) -> list[str]:
+    """Return the keys that a user wrote on the way to a problem.
 
-    A location holds the tags of unions too; those are not keys of the mapping they are found in.
+    A location holds the tags of unions, too; those are not keys of the mapping they are found in.
     """
-    names: list[str] = []
-    owner = kind
-    field: FieldInfo | None = None
-    inner: tuple[type[Config], ...] = (kind,)
-    for part in location:
-        if part == OF_KEY:
+    names = []
+    location = [part for part in problem["loc"] if part != OF_KEY]
+    for number, part in enumerate(location, start=1):
+        missing = problem["type"] == "missing" and number == len(location)
+        if isinstance(values, Mapping) and part not in values and not missing:
             continue
-        if isinstance(values, Mapping) and part not in values and len(inner) > 1:
-            inner = tuple(option for option in inner if part in _tags(option))
-            continue
-        if inner:
-            owner = inner[0]
         names.append(str(part))
-        if field and (named := _find_named(field)):
-            field = named
-        else:
-            field = owner.model_fields.get(str(part)) if inner else None
         values = _item(values, part)
-        inner = tuple(_kinds_of(field, values)) if field and not _find_named(field) else ()
-    return names, owner
+    return names
 
 
 def _item(values: Any, part: str | int) -> Any:
@@ -239,11 +224,24 @@ def _item(values: Any, part: str | int) -> Any:
         return None
 
 
-def _find_named(field: FieldInfo) -> FieldInfo | None:
-    """Return what each value is, of a field that maps names to settings."""
-    if get_origin(field.annotation) is not dict:
-        return None
-    return FieldInfo.from_annotation(get_args(field.annotation)[1]) if list_kinds(field) else None
+def _suggest(kind: type[Config], values: Any, names: list[str]) -> str:
+    """Suggest a setting for the last of some names, of the kinds that the values on the way fit."""
+    kinds = [kind]
+    for name in names[:-1]:
+        values = _item(values, name)
+        fields = [kind.model_fields[name] for kind in kinds if name in kind.model_fields]
+        kinds = [kind for field in fields for kind in list_kinds(field)] or kinds
+        kinds = [kind for kind in kinds if _fits(kind, values)] or kinds
+    return suggest(names[-1], dict.fromkeys(name for kind in kinds for name in kind.model_fields))
+
+
+def _fits(kind: type[Config], values: Any) -> bool:
+    """Tell whether values have the tags of a kind, as far as they have any."""
+    return not isinstance(values, Mapping) or all(
+        values[name] in get_args(field.annotation)
+        for name, field in kind.model_fields.items()
+        if get_origin(field.annotation) is Literal and name in values
+    )
 
 
 def list_kinds(field: FieldInfo) -> list[type[Config]]:
@@ -255,21 +253,8 @@ def list_kinds(field: FieldInfo) -> list[type[Config]]:
     return kinds or [*_configs(field.annotation)]
 
 
-def _kinds_of(field: FieldInfo, values: Any) -> list[type[Config]]:
-    """Return the types that the given values may have."""
-    unions = [union for union in field.metadata if isinstance(union, OpenUnion)]
-    try:
-        return [union.find(union.expand(values)) for union in unions] or list_kinds(field)
-    except (PydanticCustomError, PydanticKnownError, ValueError):
-        return []
-
-
 def _configs(annotation: Any) -> Iterator[type[Config]]:
     if isinstance(annotation, type) and issubclass(annotation, Config):
         yield annotation
     for option in get_args(annotation):
         yield from _configs(option)
-
-
-def _tags(kind: type[Config]) -> set[str]:
-    return {tag for field in kind.model_fields.values() for tag in get_args(field.annotation)}
