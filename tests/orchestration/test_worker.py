@@ -137,6 +137,13 @@ def test_stopped_worker_waits_until_its_run_has_saved(machine, fleet):
     worker = machine.workers[-1]
     run = machine.submit("stopped")
     assert machine.trains("stopped")
+    heartbeats = {
+        "event": {"name": ["prefect.flow-run.heartbeat"]},
+        "resource": {"id": [f"prefect.flow-run.{run}"]},
+    }
+    assert wait_for(
+        lambda: fleet.api("POST", "/events/filter", filter=heartbeats)["events"], seconds=60
+    )
 
     worker.send_signal(signal.SIGTERM)
 
