@@ -18,7 +18,6 @@ from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from flows import processes
 from flows.entry import hold_lock, report_errors
@@ -90,53 +89,56 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
         mlflow_port: 0 takes any free one.
     """
     home = folder.resolve()
-    password = load_password(home / "secrets.json")
+    login = f"{USER}:{(password := load_password(home / 'secrets.json'))}"
+    python = find_server_python()
+    port = prefect_port or find_free_port(host)
+    address = f"http://{host}:{port}"
+    pages = [address, *([f"http://localhost:{port}"] if host == LOOPBACK else [])]
     prefect = Server(
         name="prefect",
         folder=home / "prefect",
         host=host,
-        port=prefect_port or find_free_port(host),
-        command=[find_server_python(), "-m", "prefect", "server", "start"],
-        variables={},
+        port=port,
+        command=[python, "-m", "prefect", "server", "start", f"--host={host}", f"--port={port}"],
+        variables={
+            **QUIET,
+            "PREFECT_HOME": f"{home}/prefect",
+            "PREFECT_API_URL": f"{address}/api",
+            "PREFECT_API_AUTH_STRING": login,
+            "PREFECT_SERVER_API_AUTH_STRING": login,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(pages),
+            "PREFECT_UI_API_URL": f"{address}/api",
+            "PREFECT_UI_STATIC_DIRECTORY": f"{home}/prefect/pages",
+            **keep_own(
+                PREFECT_API_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{home}/prefect/prefect.db"
+            ),
+        },
         health="/api/ready",  # /api/health says 200 without a database
     )
-    prefect.command += [f"--host={host}", f"--port={prefect.port}"]
-    pages = [prefect.address, *([f"http://localhost:{prefect.port}"] if host == LOOPBACK else [])]
-    login = f"{USER}:{password}"
-    prefect.variables = {
-        **QUIET,
-        "PREFECT_HOME": str(prefect.folder),
-        "PREFECT_API_URL": f"{prefect.address}/api",
-        "PREFECT_API_AUTH_STRING": login,
-        "PREFECT_SERVER_API_AUTH_STRING": login,
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(pages),
-        "PREFECT_UI_API_URL": f"{prefect.address}/api",
-        "PREFECT_UI_STATIC_DIRECTORY": str(prefect.folder / "pages"),
-        **keep_own(
-            PREFECT_API_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{home}/prefect/prefect.db"
-        ),
-    }
+    records = home / "mlflow"
+    records.mkdir(parents=True, exist_ok=True)
+    write_login_settings(records)
+    port = mlflow_port or find_free_port(host)
     mlflow = Server(
         name="mlflow",
-        folder=home / "mlflow",
+        folder=records,
         host=host,
-        port=mlflow_port or find_free_port(host),
-        command=[find_server_python(), "-m", "mlflow", "server", *OPTIONS],
-        variables={},
+        port=port,
+        command=[
+            *(python, "-m", "mlflow", "server", *OPTIONS),
+            *(f"--host={host}", f"--port={port}"),
+        ],
+        variables={
+            **QUIET,
+            "MLFLOW_SERVER_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,{LOOPBACK}:*",
+            **list_login_variables(records, password),
+            **keep_own(
+                MLFLOW_BACKEND_STORE_URI=f"sqlite:///{records}/mlflow.db",
+                MLFLOW_ARTIFACTS_DESTINATION=f"{records}/artifacts",
+            ),
+        },
         health="/health",
     )
-    mlflow.command += [f"--host={host}", f"--port={mlflow.port}"]
-    mlflow.folder.mkdir(parents=True, exist_ok=True)
-    write_login_settings(mlflow.folder)
-    mlflow.variables = {
-        **QUIET,
-        "MLFLOW_SERVER_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,{LOOPBACK}:*",
-        **list_login_variables(mlflow.folder, password),
-        **keep_own(
-            MLFLOW_BACKEND_STORE_URI=f"sqlite:///{home}/mlflow/mlflow.db",
-            MLFLOW_ARTIFACTS_DESTINATION=str(mlflow.folder / "artifacts"),
-        ),
-    }
     return Servers(prefect, mlflow)
 
 
@@ -226,10 +228,8 @@ def announce_servers(environment: Path) -> Iterator[bool]:
 
 def show(servers: Servers, environment: Path, console: Console, *, announced: bool) -> None:
     """Show the addresses of the servers, and where their password is."""
-    table = Table("server", "address", "log", box=None, pad_edge=False)
     for server in servers:
-        table.add_row(server.name, server.address, str(server.log))
-    console.print(table)
+        console.print(f"{server.name}: {server.address}, log in {server.log}", soft_wrap=True)
     here = (
         f"by {paths.DOTENV}" if announced else f"after: . {environment} ({paths.DOTENV} is yours)"
     )

@@ -1,7 +1,6 @@
 """A server program: started, watched, started again, and stopped with nothing left of it."""
 
 import errno
-import functools
 import logging
 import signal
 import socket
@@ -11,11 +10,11 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
-
-import httpx2
 
 from flows import processes
 from nmt_core.base.errors import NmtError
@@ -79,8 +78,12 @@ class Server:
 
     def answers(self) -> bool:
         """Return whether the server answers its health check."""
-        with suppress(httpx2.HTTPError):
-            return make_client().get(f"{self.address}{self.health}").is_success
+        with (
+            suppress(OSError, HTTPException),
+            closing(HTTPConnection(self.host, self.port, timeout=ANSWER_SECONDS)) as connection,
+        ):
+            connection.request("GET", self.health)
+            return connection.getresponse().status == HTTPStatus.OK
         return False
 
     def launch(self) -> None:
@@ -168,13 +171,6 @@ def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
         for server in servers:
             server.revive(say)
         time.sleep(0.5)
-
-
-@functools.cache
-def make_client() -> httpx2.Client:
-    """Return an HTTP client; making one reads all certificates, longer than an answer takes."""
-    limits = httpx2.Limits(max_keepalive_connections=0)
-    return httpx2.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=limits)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:

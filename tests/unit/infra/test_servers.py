@@ -117,7 +117,6 @@ def test_only_success_is_an_answer(make_toy, monkeypatch, status, well):
     """Not through a proxy, which does not know this machine's loopback address."""
     for name in ("http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{find_free_port('127.0.0.1')}")
-    server.make_client.cache_clear()
     toy = make_toy(status=status)
     toy.launch()
     find_child(toy)
