@@ -25,7 +25,7 @@ from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, find_nothing
-from nmt_core.corpora.formats.units import pick_pair
+from nmt_core.corpora.formats.registered import pick_pair
 from nmt_core.corpora.local import measure_text
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split

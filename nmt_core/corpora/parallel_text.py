@@ -28,8 +28,7 @@ from nmt_core.base.raw_lines import (
     require_regular_file,
 )
 from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16, refuse_utf16
-from nmt_core.corpora.formats.registered import open_units
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.registered import PairedUnits, RowPlace, open_units
 from nmt_core.corpora.repairs import RepairName, repair_line
 from nmt_core.text.normalize import INVISIBLE
 

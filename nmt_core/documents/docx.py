@@ -37,6 +37,9 @@ CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo", 
 TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
 """Fields whose result people type, or which repeats headings. Word computes all others anew."""
 
+LABEL = "SEQ"
+"""The field that numbers a caption, which is no sentence with the text beside it."""
+
 CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
 """Properties of content controls whose text nobody types; it is not part of a sentence."""
 
@@ -89,12 +92,11 @@ class _Field:
     @property
     def is_kept(self) -> bool:
         """Tell whether what follows is its code, or a result that Word computes."""
-        return not (self.in_result and _is_typed(self.code))
+        return not (self.in_result and _name_field(self.code) in TYPED)
 
 
-def _is_typed(code: str) -> bool:
-    """Tell by its code whether people type the result of a field."""
-    return (code.split() or [""])[0].upper() in TYPED
+def _name_field(code: str) -> str:
+    return (code.split() or [""])[0].upper()
 
 
 def _name(piece: XmlPiece) -> str:
@@ -160,7 +162,9 @@ class _Reader:
                 if name == "r":
                     yield from self._read_run(inner)
                 else:
-                    role = Role.BLOCK if name in BLOCKS else Role.EMPTY
+                    code = piece.attributes.get(f"{PREFIX}instr", "")
+                    is_block = name in BLOCKS or _name_field(code) == LABEL
+                    role = Role.BLOCK if is_block else Role.EMPTY
                     yield Piece(role, join_raw(inner), parts=self._read_nested(inner))
             at = end
 
@@ -210,8 +214,10 @@ class _Reader:
             if was_kept or is_kept:
                 held.append(piece)
                 if not is_kept:
+                    code = "".join([each.code for each in held if isinstance(each, _Inline)])
+                    is_block = is_continued or _name_field(code) == LABEL
                     role = Role.OPEN if kind == "separate" else Role.EMPTY
-                    yield from _hold(held, Role.BLOCK if is_continued else role)
+                    yield from _hold(held, Role.BLOCK if is_block else role)
                     held, is_continued = [], False
             else:
                 yield replace(piece, role=Role.CLOSE, name="field") if kind == "end" else piece
@@ -228,7 +234,7 @@ def _find_inner(pieces: Sequence[XmlPiece], at: int) -> int:
     if piece.role is not Role.OPEN or name not in CONTAINERS | {"sdt"}:
         return 0
     if name == "fldSimple":
-        return at + 1 if _is_typed(piece.attributes.get(f"{PREFIX}instr", "")) else 0
+        return at + 1 if _name_field(piece.attributes.get(f"{PREFIX}instr", "")) in TYPED else 0
     children = {
         _name(pieces[first]): (first, last)
         for first, last in find_children(pieces, at, find_end(pieces, at))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from unicodedata import category
 
 from typing_extensions import override
 
@@ -21,8 +22,8 @@ from nmt_core.documents.document import (
     Untranslated,
     decode_declared,
 )
-from nmt_core.documents.segments import Part, Piece, Role, Written, join_raw, make_parts
-from nmt_core.text.language_codes import LanguageCodes, pick_code
+from nmt_core.documents.segments import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
 
 COMMENT = "!--"
 
@@ -86,8 +87,11 @@ IN_XML = frozenset({"math", "svg"})
 MOST_TAGS = 1_000_000
 """Of a document, with the texts between them; each takes 550 bytes of memory."""
 
+SYMBOLS = ("Co", "Sk", "Sm", "So")
+"""Categories of Unicode, without currencies; fonts have icons for private use."""
+
 LONGEST_NOTE = 8
-"""Tags and texts in an element that may be a reference to a note."""
+"""Tags and texts in an element that may be a reference to a note, or an icon."""
 
 TAG_NAME = re.compile(r"<[a-zA-Z][^\s/>]*")
 ATTRIBUTE = re.compile(
@@ -273,35 +277,58 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
 
 
 def _is_kept(tags: Sequence[Tag], number: int) -> bool:
-    """Tell whether an element is marked as not to be translated, or refers to a note."""
-    tag = tags[number]
+    """Tell whether an element is marked as not to be translated, or is a note, a sign or a name.
+
+    A note is a ``sup`` without letters, and a name that of a language in a link to it.
+    """
+    tag, text = tags[number], ""
     given = dict(tag.attributes)
     is_marked = (given.get("translate") or "").lower() == "no"
     if is_marked or "notranslate" in (given.get("class") or "").split():
         return True
-    for each in tags[number + 1 : number + LONGEST_NOTE] if tag.name == "sup" else ():
+    for each in tags[number + 1 : number + LONGEST_NOTE] if tag.is_inline else ():
         if each.role is Role.CLOSE and each.name == tag.name:
-            return True
-        if any(map(str.isalpha, each.text)):
-            return False
-    return False
+            break
+        text += each.text
+    else:
+        return False
+    if any(map(str.isalpha, text)):
+        codes = [given.get(name) for name in (*LANGUAGE, "hreflang")]
+        return any(text.strip().casefold() in list_language_names(code) for code in codes if code)
+    return tag.name == "sup" or _is_symbol(text)
+
+
+def _is_symbol(text: str) -> bool:
+    """Tell whether a text is a sign such as an arrow, a tick or an icon, and not punctuation."""
+    return not any(map(str.isalnum, text)) and any(category(sign) in SYMBOLS for sign in text)
 
 
 def _merge_empty(tags: Iterable[Tag]) -> list[Tag]:
-    """Return the pieces, with an element around no text, such as a picture's link, as one."""
+    """Return the pieces, with an element around no text, such as a picture's link, as one.
+
+    So are two with nothing but a sign between them, as in ``<kbd>Ctrl</kbd>+<kbd>C</kbd>``.
+    """
     merged: list[Tag] = []
     for tag in tags:
         start = len(merged)
-        while tag.role is Role.CLOSE and start > 0 and merged[start - 1].role is Role.EMPTY:
-            start -= 1
-        opening = merged[start - 1] if tag.role is Role.CLOSE and start > 0 else None
-        if opening and opening.role is Role.OPEN and opening.name == tag.name:
-            inside = [*merged[start - 1 :], tag]
-            del merged[start - 1 :]
-            parts = [part for each in inside for part in each.parts or [each]]
-            merged.append(Tag(Role.EMPTY, join_raw(inside), parts=parts))
-        else:
-            merged.append(tag)
+        if tag.role is Role.CLOSE:
+            while start > 0 and merged[start - 1].role is Role.EMPTY:
+                start -= 1
+            opening = merged[start - 1] if start > 0 else tag
+            is_whole = opening.role is Role.OPEN and opening.name == tag.name
+            start = start - 1 if is_whole else len(merged)
+        elif (
+            tag.role is Role.EMPTY
+            and [each.role for each in merged[-2:]] == [Role.EMPTY, Role.TEXT]
+            and _is_symbol(merged[-1].text)
+            and len(merged[-2].parts) < DEEPEST
+        ):
+            start -= 2
+        inside = [*merged[start:], tag]
+        del merged[start:]
+        parts = [part for each in inside for part in each.parts or [each]]
+        is_one = len(inside) == 1
+        merged.append(tag if is_one else Tag(Role.EMPTY, join_raw(inside), parts=parts))
     return merged
 
 

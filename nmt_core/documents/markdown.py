@@ -14,18 +14,9 @@ from markdown_it.token import Token
 
 from nmt_core.documents.document import TextDocument
 from nmt_core.documents.html import COMMENT, INLINE, VOID, LanguageMarks, split_html
-from nmt_core.documents.markdown_lines import (
-    FRONT_MATTER,
-    HIDDEN,
-    escape_setting,
-    find_settings,
-    hide_commands,
-    hide_syntax,
-    read_setting,
-)
 from nmt_core.documents.markdown_markup import (
     count_markup,
-    escape_plainly,
+    escape_markup,
     escape_text,
     find_token_end,
     loosen,
@@ -37,9 +28,6 @@ from nmt_core.documents.segments import BREAK, Group, Output, Part, Piece, Role,
 from nmt_core.text.words import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
-FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)")
-"""References to footnotes and check boxes, which CommonMark does not have."""
-
 BESIDE = re.compile(
     r"^(?:(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|:[ \t]+|\*\[[^\]\n]+\]:[ \t]+)"
     r"|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z",
@@ -48,10 +36,30 @@ BESIDE = re.compile(
 """Lines that begin a box or end it, the sign before a definition or an abbreviation, and the name
 of a block at its end, as ``{#name}``: they are of other programs, and no part of a sentence."""
 
-FORMULA = re.compile(r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])")
-"""A formula of LaTeX; *$5 and $6* is none."""
+KEPT = re.compile(
+    r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])"
+    r"|\{%[^\n]*?%\}|\{\{[^{}\n]*\}\}|!?\[\[[^\[\]\n]{1,500}\]\](?![(\[:])"
+    r"|\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)"
+)
+"""Signs of other programs within sentences: a formula of LaTeX (*$5 and $6* is none), a command of
+Jekyll or Hugo, a link of a wiki, a reference to a footnote, and a check box."""
 
-COMMANDS = re.compile(f"{HIDDEN}+")
+FRONT_MATTER = re.compile(
+    r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL,
+)
+"""Settings of a page before its text, in YAML or TOML, which stay."""
+
+SYNTAX = re.compile(
+    r"\s*(?:(?P<box>!{3}|\?{3}\+?|={3}[!+]?)|(?P<sign>[:/+@^;<$%])(?P=sign){2,}|-+8<-+)(?:\s|$)"
+    r"|\s*(?:[@{]?:?\[*_?toc_?\]*\}?|\{![^{}]*!\})\s*$"
+    r"|(?:import|export)\s.*[;'\"{}]\s*$|\s*\{%.*%\}\s*$",
+    re.IGNORECASE,
+)
+"""A line of MkDocs, Docusaurus, MDX or Jekyll that begins with a word of signs which are none of
+Markdown, or is a command alone."""
+
+INDENT = 4
 
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
@@ -84,17 +92,15 @@ class _Document:
 
     def __init__(self, text: str) -> None:
         matter = FRONT_MATTER.match(text)
-        self.start = matter.end() if matter else 0
+        start = matter.end() if matter else 0
         self.text = text
-        seen = text.replace("\0", "\ufffd")
-        self._plain = hide_commands(seen)
-        ends = [match.span() for match in LINE_END.finditer(text, self.start)]
-        starts = [self.start, *(end for _, end in ends)]
+        self._plain = text.replace("\0", "\ufffd")
+        ends = [match.span() for match in LINE_END.finditer(text, start)]
+        starts = [start, *(end for _, end in ends)]
         self.lines = [
             Span(start, end)
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
-        self._shown = hide_syntax(self._plain, self.lines)
         self.parser, self.ends = make_parser()
         self.checker = make_plain_parser().disable("reference")  # which are links' already
         self.links: dict[str, Any] = {}
@@ -102,11 +108,6 @@ class _Document:
     def parse(self) -> Iterator[Part]:
         """Yield the parts that are kept and those that are translated."""
         at = 0
-        for setting in find_settings(self.text[: self.start]):
-            raw = self.text[slice(*setting)]
-            yield self.text[at : setting.start]
-            yield from make_parts([Piece(Role.TEXT, raw, read_setting(raw))], escape_setting)
-            at = setting.end
         for block in self._find_blocks():
             start, end = block.places[0].start, block.places[-1].end
             yield self.text[at:start]
@@ -120,6 +121,25 @@ class _Document:
             at = end
         yield self.text[at:]
 
+    def _show_lines(self) -> Iterator[str]:
+        """Yield the lines as the parser is to see them.
+
+        A line of syntax is blank, and the text of a box is indented no more than the box.
+        """
+        boxes: list[int] = []  # the indents of texts in open boxes
+        for span in self.lines:
+            line = self._plain[slice(*span)]
+            content = line.lstrip()
+            indent = len(line.removesuffix(content).expandtabs(INDENT))
+            while boxes and content and indent < boxes[-1]:
+                boxes.pop()
+            if boxes and content:
+                line = " " * (indent - boxes[-1]) + content
+            syntax = SYNTAX.match(line)
+            if syntax and syntax["box"]:
+                boxes.append(indent + INDENT)
+            yield "" if syntax else line
+
     def _is_html(self, text: str) -> bool:
         """Tell whether a text is a block of HTML and nothing else."""
         return [token.type for token in self.checker.parse(text)] == ["html_block"]
@@ -127,10 +147,9 @@ class _Document:
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
         """Write a translation so that it has the markup of the source; None if that cannot be."""
         solid = drop_blank_lines(written)
-        for kept in (frozenset(raw.split()), frozenset[str]()):
-            for parts in (escape_text(solid, kept), escape_text(loosen(solid), kept)):
-                if self._holds(raw, "".join(parts)):
-                    return parts
+        for parts in (escape_text(solid), escape_text(loosen(solid))):
+            if self._holds(raw, "".join(parts)):
+                return parts
         return None
 
     def _holds(self, before: str, after: str) -> bool:
@@ -139,14 +158,14 @@ class _Document:
         return wanted == got
 
     def _find_blocks(self) -> Iterator[_Block]:
-        tokens = self.parser.parse("\n".join(self._shown), self.links)
+        tokens = self.parser.parse("\n".join(self._show_lines()), self.links)
         cell, row = 0, -1
         for before, token in pairwise([*tokens[:1], *tokens]):
             if token.type == "html_block" and token.map:
                 lines = self.lines[slice(*token.map)]
                 whole = Span(lines[0].start, lines[-1].end)
                 plain = self._plain[slice(*whole)]
-                if plain.split() == token.content.split() and HIDDEN not in plain:
+                if plain.split() == token.content.split():
                     yield _Block(token.content, [whole], is_html=True)
                 continue
             if token.type != "inline" or token.map is None or not token.content.strip():
@@ -202,26 +221,19 @@ class _Document:
     def _find_pieces(self, block: _Block) -> Iterator[Piece]:
         """Yield the pieces of a block's text."""
         marks = [*self._find_markup(block)]
-        for role, pattern in ((Role.BLOCK, BESIDE), (Role.EMPTY, FORMULA), (Role.EMPTY, COMMANDS)):
+        for role, pattern in ((Role.BLOCK, BESIDE), (Role.EMPTY, KEPT)):
             spans = [match.span() for match in pattern.finditer(block.content)]
             marks += [(*span, self._piece(role, block, *span)) for span in spans]
         at = 0
-        for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
+        end = len(block.content)
+        for start, after, piece in [*sorted(marks, key=lambda mark: mark[:2]), (end, end, None)]:
             if start < at:  # within markup that is kept as one
                 continue
-            yield from self._read_text(block, at, start)
-            yield piece
-            at = end
-        yield from self._read_text(block, at, len(block.content))
-
-    def _read_text(self, block: _Block, start: int, end: int) -> Iterator[Piece]:
-        for note in FOOTNOTE.finditer(block.content[:end], start):
-            if start < note.start():
-                yield self._piece(Role.TEXT, block, start, note.start())
-            yield self._piece(Role.EMPTY, block, *note.span())
-            start = note.end()
-        if start < end:
-            yield self._piece(Role.TEXT, block, start, end)
+            if at < start:
+                yield self._piece(Role.TEXT, block, at, start)
+            if piece:
+                yield piece
+            at = after
 
     def _piece(self, role: Role, block: _Block, start: int, end: int, name: str = "") -> Piece:
         raw, plain = block.raw(self.text, start, end), block.content[start:end]
@@ -268,7 +280,7 @@ class _Document:
             alt = Piece(Role.TEXT, described[1], described[1])
             rest = described.end(1)
             after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
-            piece.parts = ["![", *make_parts([alt], escape_plainly), after]
+            piece.parts = ["![", *make_parts([alt], _escape_description), after]
         return piece
 
 
@@ -286,3 +298,7 @@ def _read_tag(tag: str) -> tuple[Role, str]:
 def _keep_unsound(output: Output, raw: str, holds: Callable[[str], bool]) -> str:
     """Return a block translated if its markup is the same, or else as it was."""
     return output.raw if holds(output.plain) else raw
+
+
+def _escape_description(_: str, written: Sequence[Written]) -> list[str]:
+    return [escape_markup(part.text) for part in written]

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -21,8 +21,6 @@ SPECIAL_END = re.compile(r"(?<!#)#+$")
 STARTS = re.compile(r"^\s*[-+>#=:]")
 LIST_NUMBER = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 """Characters that may be markup, anywhere and at the beginning of a line."""
-
-SPACE = re.compile(r"(\s+)")
 
 EMPHASIS = frozenset("*_~")
 
@@ -117,21 +115,20 @@ def loosen(written: Sequence[Written]) -> list[Written]:
     return parts
 
 
-def escape_text(written: Sequence[Written], kept: Container[str] = ()) -> list[str]:
-    """Return the parts of a translation with all that might be markup in texts escaped.
-
-    Args:
-        written: the parts.
-        kept: words that stay as they are, since they stand in the source.
-    """
+def escape_text(written: Sequence[Written]) -> list[str]:
+    """Return the parts of a translation with all that might be markup in texts escaped."""
     parts: list[str] = []
     for number, part in enumerate(written):
         if part.tag:
             parts.append(part.text)
             continue
-        first, *others = [_escape_line(line, kept) for line in part.text.split(BREAK)]
-        lines = [_escape_start(first, kept) if not "".join(parts[-1:]) else first]
-        lines += [_escape_start(line, kept) for line in others]
+        lines = [
+            SPECIAL_END.sub(r"\\\g<0>", escape_markup(line)) for line in part.text.split(BREAK)
+        ]
+        first = 1 if "".join(parts[-1:]) else 0
+        lines[first:] = [
+            LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line)) for line in lines[first:]
+        ]
         following = written[number + 1 : number + 2]
         if lines[-1].endswith("!") and following and following[0].text.startswith("["):
             lines[-1] = f"{lines[-1][:-1]}\\!"
@@ -139,19 +136,6 @@ def escape_text(written: Sequence[Written], kept: Container[str] = ()) -> list[s
     return parts
 
 
-def _escape_line(line: str, kept: Container[str]) -> str:
-    words = SPACE.split(line)
-    written = [word if word in kept else SPECIAL.sub(r"\\\g<0>", word) for word in words]
-    written[-1] = words[-1] if words[-1] in kept else SPECIAL_END.sub(r"\\\g<0>", written[-1])
-    return "".join(written)
-
-
-def _escape_start(line: str, kept: Container[str]) -> str:
-    if line.partition(" ")[0] in kept:
-        return line
-    return LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
-
-
-def escape_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    """Return the parts of a translation with every sign escaped that may be markup."""
-    return [SPECIAL.sub(r"\\\g<0>", part.text) for part in written]
+def escape_markup(text: str) -> str:
+    """Return a text with every sign escaped that may be markup anywhere."""
+    return SPECIAL.sub(r"\\\g<0>", text)

@@ -101,7 +101,7 @@ def test_a_format_of_parallel_text(offer, tmp_path):
     imports = """
 from nmt_core.base.raw_lines import open_raw
 from nmt_core.corpora.formats.registered import PairFormat
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.registered import PairedUnits, RowPlace
 """
     offer(imports, PairFormat, name="couplets", pair_formats={"couplets": "COUPLETS"})
     text = TextFiles(source=tmp_path / "poem.two.gz")

@@ -14,7 +14,7 @@ from nmt_core.base.raw_lines import (
     open_member,
 )
 from nmt_core.base.utf8 import BYTE_ORDER_MARK
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace, pick_pair
+from nmt_core.corpora.formats.registered import PairedUnits, RowPlace, pick_pair
 
 TOO_LONG = "x" * (MAX_LINE_BYTES + 1)
 """What stands for a line that is too long, which is found to be so later."""

@@ -1,20 +1,75 @@
-"""Formats of files with both sides by name: each is a file that reads it, and a line here.
+"""Formats of files with both sides by name, and what their readers return.
 
-This file imports none of them: settings are looked at before any text is read.
+A format is a module that reads it, and a line here. This module imports none of them: settings are
+checked before any text is read.
 """
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import COMPRESSED, explain_damage, list_members, plain_name
+from nmt_core.base.raw_lines import (
+    COMPRESSED,
+    explain_damage,
+    list_members,
+    plain_name,
+)
 from nmt_core.base.registry import Registry
-from nmt_core.corpora.formats.units import PairedUnits
+from nmt_core.text.language_codes import pick_code
+
+MOST_NAMED = 20
+"""Codes in a message, and characters of each."""
+
+
+class RowPlace(NamedTuple):
+    """The words for where a unit stands in its file."""
+
+    noun: str = "line"
+    before: int = 0
+    """Rows before the first unit, such as a header."""
+    columns: int = 2
+    """What a row should have; more than two where others are left out."""
+
+    def name(self, number: int) -> str:
+        """Name the place of a unit by its number, counted from 1."""
+        return f"{self.noun} {number + self.before}"
+
+
+class PairedUnits(NamedTuple):
+    """PairedUnits of a file, in their order."""
+
+    rows: Iterator[Sequence[str]]
+    """Source and target; empty where the file has none, so that numbers stay those of the file; a
+    row with another number of columns is at fault. Bytes that are no UTF-8 may be surrogates."""
+    place: RowPlace = RowPlace("unit")
+    plain: bool = False
+    """Whether the file holds a row a line, source, tab, target, and nothing else."""
+
+
+def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    """Return the indices of source and target among codes, or None if one is missing."""
+    source, target = (pick_code(codes, wanted) for wanted in languages.codes)
+    return None if source is None or target is None or source == target else (source, target)
+
+
+def refuse_languages(path: Path, codes: Counter[str], languages: Languages) -> CorpusError:
+    """Return the error of a file that has not the two languages, and name those that it has."""
+    named = [
+        f"{' '.join(code.split())[:MOST_NAMED] or 'none named'} ({count:,})"
+        for code, count in codes.most_common(MOST_NAMED)
+    ]
+    return CorpusError(
+        f"{path} has no unit in {' and '.join(languages.codes)}; "
+        f"it has {', '.join(named) or 'no unit at all'}; "
+        f"set download.languages, or give another file"
+    )
+
 
 ARCHIVE = ".zip"
-
 NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
 
 PAIRS_NO_LINES = (
@@ -50,11 +105,12 @@ PAIR_FORMATS = Registry(
     {
         "tsv": PairFormat((".tsv",), "nmt_core.corpora.formats.tables:read_tsv"),
         "csv": PairFormat((".csv",), "nmt_core.corpora.formats.tables:read_csv"),
-        "jsonl": PairFormat((".jsonl",), "nmt_core.corpora.formats.json_lines:read_jsonl"),
-        "xlsx": PairFormat((".xlsx",), "nmt_core.corpora.formats.spreadsheets:read_xlsx"),
+        "jsonl": PairFormat((".jsonl",), "nmt_core.corpora.formats.tables:read_jsonl"),
+        "xlsx": PairFormat((".xlsx",), "nmt_core.corpora.formats.tables:read_xlsx"),
         "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.translations:read_tmx"),
         "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.translations:read_xliff"),
         "po": PairFormat((".po",), "nmt_core.corpora.formats.translations:read_po"),
+        "moses": PairFormat((ARCHIVE,), "nmt_core.corpora.formats.moses:read_moses"),
     },
 )
 """Formats of parallel text by name."""
@@ -76,8 +132,7 @@ def may_hold_both_sides(path: Path) -> bool:
 
 def list_pair_suffixes() -> list[str]:
     """Return the endings of names of files that hold both sides."""
-    known = [suffix for name in PAIR_FORMATS for suffix in PAIR_FORMATS.load(name).suffixes]
-    return [*known, ARCHIVE]
+    return [suffix for name in PAIR_FORMATS for suffix in PAIR_FORMATS.load(name).suffixes]
 
 
 def open_units(path: Path, languages: Languages) -> PairedUnits:
@@ -96,11 +151,7 @@ def open_units(path: Path, languages: Languages) -> PairedUnits:
     if path.suffix.lower() == ARCHIVE:
         with explain_damage(path):
             members = list_members(path)
-        if len(members) != 1:
-            from nmt_core.corpora.formats.moses import read_moses  # as the others
-
-            return read_moses(path, languages)
-        [name] = members
+        name = members[0] if len(members) == 1 else ARCHIVE
     found = _find_pair_format(name)
     if found is None:
         raise CorpusError(f"{path}: {name} {NO_FORMAT.format(advise_suffixes())}")

@@ -1,22 +1,39 @@
-"""Read tables of text: .csv and .tsv, with a header row or without.
+"""Read tables: .csv and .tsv, the first sheet of an .xlsx, and the objects of a .jsonl.
 
 A header names the columns by codes or names of the two languages, in any order, or by words like
 source and target. A .tsv without one is a row a line, and quotes in it are text; a .csv, and a .tsv
-with a header, quote as RFC 4180 says.
+with a header, quote as RFC 4180 says. Of formulas in a sheet, the saved values are read. The sides
+of an object stand in it itself, ``{"de": "Guten Tag.", "en": "Good day."}``, or in one of its
+``translation``, as Hugging Face keeps pairs.
 """
 
 import csv
+import io
+import json
 import re
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import chain, count, islice
+from itertools import chain, count
 from pathlib import Path
+from typing import IO, Any
+from xml.parsers import expat
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
+from nmt_core.base.packages import require
+from nmt_core.base.raw_lines import (
+    bound_lines,
+    bound_size,
+    explain_damage,
+    open_raw,
+    read_raw_lines,
+)
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
-from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.registered import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 
 MOST_COLUMNS = 1000
@@ -30,17 +47,20 @@ ROLES = (("source", "src", "source text"), ("target", "trg", "tgt", "target text
 DELIMITERS = ("\t", ";", ",")
 """Of two that cut as well, the first: sentences hold commas."""
 
-COMPARED_ROWS = 100
-"""First rows of a .csv that tell its delimiter."""
-
-_JOINED = re.compile(r"\w{1,99}[_.-](\w{1,99})")
-"""A heading such as text_de."""
-
 _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
 """A heading such as de_id, of a column about the text of another, which is no region of a code."""
 
-_EXPLAINED = re.compile(r"([^()]*)\(([^()]+)\)")
-"""A heading such as Source (de) or German (Austria)."""
+NESTED = "translation"
+"""Key of the object with both sides, where they do not stand in the line's own."""
+
+MOST_BYTES = 1 << 30
+"""Of a workbook, unpacked."""
+
+MOST_CELLS = 1 << 25
+"""Cells of the rectangle that holds all values of a sheet, empty ones included: 1 GB."""
+
+PLACE = re.compile(r"([A-Z]{1,3})?(\d{1,9})")
+"""A cell such as AB12, or a row."""
 
 
 def read_tsv(path: Path, languages: Languages) -> PairedUnits:
@@ -52,38 +72,13 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
 
 
 def read_csv(path: Path, languages: Languages) -> PairedUnits:
-    """Read a .csv, whose cells stand between commas, semicolons or tabs."""
-    delimiter = _find_delimiter(path, next(_read_lines(path), ""), languages)
-    return read_table(partial(_parse, path, delimiter), path, languages)
-
-
-def _find_delimiter(path: Path, line: str, languages: Languages) -> str:
-    """Return the delimiter by which the first row is a header, or else as wide as most others.
-
-    A single row may hold another one in its text, as in ``Ja, gut;Yes``.
-
-    Args:
-        path: of the table.
-        line: its first, which tells where rows do not.
-        languages: of source and target.
-    """
-    first = {each: [*_read_first_rows(path, each)] for each in DELIMITERS}
+    """Read a .csv, whose cells stand between commas, semicolons or tabs, as its first line has."""
+    line = next(_read_lines(path), "")
+    delimiter = max(DELIMITERS, key=line.count)
     for each in DELIMITERS:
-        if first[each] and find_columns(first[each][0], languages) is not None:
-            return each
-    alike = {
-        each: sum(len(row) == len(rows[0]) > 1 for row in rows) for each, rows in first.items()
-    }
-    return max(DELIMITERS, key=alike.__getitem__ if any(alike.values()) else line.count)
-
-
-def _read_first_rows(path: Path, delimiter: str) -> Iterator[list[str]]:
-    """Yield the first rows of a table, up to one that is none by this delimiter."""
-    rows = csv.reader(_read_lines(path), delimiter=delimiter, strict=True)
-    try:
-        yield from islice(rows, COMPARED_ROWS)
-    except csv.Error:  # said when the table is read
-        return
+        if find_columns(line.split(each)[:MOST_COLUMNS], languages):
+            delimiter = each
+    return read_table(partial(_parse, path, delimiter), path, languages)
 
 
 def read_table(
@@ -126,52 +121,47 @@ def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int]
     """Return the columns of source and target that a header names, or None if it is none.
 
     Both by the names of their languages, else by codes, by words for the sides, or by longer
-    headings that hold one of these; else each in its own way.
+    headings that hold one of these; else each by another of these.
     """
     cells = [cell.strip(f"{BYTE_ORDER_MARK} \r\n\"'").casefold() for cell in header]
-    ways = [
-        tuple(find(cells, languages, side) for side in range(SIDES))
-        for find in (_find_name, _find_code, _find_role, _find_longer)
+    pairs = [
+        tuple(_find(cells, languages, side, by) for side in range(SIDES))
+        for by in ("name", "code", "role", "longer")
     ]
     mixed = tuple(
-        next((way[side] for way in ways if way[side] is not None), None) for side in range(SIDES)
+        next((pair[side] for pair in pairs if pair[side] is not None), None)
+        for side in range(SIDES)
     )
-    for source, target in (*ways, mixed):
+    for source, target in (*pairs, mixed):
         if source is not None and target is not None and source != target:
             return source, target
     return None
 
 
-def _find_name(cells: Sequence[str], languages: Languages, side: int) -> int | None:
-    names = list_language_names(languages.codes[side], languages.codes)
-    return next((index for index, cell in enumerate(cells) if cell in names), None)
-
-
-def _find_code(cells: Sequence[str], languages: Languages, side: int) -> int | None:
-    of_text = ["" if _NO_TEXT.fullmatch(cell) else cell for cell in cells]
-    return pick_code(of_text, languages.codes[side])
-
-
-def _find_role(cells: Sequence[str], languages: Languages, side: int) -> int | None:
-    del languages
-    return next((index for index, cell in enumerate(cells) if cell in ROLES[side]), None)
-
-
-def _find_longer(cells: Sequence[str], languages: Languages, side: int) -> int | None:
-    """Return the column whose heading has the language or the side in a part of it."""
-    parts = [_list_parts(cell) for cell in cells]
-    for find in (_find_name, _find_code, _find_role):
-        for index, some in enumerate(parts):
-            if find(some, languages, side) is not None:
-                return index
-    return None
+def _find(cells: Sequence[str], languages: Languages, side: int, by: str) -> int | None:
+    """Return the first column whose heading names a side."""
+    code = languages.codes[side]
+    if by == "code":
+        return pick_code(["" if _NO_TEXT.fullmatch(cell) else cell for cell in cells], code)
+    if by == "longer":
+        parts = [_list_parts(cell) for cell in cells]
+        matches = (
+            index
+            for kind in ("name", "code", "role")
+            for index, some in enumerate(parts)
+            if _find(some, languages, side, kind) is not None
+        )
+        return next(matches, None)
+    words = list_language_names(code, languages.codes) if by == "name" else ROLES[side]
+    return next((index for index, cell in enumerate(cells) if cell in words), None)
 
 
 def _list_parts(cell: str) -> list[str]:
-    if found := _EXPLAINED.fullmatch(cell):
-        return [found[2], found[1].rstrip()]
-    found = _JOINED.fullmatch(cell)
-    return [found[1]] if found else []
+    """Return the parts of a heading such as text_de, Source (de) or German (Austria)."""
+    if explained := re.fullmatch(r"([^()]*)\(([^()]+)\)", cell):
+        return [explained[2], explained[1].rstrip()]
+    joined = re.fullmatch(r"\w{1,99}[_.-](\w{1,99})", cell)
+    return [joined[1]] if joined else []
 
 
 def _pick(row: Sequence[str], columns: tuple[int, int], width: int) -> Sequence[str]:
@@ -229,3 +219,145 @@ def _refuse(path: Path, number: int, line: int, why: str) -> CorpusError:
         f"{path} row {number} (line {line}) is no row of a table ({why}); "
         f"a cell that holds a quote is put into quotes, and each of its quotes doubled"
     )
+
+
+def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
+    """Read the first sheet of a workbook."""
+    return read_table(partial(_read_sheet, path), path, languages)
+
+
+def _read_sheet(path: Path) -> Iterator[list[str]]:
+    calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
+    with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(packed, file)
+        _check_workbook(file, path)
+        file.seek(0)
+        try:
+            book = calamine.CalamineWorkbook.from_filelike(file)
+            kind = calamine.SheetTypeEnum.WorkSheet
+            [name, *_] = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kind]
+            sheet = book.get_sheet_by_name(name)
+        except (calamine.CalamineError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise CorpusError(
+                f"{path} is not a workbook, or is damaged ({reason}); save it again as .xlsx"
+            ) from None
+    rows = sheet.iter_rows()
+    names = [_write(value) for value in next(rows, [])]
+    while names and not names[-1]:
+        names.pop()
+    yield names
+    for row in rows if len(names) <= MOST_COLUMNS else ():
+        yield [_write(value) for value in row[: len(names) or 1]]
+
+
+def _write(value: Any) -> str:
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _check_workbook(file: IO[bytes], path: Path) -> None:
+    """Refuse a workbook that would fill memory.
+
+    Raises:
+        CorpusError: naming the limit.
+    """
+    with zipfile.ZipFile(file) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+        most = min(MOST_BYTES, bound_size(file.seek(0, io.SEEK_END)))
+        if unpacked > most:
+            raise CorpusError(
+                f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
+                f"save it as .csv, which has no bound"
+            )
+        for member in archive.infolist():
+            with archive.open(member) as content, suppress(expat.ExpatError):  # a picture is no XML
+                _Extent(path).parser.ParseFile(content)
+
+
+class _Extent:
+    """The row and the column furthest from the first cell of a sheet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._row, self._column = path, 0, 0
+        self._rows = self._columns = 0
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self._begin
+        self.parser.EntityDeclHandler = self._define
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        kind = name.rpartition(":")[2]
+        place = PLACE.fullmatch(attributes.get("r", ""))
+        if kind == "row":
+            self._row, self._column = int(place[2]) if place else self._row + 1, 0
+        elif kind == "c":
+            self._column = _read_column(place[1]) if place and place[1] else self._column + 1
+        elif kind in {"v", "is"}:
+            self._rows = max(self._rows, self._row)
+            self._columns = max(self._columns, self._column)
+        if self._rows * self._columns > MOST_CELLS:
+            raise CorpusError(
+                f"{self._path} has values in {self._rows:,} rows and {self._columns:,} columns, "
+                f"more than {MOST_CELLS:,} cells; keep two columns"
+            )
+
+    def _define(self, *_: object) -> None:
+        raise CorpusError(f"{self._path} defines entities, which text never needs; save it anew")
+
+
+def _read_column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
+
+
+def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
+    """Read a .jsonl; an object without a side, or a blank line, is a unit without it.
+
+    Raises:
+        CorpusError: if the keys of the first object name no two languages, or a line is no object;
+            reading the rows may raise it, too.
+    """
+    first = next((each for each in _read_objects(path) if each), {})
+    keys = [*_find_sides(first)]
+    columns = find_columns(keys, languages)
+    if first and columns is None:
+        shown = ", ".join(repr(key[:20]) for key in keys[:10])
+        raise CorpusError(
+            f"{path} does not say which keys of its first object are source and target: {shown}; "
+            f"name them {' and '.join(languages.codes)}"
+        )
+    named = tuple(keys[column] for column in columns or ())
+    rows = (_pick_sides(each, named) for each in _read_objects(path))
+    return PairedUnits(rows, RowPlace())
+
+
+def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
+    for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MOST_LINE_BYTES), start=1):
+        if raw is None:
+            raise CorpusError(f"{path} line {number} is longer than {MOST_LINE_BYTES:,} bytes")
+        if number == 1:
+            refuse_utf16(raw, path)
+        text = raw.decode(errors="surrogateescape")  # what is no UTF-8 is told with its pair
+        text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+        try:
+            object_ = json.loads(text) if text.strip() else {}
+        except (ValueError, RecursionError):
+            object_ = None
+        if not isinstance(object_, dict):
+            raise CorpusError(
+                f"{path} line {number} is no object of JSON; a .jsonl has one on each line, as "
+                f"jq -c '.[]' writes those of a list"
+            )
+        yield object_
+
+
+def _find_sides(object_: dict[str, Any]) -> dict[str, Any]:
+    nested = object_.get(NESTED)
+    return nested if isinstance(nested, dict) else object_
+
+
+def _pick_sides(object_: dict[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    sides = _find_sides(object_)
+    values = [sides.get(key) for key in keys] or ["", ""]
+    return tuple(value if isinstance(value, str) else "" for value in values)

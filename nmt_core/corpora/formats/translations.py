@@ -7,7 +7,7 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, iterparse
@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, open_raw
-from nmt_core.corpora.formats.units import (
+from nmt_core.corpora.formats.registered import (
     PairedUnits,
     RowPlace,
     pick_pair,
@@ -44,6 +44,8 @@ MOST_PO_BYTES = 1 << 26
 TMX_TEXT, XLIFF_TEXT = ("hi",), ("g", "mrk", "pc")
 """Inline elements with text; all others hold codes of the program that wrote the file."""
 
+Codes = tuple[str, ...]
+
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
@@ -52,11 +54,8 @@ UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adap
 PO_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 """A field of the header."""
 
-_BREAKS = ("lb", "xlf:lb")
+BREAKS = ("lb", "x-lb", "xlf:lb")
 """Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
-
-_BREAK = re.compile(r"(?:<br\s*/?>|\\n|)", re.IGNORECASE)
-"""The text that a code for a line end displays, without surrounding white space."""
 
 
 def iterate_elements(
@@ -118,28 +117,10 @@ def join_text(element: Element | None, kept: Collection[str]) -> str:
     for child in element:
         if _name(child) in kept:
             parts.append(join_text(child, kept))
-        elif _name(child) == "cp":  # of XLIFF 2, a character that XML forbids
-            parts.append(_read_character(child.get("hex", "")))
-        elif _is_break(child):
-            parts.append(" ")
+        elif not {child.get(name) for name in ("type", "ctype", "subType")}.isdisjoint(BREAKS):
+            parts.append(" ")  # it separates words
         parts.append(child.tail or "")
     return "".join(parts)
-
-
-def _is_break(code: Element) -> bool:
-    """Tell whether a code stands for a line end, which parts words."""
-    kinds = (code.get("type"), code.get("ctype"), code.get("subType"))
-    shown = (code.text, code.get("equiv-text"), code.get("equiv"))
-    return any(kind in _BREAKS for kind in kinds) or any(
-        _BREAK.fullmatch(text.strip()) for text in shown if text
-    )
-
-
-def _read_character(digits: str) -> str:
-    try:
-        return chr(int(digits, 16))
-    except (ValueError, OverflowError):
-        return ""
 
 
 def read_tmx(path: Path, languages: Languages) -> PairedUnits:
@@ -148,25 +129,40 @@ def read_tmx(path: Path, languages: Languages) -> PairedUnits:
     Raises:
         CorpusError: at its end, if no unit has both languages.
     """
-    return PairedUnits(_read_memory(path, languages), RowPlace("unit"))
+
+    def read(unit: Element, _: Sequence[Element]) -> tuple[Codes, list[Sequence[str]]]:
+        variants = unit.findall("{*}tuv")
+        codes = tuple(each.get(XML_LANG) or each.get("lang") or "" for each in variants)
+        return codes, [[join_text(each.find("{*}seg"), TMX_TEXT) for each in variants]]
+
+    return PairedUnits(_read_units(path, ["tu"], read, languages), RowPlace("unit"))
 
 
-def _read_memory(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+def _read_units(
+    path: Path,
+    names: Collection[str],
+    read: Callable[[Element, Sequence[Element]], tuple[Codes, list[Sequence[str]]]],
+    languages: Languages,
+) -> Iterator[tuple[str, str]]:
+    """Yield the two sides of elements of some names.
+
+    Args:
+        path: of the file.
+        names: of the elements.
+        read: returns the languages of an element, and the texts in these of its segments.
+        languages: of source and target.
+    """
     seen: Counter[str] = Counter()
     is_ours = False
     pick = lru_cache(MOST_CODES)(lambda codes: pick_pair(codes, languages))
-    for unit, _ in iterate_elements(path, ["tu"]):
-        variants = unit.findall("{*}tuv")
-        codes = tuple(each.get(XML_LANG) or each.get("lang") or "" for each in variants)
+    for element, around in iterate_elements(path, names):
+        codes, segments = read(element, around)
         pair = pick(codes)
-        if pair is None:
-            if len(seen) < MOST_CODES:
-                seen.update(codes)
-            yield "", ""
-        else:
-            is_ours = True
-            source, target = (join_text(variants[side].find("{*}seg"), TMX_TEXT) for side in pair)
-            yield source, target
+        if pair is None and len(seen) < MOST_CODES:
+            seen.update(code for code in codes if code)
+        is_ours = is_ours or pair is not None
+        for texts in segments:
+            yield ("", "") if pair is None else (texts[pair[0]], texts[pair[1]])
     if not is_ours:
         raise refuse_languages(path, seen, languages)
 
@@ -179,22 +175,12 @@ def read_xliff(path: Path, languages: Languages) -> PairedUnits:
     Raises:
         CorpusError: at its end, if no segment has both languages.
     """
-    return PairedUnits(_read_segments(path, languages), RowPlace("segment"))
 
+    def read(unit: Element, around: Sequence[Element]) -> tuple[Codes, list[Sequence[str]]]:
+        return _find_codes(around, languages), [*_find_sides(unit)]
 
-def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
-    seen: Counter[str] = Counter()
-    is_ours = False
-    for unit, around in iterate_elements(path, ["trans-unit", "segment"]):
-        codes = _find_codes(around, languages)
-        pair = pick_pair(codes, languages)
-        if pair is None and len(seen) < MOST_CODES:
-            seen.update(code for code in codes if code)
-        is_ours = is_ours or pair is not None
-        for sides in _find_sides(unit):
-            yield ("", "") if pair is None else (sides[pair[0]], sides[pair[1]])
-    if not is_ours:
-        raise refuse_languages(path, seen, languages)
+    units = _read_units(path, ["trans-unit", "segment"], read, languages)
+    return PairedUnits(units, RowPlace("segment"))
 
 
 def _find_codes(around: Sequence[Element], languages: Languages) -> tuple[str, str]:

@@ -193,7 +193,7 @@ WORD = "<w:r><w:t xml:space='preserve'>a </w:t></w:r>"
     ("content", "passages"),
     [
         ([WORD, LINK, SEPARATE, WORD, END, WORD], ["a <a >a "]),
-        ([WORD, SEQUENCE, SEPARATE, WORD, END, WORD], ["a *a "]),
+        ([WORD, SEQUENCE, SEPARATE, WORD, END, WORD], ["a ", "a "]),
         ([LINK, SEPARATE, WORD, CITATION, SEPARATE, WORD, END, WORD, END], ["<a *a >"]),
         ([CITATION, SEPARATE, WORD, LINK, SEPARATE, WORD, END, WORD, END, WORD], ["*a "]),
         ([WORD, "<w:fldSimple w:instr=' REF x'>", WORD, "</w:fldSimple>", WORD], ["a *a "]),

@@ -113,6 +113,8 @@ def test_broken_html_gains_no_tags(text, answered):
         ("<textarea title=a>a</textarea>b", '<textarea title="A">a</textarea>B'),
         ('<p translate="no">a <b>c</b></p>d', '<p translate="no">a <b>c</b></p>D'),
         ("<p class='x notranslate'>a<p>b", "<p class='x notranslate'>a<p>B"),
+        ("a <i class=icon>\N{BLACK STAR}</i>", "A <i class=icon>\N{BLACK STAR}</i>"),
+        ("a <kbd>x</kbd> + <kbd>y</kbd> b", "A <kbd>x</kbd> + <kbd>y</kbd> B"),
         ("a <i translate=no>keep <i>x</i></i> b", "A <i translate=no>keep <i>x</i></i> B"),
         ("<title>a &amp; b</title>", "<title>A &amp; B</title>"),
         ("<!doctype html><p>a", "<!doctype html><p>A"),
@@ -215,6 +217,7 @@ def test_sentence_with_tags_is_translated_whole():
         ("a<img><img> b <i>c</i><img> d", ["a** b <c>* d"]),
         ("a <img><img> b <i>c </i><img> d", ["a **b <c >*d"]),
         ("a <svg/> b <svg><svg/>c</svg> d", ["a *b *d"]),
+        ("a <b>\u2192</b> <b>?</b> <b>5</b> <b>\u20ac</b> b", ["a *<?> <5> <\u20ac> b"]),
     ],
 )
 def test_inline_tags_of_passages(text, passages):
@@ -262,6 +265,12 @@ def test_number_of_tags_is_limited(monkeypatch):
         ("<div lang=en><p>a</p></div><p>b", "<div lang=en><p>a</p></div><p>B", 1),
         ("<b lang=en>5</b>", "<b lang=en>5</b>", 0),
         ("<b lang=und>a</b> <b lang=DE_at>b</b>", '<b lang=und>A</b> <b lang="en">B</b>', 0),
+        (
+            "<a hreflang=de>Deutsch</a> <a hreflang=de>a</a>",
+            "<a hreflang=de>Deutsch</a> <a hreflang=de>A</a>",
+            0,
+        ),
+        ("<a lang=de> Deutsch</a>", "<a lang=de> Deutsch</a>", 0),
     ],
 )
 def test_other_language_stays_and_is_counted(text, translated, count):
