@@ -227,10 +227,11 @@ def export_units(
     key_digest: KeyOption = "",
 ) -> None:
     """Write the units of a language pair, project and key to a file."""
-    pair = read_languages(languages)
-    units = _open_memory(memory).read(pair, project=project, key=key_digest)
-    written = write_pair_file(file, ((unit.source, unit.target) for unit in units), pair)
-    typer.echo(f"exported: {written}")
+    from nmt_core.translation.memory.store import MemoryScope
+
+    scope = MemoryScope(read_languages(languages), project, key_digest)
+    pairs = ((unit.source, unit.target) for unit in _open_memory(memory).read(scope))
+    typer.echo(f"exported: {write_pair_file(file, pairs, scope.languages)}")
 
 
 @memory.command("search")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import read_columns, show_progress
+from nmt_core.cli.lines import read_columns
 from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
 from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.registered import (
@@ -22,13 +22,9 @@ from nmt_core.evaluation.registered import (
     load_metric,
 )
 from nmt_core.evaluation.significance import Difference, compare_all
-from nmt_core.translation.translator import Translator
 
 RESAMPLES = 1000
 """Of the bootstrap behind each interval."""
-
-PORTION = 64
-"""Lines after which progress is shown."""
 
 
 def evaluate(
@@ -51,10 +47,6 @@ def evaluate(
             metavar="NAME",
             help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]",
         ),
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(metavar="CODE", help="Target language. \\[default: the model's]"),
     ] = None,
     out: Annotated[
         Path | None,
@@ -87,18 +79,23 @@ def evaluate(
         raise ConfigError(f"--metric {error}") from None
     if out is not None and out.resolve() in {path.resolve() for path in (source, *reference)}:
         raise ConfigError(f"--out {out} holds the test set; name another file")
-    if len({path.resolve() for path in reference}) != len(reference):
-        raise ConfigError("--reference names a file twice; give each file once")
+    for option, given in (("--model", model), ("--reference", reference)):
+        if len({path.resolve() for path in given}) != len(given):
+            raise ConfigError(f"{option} names a path twice; give each once")
     sources, *columns = read_columns(source, *reference)
     several = len(columns) > 1
     references: Sequence[Reference] = [*zip(*columns, strict=True)] if several else columns[0]
     check_references(metrics, references)
     translators = {
-        name: open_translator(folder, device, threads, engine=engine, tag=tag)
-        for name, folder in name_models(model).items()
+        str(folder): open_translator(folder, device, threads, engine=engine, tag=tag)
+        for folder in model
     }
-    code = language or find_language(translators)
-    systems = {name: translate_all(model, sources) for name, model in translators.items()}
+    codes = {model.languages.target for model in translators.values() if model.languages}
+    if len(codes) != 1:
+        written = " and ".join(sorted(codes)) or "no known language"
+        raise ConfigError(f"the models write {written}; give models of one target language")
+    [code] = codes
+    systems = {name: model.translate_sentences(sources) for name, model in translators.items()}
     if out is not None:
         write_translations(out, systems, sources, columns)
     console = Console()
@@ -107,44 +104,6 @@ def evaluate(
         seeds = {name: [lines] for name, lines in systems.items()}
         differences = compare_all(seeds, references, sources, metrics=metrics, language=code)
         console.print(render_differences(differences))
-
-
-def name_models(folders: Sequence[Path]) -> dict[str, Path]:
-    """Name each model by the shortest distinct end of its folder.
-
-    Raises:
-        ConfigError: if a model is given twice.
-    """
-    if len({*folders}) != len(folders):
-        raise ConfigError("--model names a folder twice; give each model once")
-    short = [folder.name or str(folder) for folder in folders]
-    names = short if len({*short}) == len(short) else [str(folder) for folder in folders]
-    return dict(zip(names, folders, strict=True))
-
-
-def find_language(translators: Mapping[str, Translator]) -> str:
-    """Return the language that all models write.
-
-    Raises:
-        ConfigError: if they do not say so, or write several.
-    """
-    written = {model.languages.target for model in translators.values() if model.languages}
-    if len(written) != 1:
-        who = f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
-        raise ConfigError(f"{who}; name the target language by --language")
-    return written.pop()
-
-
-def translate_all(translator: Translator, lines: Sequence[str]) -> list[str]:
-    """Return the translations of a test set, with the progress shown."""
-    texts: list[str] = []
-    portion = max(PORTION, len(lines) // 8)  # batches of like lengths need many lines
-    with show_progress() as advance:
-        for begin in range(0, len(lines), portion):
-            part = list(lines[begin : begin + portion])
-            texts += translator.translate_sentences(part)
-            advance(len(part))
-    return texts
 
 
 def write_translations(

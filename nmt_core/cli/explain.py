@@ -4,12 +4,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, TextIO
 
 import typer
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli.lines import (
+    decode_argument,
+    format_breaches,
+    format_confidence,
+    format_probabilities,
+    format_ranks,
+    write_portions,
+)
 from nmt_core.cli.options import (
     BeamSize,
     Device,
@@ -18,32 +26,17 @@ from nmt_core.cli.options import (
     LineArguments,
     Model,
     Prefix,
-    PrefixFile,
     TagName,
     Threads,
     open_portions,
     open_translator,
 )
-from nmt_core.cli.records import (
-    Prefixes,
-    format_breaches,
-    format_confidence,
-    format_probabilities,
-    format_ranks,
-    write_portions,
-)
-from nmt_core.text.aligner.aligner import Aligner, format_links, load_aligner
+from nmt_core.text.aligner.aligner import format_links
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
-if TYPE_CHECKING:
-    from nmt_core.evaluation.pictures import Look
-
 MOST_PICTURES = 100
 """Limit of lines whose attention is drawn."""
-
-MOST_TOKENS = 100
-"""Limit of tokens on a side of a picture."""
 
 
 def explain(
@@ -58,17 +51,12 @@ def explain(
         float | None,
         typer.Option(metavar="D", min=0, help="Diversity of the N translations: 0 none, 1 much."),
     ] = None,
-    prefix: Prefix = None,
-    prefix_file: PrefixFile = None,
+    prefix: Prefix = "",
     attention: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the attention of each best one there.")
     ] = None,
     alignments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write word alignments, as 0-0 2-1.")
-    ] = None,
-    aligner: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Aligner of nmt align. \\[default: the model's own]"),
     ] = None,
     glossary: GlossaryFile = None,
     tag: TagName = None,
@@ -95,41 +83,39 @@ def explain(
     """
     if beam_size and n_best > beam_size:
         raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam-size")
-    if aligner and not alignments:
-        raise ConfigError("--aligner finds word alignments; add --alignments FILE to keep them")
     if attention and attention.exists():
         raise ConfigError(f"--attention {attention} exists; name a new folder")
-    portions, prefixes = open_portions(lines), Prefixes(prefix, prefix_file)
+    portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
     translator = open_translator(model, device, threads, engine=engine, glossary=glossary, tag=tag)
     size = max(beam_size or translator.config.beam.beam_size, n_best)
-    explainer = Explainer(translator, prefixes, size, n_best, diversity)
+    explainer = Explainer(translator, beginning, size, n_best, diversity)
     explainer.search([])  # refuses what is out of range before any line comes
+    if alignments and translator.aligner is None:
+        raise ConfigError("this model was exported without an aligner; export it again")
     with ExitStack() as stack:
-        if attention:
-            explainer.pictures = AttentionPictures(translator)
         if alignments:
-            explainer.aligner = choose_aligner(translator, aligner)
             part = stack.enter_context(files.whole_file(alignments))
             explainer.links = stack.enter_context(part.open("w", encoding="utf-8", newline=""))
         write_portions(portions, explainer.search, format_explanation, flag_below=0.0)
-        prefixes.end()
-    if attention and explainer.pictures:
-        explainer.pictures.draw(attention)
+    if attention:
+        draw_attention(attention, explainer)
 
 
 @dataclass
 class Explainer:
-    """A search that also draws attention and writes word alignments."""
+    """A search that also writes word alignments, and notes lines whose attention is drawn."""
 
     translator: Translator
-    prefixes: Prefixes
+    prefix: str
     beam_size: int
     n_best: int
     diversity: float | None
-    pictures: "AttentionPictures | None" = None
-    aligner: Aligner | None = None
     links: TextIO | None = None
     """The file of word alignments."""
+    count: int = 0
+    """Lines so far."""
+    best: dict[int, tuple[str, Translation]] = field(default_factory=dict)
+    """The first lines that have tokens, by number, and their best translations."""
 
     def search(self, lines: list[str]) -> list[list[Translation]]:
         """Return the translations of each line, best first."""
@@ -138,75 +124,36 @@ class Explainer:
             beam_size=self.beam_size,
             n_best=self.n_best,
             diversity=self.diversity,
-            prefixes=self.prefixes.take(len(lines)),
+            prefixes=[self.prefix] * len(lines),
         )
         for line, own in zip(lines, translations, strict=True):
-            if self.pictures:
-                self.pictures.add(line, own[0])
-            if self.aligner and self.links:
-                links = self.aligner.align([(line, each.text) for each in own])
+            self.count += 1
+            if own[0].tokens and len(self.best) < MOST_PICTURES:
+                self.best[self.count] = line, own[0]
+            if self.translator.aligner and self.links:
+                links = self.translator.aligner.align([(line, each.text) for each in own])
                 self.links.writelines(f"{format_links(each)}\n" for each in links)
         return translations
 
 
-@dataclass
-class AttentionPictures:
-    """Attention maps of translations."""
-
-    translator: Translator
-    looks: "dict[int, Look]" = field(default_factory=dict)
-    """By the number of the line."""
-    lines: int = 0
-    left_out: int = 0
-
-    def add(self, line: str, best: Translation) -> None:
-        """Add the attention of a line's translation.
-
-        Raises:
-            ConfigError: if the model has no attention.
-        """
-        self.lines += 1
-        text = self.translator.source.tokenize(line)
-        if not text.tokens:
-            return
-        is_long = max(len(text.tokens), len(best.tokens)) > MOST_TOKENS
-        if is_long or len(self.looks) == MOST_PICTURES:
-            self.left_out += 1
-            return
-        from nmt_core.translation.forced_decoding import trace_attention  # needs matplotlib
-
-        look = trace_attention(self.translator, text, best)
-        if look is None:
-            raise ConfigError("this model has no attention; leave --attention out")
-        self.looks[self.lines] = look
-
-    def draw(self, folder: Path) -> None:
-        """Write the pictures, and report the number of lines that are left out."""
-        from nmt_core.evaluation.pictures import draw_looks
-
-        draw_looks(folder, self.looks)
-        if self.left_out:
-            typer.echo(
-                f"{self.left_out} lines are not drawn in {folder}: more than {MOST_PICTURES} "
-                f"lines, or {MOST_TOKENS} tokens",
-                err=True,
-            )
-
-
-def choose_aligner(translator: Translator, folder: Path | None) -> Aligner:
-    """Return the aligner in a folder, or else that of the model.
+def draw_attention(folder: Path, explainer: Explainer) -> None:
+    """Draw the attention of the first lines into a new folder.
 
     Raises:
-        ConfigError: if there is none.
-        BundleError: if the folder is damaged.
+        ConfigError: if the model has no attention.
     """
-    aligner = load_aligner(folder) if folder else translator.aligner
-    if aligner is None:
-        raise ConfigError(
-            "this model was exported without an aligner; give one by --aligner DIR (see nmt align "
-            "--help), or export the model again"
-        )
-    return aligner
+    from nmt_core.evaluation.pictures import draw_looks  # needs matplotlib
+    from nmt_core.translation.forced_decoding import trace_attention
+
+    translator, looks = explainer.translator, {}
+    for number, (line, best) in explainer.best.items():
+        look = trace_attention(translator, translator.source.tokenize(line), best)
+        if look is None:
+            raise ConfigError("this model has no attention; leave --attention out")
+        looks[number] = look
+    draw_looks(folder, looks)
+    if explainer.count > MOST_PICTURES:
+        typer.echo(f"the first {MOST_PICTURES} lines are drawn in {folder}", err=True)
 
 
 def format_explanation(number: int, translations: Sequence[Translation]) -> Iterator[str]:

@@ -1,17 +1,21 @@
-"""Lines of text from a stream, as they come in, with the progress shown."""
+"""Lines of text from a stream as they come in, and records of their translations."""
 
 import io
 import select
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import typer
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.utf8 import decode_utf8
+from nmt_core.documents.review import report_doubts
+from nmt_core.literals.checking import Breach
+from nmt_core.translation.translation import Translation
 
 FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
 """Lines translated together, at first and at most, and how many times more from one portion to the
@@ -112,35 +116,24 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
     Raises:
         CorpusError: naming the first line that is not UTF-8, or does not end.
     """
-    size, done, more = FIRST_LINES, 0, True
-    lines: deque[bytes] = deque()
-    rest = io.BytesIO()  # of a line that has not come to its end
-    while True:
-        while more and len(lines) < size and (not lines or has_more(stream)):
-            block = stream.read1(2**16)
-            more = bool(block)
-            first, *others = block.split(b"\n")
-            rest.write(first)
-            for other in others:
-                lines.append(rest.getvalue())
-                rest = io.BytesIO()
-                rest.write(other)
-            if rest.tell() > MOST_LINE_BYTES:
-                raise CorpusError(
-                    f"line {done + len(lines) + 1} of {name} is longer than "
-                    f"{MOST_LINE_BYTES:,} bytes; end lines by newlines"
-                )
-        if not more and rest.tell():
-            lines.append(rest.getvalue())
-            rest = io.BytesIO()
-        if not lines:
-            return
-        count = min(size, len(lines))
-        yield [
-            decode_utf8(lines.popleft(), name, line=done + number) for number in range(1, count + 1)
-        ]
-        done += count
-        size = min(GROWTH * size, MOST_LINES)
+    size, rest, numbers = FIRST_LINES, b"", count(1)
+    lines: deque[str] = deque()
+    is_open = True
+    while is_open:
+        block = stream.read1(2**16)
+        is_open = bool(block)
+        *whole, rest = (rest + block).split(b"\n")
+        if not is_open and rest:
+            whole.append(rest)
+        lines.extend(decode_utf8(line, name, line=next(numbers)) for line in whole)
+        if len(rest) > MOST_LINE_BYTES:
+            raise CorpusError(
+                f"line {next(numbers)} of {name} is longer than {MOST_LINE_BYTES:,} bytes; end "
+                f"lines by newlines"
+            )
+        while len(lines) >= size or (lines and not (is_open and has_more(stream))):
+            yield [lines.popleft() for _ in range(min(size, len(lines)))]
+            size = min(GROWTH * size, MOST_LINES)
 
 
 def has_more(stream: io.BufferedIOBase) -> bool:
@@ -162,3 +155,52 @@ def show_progress() -> Iterator[Callable[[int], None]]:
     with line_counter() as bar:
         task = bar.add_task("", total=None)
         yield lambda lines: bar.advance(task, lines)
+
+
+def write_portions(
+    portions: Iterable[list[str]],
+    search: Callable[[list[str]], list[list[Translation]]],
+    format_line: Callable[[int, Sequence[Translation]], Iterable[str]],
+    flag_below: float,
+) -> None:
+    """Translate portions of lines to standard output, and report doubts on standard error.
+
+    Args:
+        portions: the lines.
+        search: returns the translations of each line, best first.
+        format_line: returns the records of a line by its number, from 1.
+        flag_below: lines of a lower confidence are reported.
+    """
+    numbers = count(1)
+    with show_progress() as advance:
+        for lines in portions:
+            numbered = {next(numbers): translations for translations in search(lines)}
+            for number, translations in numbered.items():
+                for record in format_line(number, translations):
+                    sys.stdout.buffer.write(f"{record}\n".encode())
+            sys.stdout.buffer.flush()
+            best = {number: translations[0] for number, translations in numbered.items()}
+            for report in report_doubts(best, flag_below, "line"):
+                typer.echo(report, err=True)
+            advance(len(lines))
+
+
+def format_ranks(number: int, translations: Sequence[Translation]) -> Iterator[str]:
+    """Yield number of the line, rank, score and text of each of its translations."""
+    for rank, each in enumerate(translations, start=1):
+        yield f"{number}\t{rank}\t{each.score:.4f}\t{each.text}"
+
+
+def format_probabilities(probabilities: Iterable[float]) -> str:
+    """Return probabilities as ``[0.898 0.937]``."""
+    return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
+
+
+def format_breaches(breaches: Iterable[Breach]) -> str:
+    """Return breaches as ``missing 94, repeated {name}``, or ``kept`` if there are none."""
+    return ", ".join(f"{breach.problem} {breach.text}".rstrip() for breach in breaches) or "kept"
+
+
+def format_confidence(confidence: float | None) -> str:
+    """Return a confidence as ``0.87``, or ``-`` if there is none."""
+    return "-" if confidence is None else f"{confidence:.2f}"

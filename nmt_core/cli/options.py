@@ -1,13 +1,11 @@
 """Options that commands share, and the translator that they name."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.literals.glossary import Glossary
@@ -48,12 +46,8 @@ BeamSize = Annotated[
     typer.Option("--beam-size", metavar="K", min=1, help="Beam size. \\[default: the model's]"),
 ]
 Prefix = Annotated[
-    str | None,
+    str,
     typer.Option("--prefix", metavar="TEXT", help="Prefix of every translation, in whole words."),
-]
-PrefixFile = Annotated[
-    Path | None,
-    typer.Option("--prefix-file", metavar="FILE", help="Prefixes, as many as lines."),
 ]
 Temperature = Annotated[
     float,
@@ -137,7 +131,6 @@ def open_translator(
     threads: int | None,
     *,
     engine: str = "torch",
-    batch_tokens: int | None = None,
     glossary: Path | None = None,
     memory: Path | None = None,
     tag: str | None = None,
@@ -164,9 +157,4 @@ def open_translator(
         from nmt_core.translation.memory.store import TranslationMemory  # optional
 
         translator = translator.add_memory(TranslationMemory(memory))
-    if batch_tokens is None:
-        return translator
-    changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}
-    return replace(
-        translator, config=config.build(type(translator.config), changed, at="translate")
-    )
+    return translator

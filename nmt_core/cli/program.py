@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import takewhile
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
-from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.registry import Registry
@@ -34,7 +33,7 @@ BUILT_IN = {
         "Translate lines, given as arguments or by standard input, to standard output.",
     ),
     "translate-file": Command(
-        "nmt_core.cli.translate_file:translate_documents",
+        "nmt_core.cli.translate:translate_documents",
         "Translate documents: letter.docx becomes letter.en.docx.",
     ),
     "explain": Command(
@@ -66,21 +65,11 @@ BUILT_IN = {
         "Check a model: every file by its digest and, of a translator, its golden sentences.",
     ),
     "next": Command(
-        "nmt_core.cli.next_tokens:next_tokens",
+        "nmt_core.cli.sample:next_tokens",
         "Show the K likeliest next tokens of a translation that begins with a prefix.",
     ),
     "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
-
-MOVED = {
-    **dict.fromkeys(("--n-best", "--diversity", "--scores", "--attention"), "nmt explain"),
-    **dict.fromkeys(("--alignments", "--aligner", "--interactive", "-i"), "nmt explain"),
-    **dict.fromkeys(("--prefix", "--prefix-file"), "nmt explain"),
-    **dict.fromkeys(("--temperature", "--top-k", "--top-p", "--seed", "--sample"), "nmt sample"),
-    **dict.fromkeys(("--format", "--output", "--encoding", "--force"), "nmt translate-file"),
-    **dict.fromkeys(("--paragraphs", "--review", "--review-below"), "nmt translate-file"),
-}
-"""The commands of former options of ``nmt translate``."""
 
 COMMANDS = Registry[Command | Callable[..., None] | typer.Typer](
     "a command", "nmt.commands", BUILT_IN
@@ -110,8 +99,6 @@ class CommandGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
         ctx.invoked_subcommand = name
-        if name == "translate":
-            refuse_moved(rest)
         app = load_command(name)
         if not isinstance(app, typer.Typer):
             function, app = app, typer.Typer(add_completion=False, rich_markup_mode="markdown")
@@ -171,18 +158,6 @@ def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
     if is_installed(module):  # it lacks a part, or is ours
         raise error
     return f"{command} needs {module}, which is not installed; run: {advise_installing(module)}"
-
-
-def refuse_moved(arguments: list[str]) -> None:
-    """Refuse former options of ``nmt translate``, and name the command that has them.
-
-    Raises:
-        ConfigError: if there is one.
-    """
-    for argument in takewhile("--".__ne__, arguments):
-        option = argument.partition("=")[0]
-        if command := MOVED.get(option):
-            raise ConfigError(f"{option} belongs to {command}; see {command} --help")
 
 
 def fail(message: str) -> NoReturn:

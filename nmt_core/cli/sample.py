@@ -1,4 +1,4 @@
-"""``nmt sample``: translations drawn at random."""
+"""``nmt sample`` and ``nmt next``: samples of translations, and the likeliest next tokens."""
 
 from functools import partial
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from nmt_core.base import config
+from nmt_core.cli.lines import decode_argument, format_ranks, write_portions
 from nmt_core.cli.options import (
     Device,
     LineArguments,
     Model,
     Prefix,
-    PrefixFile,
     Seed,
     TagName,
     Temperature,
@@ -21,7 +21,6 @@ from nmt_core.cli.options import (
     open_portions,
     open_translator,
 )
-from nmt_core.cli.records import Prefixes, format_ranks, write_portions
 from nmt_core.search.settings import SamplingConfig
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -38,8 +37,7 @@ def sample_lines(
     top_k: TopK = None,
     top_p: TopP = 1.0,
     seed: Seed = 1,
-    prefix: Prefix = None,
-    prefix_file: PrefixFile = None,
+    prefix: Prefix = "",
     tag: TagName = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -55,7 +53,7 @@ def sample_lines(
     **Output**, with tabs between the fields: number of the line, number of the sample, score (mean
     log-probability of its tokens), translation.
     """
-    portions, prefixes = open_portions(lines), Prefixes(prefix, prefix_file)
+    portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
     values = {
         "samples": samples,
         "temperature": temperature,
@@ -65,13 +63,40 @@ def sample_lines(
     }
     sampling = config.build(SamplingConfig, values, at="sample")
     translator = open_translator(model, device, threads, tag=tag)
-    draw = partial(draw_samples, translator, sampling, prefixes)
+    draw = partial(draw_samples, translator, sampling, beginning)
     write_portions(portions, draw, format_ranks, flag_below=0.0)
-    prefixes.end()
 
 
 def draw_samples(
-    translator: Translator, sampling: SamplingConfig, prefixes: Prefixes, lines: list[str]
+    translator: Translator, sampling: SamplingConfig, prefix: str, lines: list[str]
 ) -> list[list[Translation]]:
-    """Return samples of lines that begin with the next prefixes."""
-    return translator.sample(lines, sampling, prefixes=prefixes.take(len(lines)))
+    """Return samples of lines that begin with a prefix."""
+    return translator.sample(lines, sampling, prefixes=[prefix] * len(lines))
+
+
+def next_tokens(
+    *,
+    lines: LineArguments = None,
+    model: Model,
+    prefix: Prefix = "",
+    count: Annotated[
+        int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
+    ] = 10,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Show the K likeliest next tokens of a translation that begins with a prefix.
+
+    Each record has a token and, after a tab, its probability. `</s>` is the end of the sentence; a
+    piece that begins with `▁` begins a word.
+
+    **Example**
+
+        nmt next --model models/export 'Das Haus ist alt.' --prefix 'The house' -k 5
+    """
+    beginning, portions = decode_argument(prefix, name="--prefix"), open_portions(lines)
+    translator = open_translator(model, device, threads)
+    for portion in portions:
+        for line in portion:
+            for token, probability in translator.next_tokens(line, beginning, count):
+                typer.echo(f"{token}\t{probability:.4f}")

@@ -1,5 +1,6 @@
-"""``nmt translate``: lines in, translations out."""
+"""``nmt translate`` and ``nmt translate-file``: lines and documents."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -9,6 +10,12 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli.lines import (
+    format_breaches,
+    format_confidence,
+    open_standard_input,
+    write_portions,
+)
 from nmt_core.cli.options import (
     BeamSize,
     Device,
@@ -17,22 +24,29 @@ from nmt_core.cli.options import (
     LineArguments,
     MemoryFile,
     Model,
+    ReviewBelow,
     TagName,
     Threads,
     open_portions,
     open_translator,
 )
-from nmt_core.cli.records import format_breaches, format_confidence, write_portions
-from nmt_core.documents.formats import list_suffixes
+from nmt_core.documents.formats import (
+    FORMATS,
+    MOST_DOCUMENT_BYTES,
+    TranslatedDocument,
+    refuse_unwritable,
+    translate_data,
+    translate_file,
+    write_document,
+)
+from nmt_core.documents.plan import DocumentTranslator
+from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
 from nmt_core.translation.texts import translate_texts
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 FLAG_BELOW = 0.1
 """Lines of a confidence below this are reported."""
-
-NO_LINES = (".pdf", ".doc", ".rtf", ".ppt", ".xls", ".csv", ".tsv", ".tmx")
-"""Endings of files that cannot be translated; a word that ends so is taken for a file's name."""
 
 
 def translate(
@@ -50,22 +64,9 @@ def translate(
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Write the probability that it is good.")
     ] = False,
-    flag_below: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            min=0,
-            max=1,
-            help=f"Name lines of a confidence below P; 0 for none. \\[default: {FLAG_BELOW}]",
-        ),
-    ] = None,
     glossary: GlossaryFile = None,
     memory: MemoryFile = None,
     tag: TagName = None,
-    batch_tokens: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
-    ] = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -100,20 +101,16 @@ def translate(
         device,
         threads,
         engine=engine,
-        batch_tokens=batch_tokens,
         glossary=glossary,
         memory=memory,
         tag=tag,
     )
-    if translator.confidence_model is None and (confidence or flag_below):
-        raise ConfigError(
-            "this model has no confidence, as its card may explain; leave --confidence and "
-            "--flag-below out"
-        )
+    if translator.confidence_model is None and confidence:
+        raise ConfigError("this model has no confidence, as its card may explain")
     translator.search([], beam_size=beam_size)  # refuses a wrong beam before any line comes
     search = partial(search_whole if whole_lines else search_by_sentence, translator, beam_size)
     write = partial(format_line, checks=checks, confidence=confidence)
-    write_portions(portions, search, write, FLAG_BELOW if flag_below is None else flag_below)
+    write_portions(portions, search, write, FLAG_BELOW)
 
 
 def search_by_sentence(
@@ -148,18 +145,131 @@ def format_line(
 
 
 def refuse_files(lines: Sequence[str]) -> None:
-    """Refuse names of files, which another command translates.
+    """Refuse names of files, which another command translates."""
+    for line in lines:
+        with suppress(OSError, ValueError):  # the name is too long
+            if Path(line).is_file():
+                raise ConfigError(
+                    f"{line} names a file, which nmt translate-file translates; give a line that "
+                    f"ends so by standard input"
+                )
+
+
+def translate_documents(
+    *,
+    documents: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Documents. \\[default: text from stdin]"),
+    ] = None,
+    model: Model,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Format: {', '.join(FORMATS.ours)}. \\[default: by the file's name]",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Translation of one document. \\[letter.en.docx]"),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Such as windows-1252. \\[default: UTF-8]")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a translation that exists.")
+    ] = False,
+    review: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write each segment to this XLIFF.")
+    ] = None,
+    review_below: ReviewBelow = REVIEW_BELOW,
+    beam_size: BeamSize = None,
+    glossary: GlossaryFile = None,
+    memory: MemoryFile = None,
+    tag: TagName = None,
+    engine: EngineName = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Translate documents: letter.docx becomes letter.en.docx.
+
+    Line ends, lists, tags, links, code and times stay as they are. Segments that need review are
+    named on standard error. What is translated already in .po and .xlf stays.
+
+    **Examples**
+
+        nmt translate-file letter.docx page.html README.md film.srt
+
+        nmt translate-file < letter.txt > translated.txt
+
+        nmt translate-file --format html < page.html > translated.html
+
+    Correct the file of `--review`, and `nmt corrections import` takes it.
+    """
+    paths = documents or []
+    if kind is not None and kind not in FORMATS:
+        raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
+    if output and len(paths) > 1:
+        raise ConfigError(f"--output names one file, not {len(paths)}; translate one at a time")
+    translator = open_translator(
+        model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
+    )
+    if review:
+        if translator.languages is None:
+            raise ConfigError("--review names languages, and the model does not say its own")
+        refuse_unwritable(review, force=force)
+    opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
+    translated: dict[str, TranslatedDocument] = {}
+    for path in paths:
+        out = output or translator.name_output(path)
+        translated[str(path)] = translate_file(
+            path, out, opened, kind, encoding=encoding, force=force
+        )
+        typer.echo(out, err=True)
+    if not paths:
+        name = "standard input"
+        translated[name] = translate_stream(opened, kind or "text", output, encoding, force=force)
+    for name, document in translated.items():
+        report_document(name, document, review_below)
+    if review and translator.languages:
+        segments = {name: document.segments for name, document in translated.items()}
+        write_review(review, segments, translator.languages.codes, review_below)
+
+
+def translate_stream(
+    translator: DocumentTranslator,
+    kind: str,
+    output: Path | None,
+    encoding: str | None,
+    *,
+    force: bool,
+) -> TranslatedDocument:
+    """Translate standard input as a document, to a file or to standard output.
 
     Raises:
-        ConfigError: if a line is a file, or one word that ends like a document.
+        DocumentError: if it cannot be read, or the file exists.
     """
-    endings = (*list_suffixes(), *NO_LINES) if lines else ()
-    for line in lines:
-        is_file = False
-        with suppress(OSError, ValueError):  # the name is too long
-            is_file = Path(line).is_file()
-        if is_file or (len(line.split()) == 1 and line.lower().endswith(endings)):
-            raise ConfigError(
-                f"{line} names a file, which nmt translate-file translates; give a line that ends "
-                f"so by standard input"
-            )
+    if output:
+        refuse_unwritable(output, force=force)
+    stream = open_standard_input()
+    if stream.isatty():
+        typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
+    data = stream.read(MOST_DOCUMENT_BYTES + 1)
+    translated = translate_data(data, kind, translator, encoding)
+    if output:
+        write_document(output, translated.data, force=force)
+    else:
+        sys.stdout.buffer.write(translated.data)
+        sys.stdout.buffer.flush()
+    return translated
+
+
+def report_document(name: str, document: TranslatedDocument, review_below: float) -> None:
+    """Print how many texts of a document stay as they are or need review, and why."""
+    for reason, count in (+document.untranslated).items():
+        texts = f"{count:,} text{'s' * (count > 1)}"
+        typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)
+    translations = dict(enumerate((each.translated for each in document.segments), start=1))
+    for report in report_doubts(translations, review_below):
+        typer.echo(f"{name}: {report}", err=True)

@@ -80,55 +80,34 @@ def _describe_text(
 
 def describe_sentences(text: TranslatedText) -> TextDetails:
     """Return the sentences of a text with what is known of each."""
-    written = [
-        best.text or line for line, (best, *_) in zip(text.lines, text.translations, strict=True)
-    ]
-    source_places, _ = find_places(text.source, text.lines)
-    places, after = find_places(text.texts[0], written)
+    pairs = [*zip(text.lines, text.translations, strict=True)]
+    sources, _ = find_places(text.source, text.lines)
+    places, after = find_places(text.texts[0], [best.text or line for line, (best, *_) in pairs])
     sentences = [
-        describe_sentence(source_place, place, translations, text.matches.get(line, []))
-        for source_place, place, line, translations in zip(
-            source_places, places, text.lines, text.translations, strict=True
+        SentenceDetails(
+            source_before=source_before,
+            source=source,
+            before=before,
+            text=translated,
+            score=best.score,
+            confidence=_round(best.confidence),
+            tokens=list(best.tokens),
+            probabilities=[round(share, 4) for share in best.token_probabilities],
+            source_words=list_words(source),
+            words=list_words(translated),
+            links=best.links,
+            alternatives=[{"text": other.text, "score": other.score} for other in others],
+            checks=list_checks(best),
+            restored_words=list(best.restored_words),
+            unknown_words=list(best.unknown_words),
+            origin=best.origin,
+            matches=text.matches.get(line, []),
+        )
+        for (line, (best, *others)), (source_before, source), (before, translated) in zip(
+            pairs, sources, places, strict=True
         )
     ]
     return TextDetails(sentences=sentences, after=after)
-
-
-def describe_sentence(
-    source_place: tuple[str, str],
-    place: tuple[str, str],
-    translations: Sequence[Translation],
-    matches: list[Match],
-) -> SentenceDetails:
-    """Return the details of a translated sentence.
-
-    Args:
-        source_place: what stands before the sentence in the source, and the sentence.
-        place: what stands before its translation in the translated text, and the translation.
-        translations: best first.
-        matches: approved translations of similar sentences.
-    """
-    (source_before, source), (before, text) = source_place, place
-    best, *others = translations
-    return SentenceDetails(
-        source_before=source_before,
-        source=source,
-        before=before,
-        text=text,
-        score=best.score,
-        confidence=_round(best.confidence),
-        tokens=list(best.tokens),
-        probabilities=[round(share, 4) for share in best.token_probabilities],
-        source_words=list_words(source),
-        words=list_words(text),
-        links=best.links,
-        alternatives=[{"text": other.text, "score": other.score} for other in others],
-        checks=list_checks(best),
-        restored_words=list(best.restored_words),
-        unknown_words=list(best.unknown_words),
-        origin=best.origin,
-        matches=matches,
-    )
 
 
 def list_checks(translation: Translation) -> list[Check]:

@@ -15,7 +15,8 @@ from nmt_core.server.schemas import Match, SuggestRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User
 from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
-from nmt_core.translation.memory.store import MemoryScope
+from nmt_core.translation.memory.search import MemoryMatch, list_differences
+from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
 from nmt_core.translation.translation import Translation, remember_translation
 
 _log = logging.getLogger(__name__)
@@ -28,7 +29,8 @@ MAX_MATCHED = 50
 MAX_SUGGESTED = 5000
 """Characters of a suggestion, and of its source."""
 
-SUGGESTIONS_PER_MINUTE = 30
+SUGGESTED_PER_MINUTE = 10_000
+"""Bytes of suggestions that a user may send in a minute: at most 14 MB a day."""
 
 
 class ServedMemory:
@@ -49,62 +51,56 @@ class ServedMemory:
         self.threshold = threshold
         if path is None:
             return
-        from nmt_core.translation.memory import search, store  # needs rapidfuzz
-
         if not path.exists():
             _log.warning("the translation memory %s is new; nmt memory import fills it", path)
-        self._memory = store.TranslationMemory(path)
-        self._list_differences = search.list_differences
+        self._memory = TranslationMemory(path)
 
     async def recall(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
     ) -> dict[str, Translation]:
         """Return the approved translations of those lines that have one."""
-        return await self._look_up(self._recall, _name_scope(user, pair, project), lines)
-
-    def _recall(self, line: str, scope: MemoryScope) -> Translation | None:
-        match = self._memory.find_exact(line, scope)
-        return remember_translation(match.target) if match else None
+        scope = _name_scope(user, pair, project)
+        found = await self._look_up(lambda line: self._memory.find_exact(line, scope), lines)
+        return {line: remember_translation(unit.target) for line, unit in found.items() if unit}
 
     async def match(
         self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
     ) -> dict[str, list[Match]]:
         """Return approved translations of sentences like the first :data:`MAX_MATCHED` lines."""
-        first = [*dict.fromkeys(lines)][:MAX_MATCHED]
-        return await self._look_up(self._match, _name_scope(user, pair, project), first)
-
-    def _match(self, line: str, scope: MemoryScope) -> list[Match]:
-        return [
-            Match(
-                source=match.source,
-                target=match.target,
-                score=round(match.score, 4),
-                difference=[
-                    {"kind": kind, "text": text}
-                    for kind, text in self._list_differences(match.source, line)
-                ],
-            )
-            for match in self._memory.search(line, scope, threshold=self.threshold)
-        ]
+        scope, first = _name_scope(user, pair, project), [*dict.fromkeys(lines)][:MAX_MATCHED]
+        found = await self._look_up(
+            lambda line: self._memory.search(line, scope, threshold=self.threshold), first
+        )
+        return {
+            line: [describe_match(unit, line) for unit in units] for line, units in found.items()
+        }
 
     async def _look_up(
-        self,
-        find: Callable[[str, MemoryScope], ResultT | None],
-        scope: MemoryScope,
-        lines: Sequence[str],
+        self, find: Callable[[str], ResultT], lines: Sequence[str]
     ) -> dict[str, ResultT]:
         """Return what the memory has of lines; nothing if it fails, for translating goes on."""
         if not self.exists:
             return {}
         try:
-            results = await asyncio.to_thread(lambda: {line: find(line, scope) for line in lines})
+            found = await asyncio.to_thread(lambda: {line: find(line) for line in lines})
         except NmtError as error:
             if str(error) != self.problem:
                 _log.warning("the translation memory is not used: %s", error)
             self.problem = str(error)
             return {}
         self.problem = ""
-        return {line: result for line, result in results.items() if result is not None}
+        return found
+
+
+def describe_match(unit: MemoryMatch, line: str) -> Match:
+    """Return a unit that is like a line, with what differs."""
+    parts = list_differences(unit.source, line)
+    return Match(
+        source=unit.source,
+        target=unit.target,
+        score=round(unit.score, 4),
+        difference=[{"kind": kind, "text": text} for kind, text in parts],
+    )
 
 
 def _name_scope(user: User, pair: LanguagePair, project: str) -> MemoryScope:

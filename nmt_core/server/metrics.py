@@ -42,7 +42,6 @@ class Metrics:
         self.failures = counter("failures", "Requests the engine failed for.")
         self._batch_sentences = histogram("batch_sentences", "Sentences of a batch.", buckets=SIZES)
         self._batch_tokens = histogram("batch_tokens", "Source tokens of a batch.", buckets=SIZES)
-        self._batch_seconds = histogram("batch_seconds", "Seconds of a batch.", buckets=SECONDS)
         self._tokens = counter("tokens", "Tokens read and written.", ["pair", "side"])
         self._breaches = counter("breaches", "Literals that were lost.", ["pair", "kind"])
         self._unknown = counter(
@@ -80,14 +79,11 @@ class Metrics:
         self,
         model: ServedModel,
         translations: Sequence[Sequence[Translation]],
-        *,
         tokens: int,
-        seconds: float,
     ) -> None:
         """Count a batch of translations."""
         self._batch_sentences.observe(len(translations))
         self._batch_tokens.observe(tokens)
-        self._batch_seconds.observe(seconds)
         pair = str(model.pair)
         self._tokens.labels(pair, "source").inc(tokens)
         for best, *_ in translations:

@@ -1,9 +1,11 @@
-"""Middleware around every request: checks of host, origin and size, headers, metrics and logs."""
+"""Middleware around every request: checks, limits, headers, metrics and logs."""
 
+import asyncio
 import ipaddress
 import logging
 import time
 import uuid
+from collections import Counter
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.users import name_client
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +35,11 @@ HEADERS = {
 
 FILES_ROUTE = "/translate_file"
 
+READ_SECONDS = 20.0
+"""Seconds that a client may take to send a request."""
+
+CLOSE = {"Connection": "close"}
+
 
 class RequestMiddleware:
     """Refuses forbidden and oversized requests, counts and logs all of them."""
@@ -40,13 +48,15 @@ class RequestMiddleware:
         self.app = app
         self.config = config
         self.metrics = metrics
+        self.held = Counter[str]()
+        """Bytes of requests and answers in memory by client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = _Exchange(self.config, scope, receive, send)
+        exchange = _Exchange(self, scope, receive, send)
         try:
             await exchange.run(self.app)
         finally:
@@ -56,8 +66,11 @@ class RequestMiddleware:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, config: ServerConfig, scope: Scope, receive: Receive, send: Send) -> None:
-        self._config = config
+    def __init__(
+        self, middleware: RequestMiddleware, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        self._config, self._held = middleware.config, middleware.held
+        self._client = name_client((scope.get("client") or ("unknown",))[0])
         # a HEAD is answered by the routes as a GET; the server leaves the body out
         self._scope = {**scope, "method": scope["method"].replace("HEAD", "GET")}
         self._receive, self._send = receive, send
@@ -65,14 +78,18 @@ class _Exchange:
         self._id = uuid.uuid4().hex[:12]
         self._status = 0
         """0 until the answer begins."""
-        self._bytes = 0
-        is_file = scope["path"] == FILES_ROUTE
-        self._limit = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
+        self._start: Message | None = None
+        """Head of the answer, which waits for the first bytes of the body."""
+        self._bytes, self._held_bytes, self._is_whole = 0, 0, False
+        self._limit = self._config.max_body_bytes
+        if scope["path"] == FILES_ROUTE:
+            self._limit = self._config.max_file_bytes + 10_000
 
     async def run(self, app: ASGIApp) -> None:
         """Check the head, then let the routes answer."""
         headers = Headers(scope=self._scope)
         try:
+            check_framing(headers)
             check_host(headers, self._config)
             check_origin(self._scope["method"], headers, self._config)
             await app(self._scope, self.receive, self.send)
@@ -88,16 +105,45 @@ class _Exchange:
             await self._refuse(RequestError(500, failed))
 
     async def receive(self) -> Message:
-        """Return the next part of the body, or refuse a body that is too large."""
-        message = await self._receive()
-        self._bytes += len(message.get("body", b""))
+        """Return the next part of the body, or refuse a body that is too large or too slow."""
+        if self._is_whole:  # and the routes wait until the client hangs up
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._began + READ_SECONDS - time.monotonic()):
+                message = await self._receive()
+        except TimeoutError:
+            slow = f"the request was not whole after {READ_SECONDS:g} seconds; send it faster"
+            raise RequestError(408, slow, CLOSE) from None
+        size = len(message.get("body", b""))
+        self._bytes += size
+        self._is_whole = not message.get("more_body", False)
         if self._bytes > self._limit:
             limit = f"a request may have {self._limit} bytes; send less at once"
-            raise RequestError(413, limit, {"Connection": "close"})
+            raise RequestError(413, limit, CLOSE)
+        self._hold(size)
         return message
+
+    def _hold(self, size: int) -> None:
+        """Count bytes in memory; refuse them beyond the limit, of which a client has half."""
+        limit = max(self._config.max_held_bytes, 4 * self._config.max_file_bytes)
+        if self._held.total() + size > limit or self._held[self._client] + size > limit / 2:
+            full = "the server has no memory for more requests; try again in 5 seconds"
+            raise RequestError(503, full, CLOSE | {"Retry-After": "5"})
+        self._held[self._client] += size
+        self._held_bytes += size
 
     async def send(self, message: Message) -> None:
         """Pass the answer on, with the headers that every answer has."""
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        self._hold(len(message.get("body", b"")))
+        if self._start:
+            start, self._start = self._start, None
+            await self._forward(start)
+        await self._forward(message)
+
+    async def _forward(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -108,10 +154,13 @@ class _Exchange:
 
     async def _refuse(self, error: RequestError) -> None:
         if not self._status:  # else the connection is closed before the end of the answer
-            await error.render()(self._scope, self._receive, self.send)
+            await error.render()(self._scope, self._receive, self._forward)
 
     def record(self, metrics: Metrics) -> None:
         """Count the request and log it."""
+        self._held[self._client] -= self._held_bytes
+        if not self._held[self._client]:
+            del self._held[self._client]
         route = getattr(self._scope.get("route"), "path", None) or "other"
         seconds = time.monotonic() - self._began
         metrics.count_request(route, self._status, seconds)
@@ -125,6 +174,13 @@ class _Exchange:
                 "bytes": self._bytes,
             },
         )
+
+
+def check_framing(headers: Headers) -> None:
+    """Refuse a request with two lengths, of which a proxy may believe the other (RFC 9112, 6.1)."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        both = "the request has both Content-Length and Transfer-Encoding; send one of them"
+        raise RequestError(400, both, CLOSE)
 
 
 def check_host(headers: Headers, config: ServerConfig) -> None:

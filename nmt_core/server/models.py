@@ -180,11 +180,7 @@ class Models:
         return sorted({code for model in self.served for code in model.pair})
 
     def renew(self) -> int:
-        """Poll all sources, and return how many models replaced another.
-
-        It may take as long as loading a model does. Problems are logged when they begin, and kept
-        as the ``problem``.
-        """
+        """Poll all sources; return how many models replaced another. New problems are logged."""
         replaced = 0
         for source in self.watched:
             problem = source.problem

@@ -1,9 +1,8 @@
 """The routes: LibreTranslate's API, and status and metrics for the operator."""
 
 import asyncio
-import re
 from collections.abc import Coroutine
-from html import escape
+from importlib.resources import files
 from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -11,7 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.errors import RequestError, missing
@@ -35,6 +34,8 @@ from nmt_core.server.users import User, name_client
 
 router = APIRouter()
 
+PAGE = files("nmt_core.server") / "page"
+
 REFUSAL = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -53,15 +54,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 FORM = "multipart/form-data"
 MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", FORM)
-
-DOCS_HEAD = """<!doctype html><html lang=en><meta charset=utf-8><title>API</title>
-<meta name=viewport content="width=device-width"><link rel=stylesheet href=style.css>
-<body class=api><main><h1>API</h1>
-<p>Programs read <a href=openapi.json>openapi.json</a>, which has the answers, too.</p>
-"""
-
-EXAMPLE = """`curl /translate --json '{"q": "Ein Haus.", "source": "de", "target": "en"}'` \
-translates a text."""
 
 ResultT = TypeVar("ResultT")
 
@@ -239,10 +231,7 @@ async def health() -> dict[str, str]:
 
 @router.get("/status")
 async def status(request: Request) -> dict[str, Any]:
-    """List the served models with problems of newer ones, the queue and problems of the memory.
-
-    It requires a key if keys are in use.
-    """
+    """List models, the queue and problems; requires a key if keys are in use."""
     admit(request)
     service = find_service(request)
     models = [
@@ -277,31 +266,6 @@ async def spec(request: Request) -> JSONResponse:
 
 
 @router.get("/docs", include_in_schema=False)
-async def docs(request: Request) -> HTMLResponse:
-    """Describe the API to people."""
-    return HTMLResponse(render_docs(request.app.openapi()))
-
-
-def render_docs(schema: dict[str, Any]) -> str:
-    """Return a page of the API's routes and the fields that each takes, in HTML without a script.
-
-    FastAPI's own page would load scripts from another site.
-    """
-    parts = [DOCS_HEAD, f"<p>{_mark_code(EXAMPLE)}</p>"]
-    for path, methods in schema["paths"].items():
-        for method, route in methods.items():
-            parts.append(f"<h2><code>{method.upper()} {escape(path)}</code></h2>")
-            parts.append(f"<p>{_mark_code(route['description'])}</p>")
-            for body in [*route.get("requestBody", {}).get("content", {}).values()][:1]:
-                rows = [
-                    f"<tr><th scope=row><code>{escape(name)}</code></th>"
-                    f"<td>{_mark_code(field.get('description', ''))}</td></tr>"
-                    for name, field in body["schema"]["properties"].items()
-                ]
-                parts.append(f"<table>{''.join(rows)}</table>")
-    return f"{''.join(parts)}</main></html>"
-
-
-def _mark_code(text: str) -> str:
-    """Return a text as HTML, with the text between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+async def docs() -> FileResponse:
+    """Describe the API to people; FastAPI's own page would load scripts from another site."""
+    return FileResponse(str(PAGE / "docs.html"))

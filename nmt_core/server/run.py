@@ -2,13 +2,14 @@
 
 import ipaddress
 import logging
+import re
 import signal
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -17,12 +18,14 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from typing_extensions import override
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.server.errors import RequestError, set_up_logs
 from nmt_core.server.middleware import RequestMiddleware
 from nmt_core.server.models import Load, Models, Watched
-from nmt_core.server.routes import router
+from nmt_core.server.routes import PAGE, router
 from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import ApiKeys, read_keys
@@ -36,6 +39,9 @@ UNPROTECTED = (
 
 MAX_CONNECTIONS = 800
 """Open connections, fewer than the usual 1,024 open files; further ones are answered 503."""
+
+PREFIX = re.compile(rb"(?:/[\w.~-]{1,100}){1,10}")
+"""A path below which a proxy serves the API and the page."""
 
 STOP_SECONDS = 30
 """Seconds for open requests when the server stops."""
@@ -59,9 +65,8 @@ def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None)
     )
     app.state.service = service = Service(config, models, keys)
     app.include_router(router)
-    page = files("nmt_core.server") / "page"
     # not mounted, or it would answer what a route has but for another method
-    app.router.default = StaticFiles(directory=str(page), html=True, check_dir=False)
+    app.router.default = StaticFiles(directory=str(PAGE), html=True, check_dir=False)
     for error in (RequestError, DocumentError, HTTPException):
         app.add_exception_handler(error, answer_error)
     app.add_middleware(RequestMiddleware, config=config, metrics=service.metrics)
@@ -92,10 +97,7 @@ async def run_service(app: FastAPI) -> AsyncIterator[None]:
 
 
 def watch_models(service: Service, stopped: Event) -> None:
-    """Look again and again whether other models are to be served.
-
-    It is a daemon thread of its own, since a registry may take minutes until it fails to answer.
-    """
+    """Poll again and again for other models, in a thread, since a registry may take minutes."""
     while not stopped.wait(service.config.watch_seconds):
         service.metrics.swaps.inc(service.models.renew())
 
@@ -132,11 +134,32 @@ def listen(config: ServerConfig) -> socket.socket:
     return listening
 
 
+class TrustedProxies(ProxyHeadersMiddleware):
+    """Takes client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``.
+
+    Args:
+        app: the application.
+        trusted_hosts: addresses of the proxies that are believed.
+    """
+
+    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
+        super().__init__(app, trusted_hosts)
+
+    @override
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        host, _ = scope.get("client") or ("", 0)
+        if scope["type"] == "http" and host in self.trusted_hosts:
+            prefix = dict(scope["headers"]).get(b"x-forwarded-prefix", b"").rstrip(b"/")
+            if PREFIX.fullmatch(prefix):
+                scope = {**scope, "root_path": prefix.decode()}
+        await super().__call__(scope, receive, send)
+
+
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; then finish open requests, refuse new ones, and return."""
+    """Serve until SIGTERM or Ctrl-C; then finish open requests and return."""
     server = uvicorn.Server(
         uvicorn.Config(
-            app,
+            TrustedProxies(app, [*config.trusted_proxies]),
             http="h11",
             ws="none",
             loop="asyncio",
@@ -144,8 +167,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             access_log=False,
             server_header=False,
             limit_concurrency=MAX_CONNECTIONS,
-            proxy_headers=bool(config.trusted_proxies),
-            forwarded_allow_ips=[*config.trusted_proxies],
+            proxy_headers=False,  # which TrustedProxies reads
             timeout_graceful_shutdown=STOP_SECONDS,
         )
     )

@@ -13,7 +13,6 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import NamedTuple
 
 from nmt_core.literals.glossary import Glossary
@@ -78,37 +77,25 @@ class _Job:
         """Tokens of the lines that wait."""
         return sum(self.tokens[self.begun :])
 
-    def take(self, room: int, *, force: bool) -> "_Portion":
-        """Return the next lines that fit, and at least one with ``force``."""
+    def take(self, room: int, *, force: bool) -> range:
+        """Return the numbers of the next lines that fit, and at least one with ``force``."""
         first = self.begun
         while self.begun < len(self.lines):
             room -= self.tokens[self.begun]
             if room < 0 and not (force and self.begun == first):
                 break
             self.begun += 1
-        return _Portion(self, first, self.begun)
+        return range(first, self.begun)
 
-    def add(self, first: int, translations: Sequence[list[Translation]]) -> None:
+    def add(self, translations: dict[int, list[Translation]]) -> None:
         """Add translations of some lines; the last ones complete the answer."""
-        self.translations.update(enumerate(translations, start=first))
+        self.translations |= translations
         if len(self.translations) == len(self.lines) and not self.answer.done():
             self.answer.set_result([self.translations[line] for line in range(len(self.lines))])
 
 
-class _Portion(NamedTuple):
-    """Some lines of a request."""
-
-    job: _Job
-    first: int
-    end: int
-
-    @property
-    def lines(self) -> Sequence[str]:
-        return self.job.lines[self.first : self.end]
-
-    @property
-    def tokens(self) -> int:
-        return sum(self.job.tokens[self.first : self.end])
+_Portion = tuple[_Job, range]
+"""Some lines of a request."""
 
 
 class Scheduler:
@@ -219,8 +206,8 @@ class Scheduler:
                 try:
                     await self._translate(batch)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
-                    for portion in batch:
-                        self._fail(portion.job, error)
+                    for job, _ in batch:
+                        self._fail(job, error)
 
     async def _gather(self) -> None:
         """Wait for more requests while others are active and the batch is smaller than the last."""
@@ -248,13 +235,14 @@ class Scheduler:
                     continue
                 key = job.search.batch_key
                 portion = job.take(min(room, self._config.portion_tokens), force=not batch)
-                if not portion.lines:
+                if not portion:
                     room = 0
                     break
                 progress = True
-                batch.append(portion)
-                room -= portion.tokens
-                self.tokens -= portion.tokens
+                batch.append((job, portion))
+                tokens = sum(job.tokens[line] for line in portion)
+                room -= tokens
+                self.tokens -= tokens
                 self._move_back(user, jobs, job)
         if not self._waiting:
             self._arrived.clear()
@@ -275,36 +263,33 @@ class Scheduler:
 
         A portion that fails alone fails its request.
         """
-        search = batch[0].job.search
-        lines = [line for portion in batch for line in portion.lines]
-        tokens = sum(portion.tokens for portion in batch)
+        search = batch[0][0].search
+        lines = [job.lines[line] for job, portion in batch for line in portion]
+        tokens = sum(job.tokens[line] for job, portion in batch for line in portion)
         began = time.monotonic()
         self._running += 1
         try:
-            translations = await self._run(search, lines)
+            loop = asyncio.get_running_loop()
+            translations = await loop.run_in_executor(self._threads, search.run, lines)
+            assert len(translations) == len(lines)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            translations = None
+            translations = []
             if len(batch) == 1:
-                self._fail(batch[0].job, error)
+                self._fail(batch[0][0], error)
+                return
         finally:
             self._running -= 1
-            self._last_tokens, self._last_jobs = tokens, len({portion.job for portion in batch})
-        if translations is None:
-            for portion in batch if len(batch) > 1 else ():
-                await self._translate([portion])
+            self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
+        if not translations:
+            for each in batch:
+                await self._translate([each])
             return
         seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
         rest = iter(translations)
-        for portion in batch:
-            portion.job.add(portion.first, [*islice(rest, portion.end - portion.first)])
-        self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
-
-    async def _run(self, search: SearchRequest, lines: list[str]) -> list[list[Translation]]:
-        loop = asyncio.get_running_loop()
-        translations = await loop.run_in_executor(self._threads, search.run, lines)
-        assert len(translations) == len(lines)
-        return translations
+        for job, portion in batch:
+            job.add({line: next(rest) for line in portion})
+        self._metrics.count_batch(search.model, translations, tokens)
 
     def _fail(self, job: _Job, error: Exception) -> None:
         self._metrics.failures.inc()

@@ -189,7 +189,7 @@ class Workers:
         seconds: processor time of a task.
     """
 
-    def __init__(self, count: int, memory: int, seconds: int) -> None:
+    def __init__(self, count: int = 2, memory: int = 2**29, seconds: int = 30) -> None:
         self._memory, self._seconds = memory, seconds
         self._limiter = CapacityLimiter(count)
         self._users: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -199,15 +199,15 @@ class Workers:
     ) -> ResultT:
         """Run a task on a text; end its process if the caller is cancelled.
 
-        A small file may unpack to a large one, so files are never short. The event loop runs before
-        each short task, so that others go on. Long tasks of one user run one after the other.
+        A small file may unpack to a large one, so files are never short. Long tasks of one user run
+        one after the other.
 
         Raises:
             DocumentError: if the task does, or takes more memory or processor time than it may.
             RequestError: if it fails otherwise.
         """
         if isinstance(source.content, str) and len(source.content) <= SHORT_CHARACTERS:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # others go on before each of many texts
             return task(source, *arguments)
         lock = self._users.setdefault(user, asyncio.Lock())
         limits = (self._memory, self._seconds)

@@ -18,7 +18,7 @@ from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.languages import AUTO, detect_languages
 from nmt_core.server.memory import (
-    SUGGESTIONS_PER_MINUTE,
+    SUGGESTED_PER_MINUTE,
     ServedMemory,
     check_suggestion,
     keep_suggestion,
@@ -56,6 +56,9 @@ from nmt_core.translation.translation import Translation
 
 MAX_DETECTED = 5
 """Languages that a detection names."""
+
+WRONG_KEYS = 60
+"""Wrong API keys that a client may send in a minute."""
 
 MAX_GLOSSARY_LINES = 1000
 """Lines of the glossary of a request."""
@@ -95,10 +98,8 @@ class Service:
         on_torch = any(model.translator.engine.name == "torch" for model in models.served)
         batches = 1 if on_torch else config.workers or count_cores()
         self.scheduler = Scheduler(config, self.metrics, batches)
-        self._workers = Workers(
-            config.document_processes, config.document_bytes, config.document_seconds
-        )
-        self._rates, self._suggestion_rates = RateLimit(), RateLimit()
+        self._workers = Workers()
+        self._rates, self._suggested = RateLimit(), RateLimit("bytes of suggestions")
         self._files: dict[str, TranslatedFile] = {}
 
     def admit(self, key: str | None, address: str) -> User:
@@ -107,7 +108,11 @@ class Service:
             return User(address, self.config.rate_limit)
         if not key:
             raise RequestError(400, "Please contact the server operator to get an API key")
-        return find_user(self.keys, key, self.config.rate_limit)
+        guesses = User(f"wrong keys of {address}", WRONG_KEYS)
+        self._rates.spend(guesses, 1)  # before the look-up, or 403 and 200 would tell keys apart
+        user = find_user(self.keys, key, self.config.rate_limit)
+        self._rates.spend(guesses, -1)
+        return user
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
         """Refuse texts or alternatives beyond their limits."""
@@ -236,7 +241,8 @@ class Service:
         """Keep a suggested translation; it is on the disk when this returns."""
         journal = self.open_journal()
         check_suggestion(request)
-        self._suggestion_rates.spend(User(user.name, SUGGESTIONS_PER_MINUTE), 1)
+        size = sum(len(text.encode()) for text in (request.q, request.s, request.before))
+        self._suggested.spend(User(user.name, SUGGESTED_PER_MINUTE), size)
         model, _ = await self._choose_model(user, SourceText("text", request.q), request)
         model = model or self.models.find(request.target, request.target)
         await keep_suggestion(journal, user, request, model)

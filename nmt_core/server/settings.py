@@ -50,7 +50,7 @@ class ServerConfig(Config):
     origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses of proxies whose ``X-Forwarded-For`` and ``-Proto`` are believed."""
+    """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""
@@ -65,6 +65,10 @@ class ServerConfig(Config):
     max_tokens: int = Field(200_000, ge=1)
     """Source tokens of a request; a longer file is refused."""
 
+    max_held_bytes: int = Field(200_000_000, ge=1_000_000)
+    """Bytes of all requests and answers in memory, beyond which others are answered 503; half of
+    them for one client."""
+
     suggestions: Literal["off", "keys", "all"] = "off"
     """Who may suggest better translations: nobody, users with API keys, or everybody."""
     corrections: Path | None = None
@@ -76,13 +80,6 @@ class ServerConfig(Config):
     review_below: float = Field(REVIEW_BELOW, ge=0, le=1)
     """Confidence below which a unit of an XLIFF or PO file is marked for review; one without
     confidence counts as 0."""
-
-    document_bytes: int = Field(2**29, ge=2**27)
-    """Memory of a worker that reads and writes documents (on Linux)."""
-    document_seconds: int = Field(30, ge=1)
-    """Processor time of each step with a document: reading, writing or a sample."""
-    document_processes: int = Field(2, ge=1, le=64)
-    """Documents that are read or written at the same time, each in a worker."""
 
     queue_tokens: int = Field(200_000, ge=1)
     """Source tokens that may wait; a request that would make them more is answered 429, unless its

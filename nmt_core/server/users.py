@@ -94,21 +94,26 @@ def _digest(key: str) -> str:
 
 
 class RateLimit:
-    """Limits each user's texts a minute by a leaky bucket; a first request may be larger."""
+    """Limits what each user sends in a minute by a leaky bucket; a first request may be larger.
 
-    def __init__(self) -> None:
+    Args:
+        unit: what is counted, for messages.
+    """
+
+    def __init__(self, unit: str = "texts") -> None:
+        self._unit = unit
         self._due: dict[str, float] = {}
 
-    def spend(self, user: User, texts: int) -> None:
-        """Count texts of a user; a negative number gives back as many. Too many are refused."""
+    def spend(self, user: User, count: int) -> None:
+        """Count what a user sends; a negative number gives back as much. Too much is refused."""
         if user.rate is None:
             return
         now, seconds_each = time.monotonic(), 60 / user.rate
         begin = max(self._due.pop(user.name, now), now)
-        due = begin + seconds_each * texts
+        due = begin + seconds_each * count
         if begin > now and due - now > 60 + seconds_each / 2:
             self._due[user.name] = begin
-            message = f"{user.rate:,} texts a minute may be sent, and these would be more"
+            message = f"{user.rate:,} {self._unit} a minute may be sent, and this would be more"
             raise too_many(message, due - now - 60)
         self._due[user.name] = due
         while len(self._due) > MAX_USERS:

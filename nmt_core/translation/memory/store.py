@@ -4,6 +4,7 @@ Each scope has an index of its own, so that units of one neither show in another
 Readers never wait for a writer, and nothing of a deleted unit stays in the file.
 """
 
+import errno
 import hashlib
 import os
 import sqlite3
@@ -28,6 +29,9 @@ from nmt_core.translation.memory.search import (
 
 APPLICATION = 0x6E6D746D
 """What SQLite's header says that the file is for: nmtm."""
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""Errors of opening a file for writing that may still be read."""
 
 MEMORY_VERSION = 1
 PORTION_UNITS = 50_000
@@ -113,7 +117,7 @@ class TranslationMemory:
         """Return the approved unit of a text that its user sees: of their own before others'."""
         source = join_spaces(text)
         with self._connected() as connection:
-            for number in _list_visible(connection, scope):
+            for number, *_ in _list_visible(connection, scope):
                 row = connection.execute(
                     "SELECT target FROM unit WHERE scope = ? AND digest = ? AND source = ? "
                     "AND approved",
@@ -124,24 +128,14 @@ class TranslationMemory:
         return None
 
     def search(
-        self,
-        text: str,
-        scope: MemoryScope,
-        *,
-        threshold: float = THRESHOLD,
-        most: int = 3,
+        self, text: str, scope: MemoryScope, *, threshold: float = THRESHOLD, most: int = 3
     ) -> list[MemoryMatch]:
-        """Return the units most like a text that its user sees, the most similar first.
-
-        ``threshold`` is the least similarity, and ``most`` limits their number.
-        """
+        """Return the units of at least a similarity that its user sees, the most similar first."""
         source = join_spaces(text)
-        if not source:
-            return []
         with self._connected() as connection:
             matches = [
                 match
-                for number in _list_visible(connection, scope)
+                for number, *_ in _list_visible(connection, scope)
                 for match in search_units(connection, number, source, threshold, most)
             ]
         best: dict[tuple[str, str], MemoryMatch] = {}
@@ -149,19 +143,12 @@ class TranslationMemory:
             best.setdefault(match[:2], match)
         return [*best.values()][:most]
 
-    def read(
-        self, languages: Languages, *, project: str | None = None, key: str | None = None
-    ) -> Iterator[MemoryUnit]:
-        """Yield the approved units of a language pair in order of arrival.
-
-        ``project`` and ``key`` are those of the units; None for any.
-        """
+    def read(self, scope: MemoryScope) -> Iterator[MemoryUnit]:
+        """Yield the approved units of one scope in order of arrival."""
         with self._connected() as connection:
             rows = connection.execute(
-                "SELECT unit.source, unit.target, origin FROM unit JOIN scope ON scope.id = scope "
-                "WHERE scope.source = ?1 AND scope.target = ?2 AND approved "
-                "AND (?3 IS NULL OR project = ?3) AND (?4 IS NULL OR key = ?4) ORDER BY unit.id",
-                (*languages.codes, project, key),
+                "SELECT source, target, origin FROM unit WHERE scope = ? AND approved ORDER BY id",
+                (_find_scope(connection, scope),),
             )
             yield from map(MemoryUnit._make, rows)
 
@@ -235,14 +222,24 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
-    """Open a memory; ``O_CREAT`` makes a missing one.
+    """Open a memory, for reading alone if it cannot be written; ``O_CREAT`` makes a missing one.
 
     Raises:
         CorpusError: if the file is not a memory of this version.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
-    connection = sqlite3.connect(path, timeout=30)
+    mode = "rwc"
     try:
+        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600))
+    except OSError as error:
+        if error.errno not in READ_ONLY or not path.exists():
+            raise
+        mode = "ro&immutable=1"  # as on a read-only volume: without a lock
+    uri = f"{path.resolve().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, timeout=30, uri=True)
+    try:
+        if mode != "rwc":
+            _check_version(connection, path)
+            return connection
         connection.execute("PRAGMA secure_delete = ON")
         if _is_empty(connection):
             connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
@@ -292,21 +289,17 @@ def _digest(source: str) -> int:
 
 
 def _find_scope(connection: sqlite3.Connection, scope: MemoryScope) -> int | None:
-    row = connection.execute(
-        "SELECT id FROM scope WHERE source = ? AND target = ? AND project = ? AND key = ?",
+    own = [number for number, *name in _list_visible(connection, scope) if name == [*scope[1:]]]
+    return own[0] if own else None
+
+
+def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[tuple[int, str, str]]:
+    """Return number, project and key of the scopes that a user sees, the closest first."""
+    return connection.execute(
+        "SELECT id, project, key FROM scope WHERE source = ? AND target = ? "
+        "AND project IN (?, '') AND key IN (?, '') ORDER BY key = '', project = ''",
         (*scope.languages.codes, scope.project, scope.key),
-    ).fetchone()
-    return row[0] if row else None
-
-
-def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[int]:
-    """Return the scopes that a user sees, the closest first."""
-    names = [(project, key) for key in (scope.key, "") for project in (scope.project, "")]
-    numbers = (
-        _find_scope(connection, scope._replace(project=project, key=key))
-        for project, key in dict.fromkeys(names)
-    )
-    return [number for number in numbers if number is not None]
+    ).fetchall()
 
 
 def _put(

@@ -113,7 +113,10 @@ def test_deleted_and_dropped_ones_leave_journal_and_memory(journal, memory):
     hound, cat = (row[0] for row in list_rows(journal))
     assert decide(journal, "delete", cat, "--memory", memory) == "deleted: 1\n"
     assert decide(journal, "drop", hound, "--memory", memory) == "dropped: 1\n"
-    assert [unit.target for unit in own.read(DE_EN)] == ["hound!", "The old cat sleeps."]
+    assert [unit.target for unit in own.read(MemoryScope(DE_EN))] == [
+        "hound!",
+        "The old cat sleeps.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -187,11 +190,11 @@ def test_exported_memory_is_imported_again(memory, tmp_path):
     assert nmt_memory(again, "import", out, "--project", "p", "--key-digest", "k") == (
         "imported: 2\n"
     )
-    units = [unit[:2] for unit in TranslationMemory(memory).read(DE_EN)]
+    units = [unit[:2] for unit in TranslationMemory(memory).read(MemoryScope(DE_EN))]
 
     assert units == [("Hund", "hound!"), ("Die alte Katze schläft.", "The old cat sleeps.")]
     stored = TranslationMemory(again)
-    assert units == [unit[:2] for unit in stored.read(DE_EN, project="p", key="k")]
+    assert units == [unit[:2] for unit in stored.read(MemoryScope(DE_EN, "p", "k"))]
     assert nmt_memory(again, "export", tmp_path / "none.tmx") == "exported: 0\n"
 
 

@@ -18,14 +18,13 @@ def test_verify_lists_files_and_checks_golden_sentences(bundle, monkeypatch):
     result = run("verify", "--model", bundle)
 
     assert result.exit_code == 0
-    assert "model.safetensors" in result.stdout
     assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
     assert "torch: every golden sentence is translated as when it was exported." in result.stdout
 
     changed = tiny_translator(seed=5)
     monkeypatch.setattr(Translator, "load", lambda *_, **__: changed)
     result = run("verify", "--model", bundle)
-    assert (result.exit_code, "Changed" in result.stdout) == (1, True)
+    assert (result.exit_code, "was translated as" in result.stdout) == (1, True)
     assert "translates 3 of its golden sentences otherwise" in result.stderr
 
 
@@ -81,7 +80,7 @@ def test_align_refuses_what_cannot_be_meant(texts, aligner, tmp_path):
 def test_verify_checks_every_file_of_an_aligner(aligner, tmp_path):
     result = run("verify", "--model", aligner)
     assert result.exit_code == 0
-    assert "Every file is as it was written (aligner 1)" in result.stdout
+    assert "Every file is as it was written." in result.stdout
 
     shutil.copytree(aligner, tmp_path / "altered")
     (tmp_path / "altered" / "words.json").write_text("{}")

@@ -40,7 +40,7 @@ def test_extensions_offer_their_commands():
     assert re.search(r"learn +Learn a language model", run("--help").stdout)
 
 
-def test_a_name_that_is_none_is_told_with_one_that_is():
+def test_closest_command_is_suggested():
     refused = run("transalte")
 
     assert refused.exit_code == 2
@@ -69,11 +69,11 @@ def test_another_package_brings_a_command(tmp_path, monkeypatch):
     assert "--beam-size" in run("translate", "--help").stdout
 
 
-def test_the_version_is_told():
+def test_version_is_shown():
     assert re.fullmatch(r"nmt(,| \d).*\n", run("--version").stdout)
 
 
-@pytest.mark.parametrize("command", ["translate", "translate-file", "explain", "sample"])
+@pytest.mark.parametrize("command", BUILT_IN)
 def test_help_fits_on_sixty_lines(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 

@@ -12,8 +12,7 @@ import pytest
 from nmt_core.base.languages import Languages
 from nmt_core.cli import lines as streams
 from nmt_core.cli import options
-from nmt_core.cli.program import MOVED
-from nmt_core.cli.records import write_portions
+from nmt_core.cli.lines import write_portions
 from nmt_core.documents.review import RESTORED, UNKNOWN
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.restoration import Restorer
@@ -43,7 +42,7 @@ def test_one_line_gives_one_line_in_order(bundle, monkeypatch):
 
     assert translate(bundle) == expected
     assert translate(bundle, *LINES, lines=["Brot"]) == expected  # stdin is not read
-    assert translate(bundle, "--batch-tokens", 5, "--threads", 1) == expected
+    assert translate(bundle, "--threads", 1) == expected
     monkeypatch.setattr(streams, "FIRST_LINES", 1)
     monkeypatch.setattr(streams, "MOST_LINES", 3)
     assert translate(bundle, lines=LINES * 3) == expected * 3
@@ -84,19 +83,13 @@ def test_exported_model_needs_no_name(bundle, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
-        (["--batch-tokens", 10**9], "translate.batch_tokens must be less than or equal to 1000000"),
         (["\udcff"], "LINE is not UTF-8 (character 1)"),
         (["--device", "meta"], "there is no device 'meta' here"),
         (["--confidence"], "this model has no confidence"),
-        (["--flag-below", 0.3], "this model has no confidence"),
         (["--memory", "none"], "--memory none does not exist"),
         (["--tag", "own"], "tag 'own' cannot be chosen"),
         (["--glossary", "none"], "languages"),
-        (["letter.docx"], "letter.docx names a file, which nmt translate-file translates"),
-        (["none.PDF"], "none.PDF names a file"),
         ([__file__], f"{__file__} names a file"),
-        *(([option], f"{option} belongs to {command};") for option, command in MOVED.items()),
-        (["--sample=3"], "--sample belongs to nmt sample;"),
     ],
     ids=str,
 )
@@ -106,7 +99,7 @@ def test_refusals_name_what_is_wrong(bundle, arguments, message):
 
 
 def test_lines_may_look_like_options_or_files(bundle):
-    for line in ("--sample", "Wo ist letter.docx", "Ein Haus " * 500):
+    for line in ("--sample", "letter.docx", "Ein Haus " * 500):
         assert translate(bundle, "--", line).count("\n") == 1
 
 
@@ -130,19 +123,11 @@ def doubting(tmp_path):
     return export(tmp_path / "export", translator=judging), doubtful, good
 
 
-@pytest.mark.parametrize(
-    ("below", "report"),
-    [
-        (None, "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"),
-        (0.01, "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"),
-        (0, ""),
-    ],
-)
-def test_lines_of_low_confidence_are_reported(doubting, below, report):
+def test_lines_of_low_confidence_are_reported(doubting):
     bundle, doubtful, good = doubting
-    flag = () if below is None else ("--flag-below", below)
-    result = run("translate", "--model", bundle, *flag, good, doubtful, "", doubtful)
+    result = run("translate", "--model", bundle, good, doubtful, "", doubtful)
 
+    report = "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"
     assert result.stderr == report
 
 
@@ -160,7 +145,7 @@ def test_lines_are_flagged_below_a_tenth(bundle, monkeypatch):
 
 def test_confidence_and_checks_are_columns(doubting):
     bundle, doubtful, good = doubting
-    words = ("translate", "--model", bundle, "--flag-below", 0)
+    words = ("translate", "--model", bundle)
     both = run(*words, "--checks", "--confidence", good, doubtful, "").stdout.splitlines()
 
     assert [line.split("\t")[1:] for line in both] == [
@@ -180,7 +165,7 @@ def test_restored_and_unknown_words_are_reported(doubting, tmp_path, validated):
     own = replace(plain, restorer=restorer, languages=DE_EN, confidence_model=model)
     strange = export(tmp_path / "strange", translator=own)
     lines = ("Wo ist das Haus?", "WO IST DAS HAUS?", "Wo ist das Haus Eule")
-    reports = run("translate", "--model", strange, "--flag-below", 0, *lines).stderr
+    reports = run("translate", "--model", strange, *lines).stderr
 
     second, third = reports.split("; ")[1:]
     assert f"{RESTORED}: Wo, ist, das, Haus" in second
@@ -190,7 +175,7 @@ def test_restored_and_unknown_words_are_reported(doubting, tmp_path, validated):
 
 def test_progress_counts_each_line(monkeypatch):
     counted = []
-    monkeypatch.setattr("nmt_core.cli.records.show_progress", lambda: nullcontext(counted.append))
+    monkeypatch.setattr("nmt_core.cli.lines.show_progress", lambda: nullcontext(counted.append))
     write_portions(
         [["a", "b"], ["c"]], lambda lines: [[EMPTY_TRANSLATION]] * len(lines), lambda *_: (), 0.0
     )
@@ -231,32 +216,12 @@ def test_exported_model_has_its_glossaries(tmp_path):
     assert loaded.translations == {"a": ("b",), "d": ()}
 
 
-@pytest.mark.parametrize("command", ["translate", "translate-file", "explain", "sample"])
-def test_engine_device_threads_and_terms_reach_the_translator(tmp_path, monkeypatch, command):
-    loaded = []
-
-    def load(folder, **asked):
-        loaded.append((folder, asked))
-        return scripted_translator()
-
-    monkeypatch.setattr(options.Translator, "load", load)
-    (terms := tmp_path / "terms.tsv").write_text("Haus\tmanor\n")
-    words = ["--model", tmp_path, "--device", "cuda:7", "--threads", 3]
-    if command != "sample":  # which needs PyTorch, and draws without terms
-        words += ["--engine", "some", "--glossary", terms]
-    result = run(command, *words, lines="das Haus")
-
-    engine = "torch" if command == "sample" else "some"
-    assert loaded == [(tmp_path, {"engine": engine, "device": "cuda:7", "threads": 3})]
-    assert ("das manor" in result.stdout) == (command != "sample")
-
-
 def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):
-    tagged = export(tmp_path / "export", translator=tagged_translator())
+    tagged = export(tmp_path / "export", translator=replace(tagged_translator(), languages=DE_EN))
     translator, line = Translator.load(tagged), "Der Hund sieht Haus."
     (tmp_path / "text").write_text(f"{line}\n")
     out = tmp_path / "out"
-    sides = ("--source", tmp_path / "text", "--reference", tmp_path / "text", "--language", "en")
+    sides = ("--source", tmp_path / "text", "--reference", tmp_path / "text")
     for tag in (None, "own", "news"):
         words = ("--model", tagged, *(("--tag", tag) if tag else ()))
         expected = translator.translate(line, tag=tag)

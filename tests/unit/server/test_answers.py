@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.literals.checking import Breach
 from nmt_core.server.answers import (
     TranslatedText,
-    describe_sentence,
+    describe_sentences,
     find_confidence,
     find_places,
     write_answer,
@@ -115,9 +115,10 @@ def test_sentence_is_described_by_its_best_translation():
         links=[1],
     )._replace(token_probabilities=(0.123456, 1.0))
     other = translation("C", score=-0.75)
-    described = describe_sentence(("(", "b b"), ("[", "B"), [best, other], []).model_dump()
+    text = TranslatedText("(b b", ["[B"], ["b b"], [[best, other]])
+    [described] = describe_sentences(text).sentences
 
-    assert described == {
+    assert described.model_dump() == {
         "source_before": "(",
         "source": "b b",
         "before": "[",

@@ -10,7 +10,7 @@ from nmt_core.server import middleware
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.middleware import RequestMiddleware
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
+from tests.support.stand_in import Connection, StandIn, in_a_loop, serve_stand_in
 
 HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
 
@@ -42,6 +42,70 @@ async def test_oversized_body_is_refused(size, status):
     if status == 413:
         assert "may have 11300 bytes" in connection.error
         assert (b"connection", b"close") in connection.answer[0]["headers"]
+
+
+@in_a_loop
+async def test_trickled_body_is_refused(monkeypatch):
+    monkeypatch.setattr(middleware, "READ_SECONDS", 0.2)
+    app = serve_stand_in()
+    async with app.router.lifespan_context(app), asyncio.timeout(5):
+        connection = Connection(app)
+        task = asyncio.ensure_future(connection.run())
+        while not task.done():
+            connection.put(b" ", more=True)
+            await asyncio.sleep(0.01)
+
+    assert connection.status == 408
+    assert "not whole after 0.2 seconds" in connection.error
+
+
+@in_a_loop
+async def test_whole_request_may_take_longer(monkeypatch):
+    monkeypatch.setattr(middleware, "READ_SECONDS", 0.1)
+
+    assert (await send(serve_stand_in(StandIn(seconds=0.3)), HALLO)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("clients", "statuses"),
+    [
+        ("1 1 1 1 1 1", [200] * 4 + [503] * 2),
+        ("1 1 2 2 1 1 2 2", [200] * 8),
+        ("1 1 1 1 2 2 2 2 3", [200] * 8 + [503]),
+    ],
+)
+@in_a_loop
+async def test_bytes_in_memory_have_a_limit_for_all_and_for_each(clients, statuses):
+    """Twice, so that nothing of the first requests still counts."""
+    app = serve_stand_in(max_held_bytes=1_000_000, max_file_bytes=1)
+    async with app.router.lifespan_context(app):
+        for _ in range(2):
+            connections = [Connection(app) for _ in clients.split()]
+            for number, connection in zip(clients.split(), connections, strict=True):
+                connection.scope["client"] = (f"10.0.0.{number}", 1)
+                connection.put(HALLO + b" " * 120_000, more=True)
+            tasks = [asyncio.ensure_future(connection.run()) for connection in connections]
+            await asyncio.sleep(0.05)
+            for connection in connections:
+                connection.put(b"")
+            await asyncio.gather(*tasks)
+            assert [connection.status for connection in connections] == statuses
+
+
+@in_a_loop
+async def test_answer_beyond_the_memory_is_refused():
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 500_001})
+
+    config = ServerConfig(max_held_bytes=10**6, max_file_bytes=1)
+    limited = RequestMiddleware(answer, config=config, metrics=Metrics())
+    connection = Connection(limited)
+    await connection.run()
+
+    assert (connection.status, len(connection.answer)) == (503, 2)
+    assert (b"retry-after", b"5") in connection.answer[0]["headers"]
+    assert not limited.held
 
 
 @in_a_loop

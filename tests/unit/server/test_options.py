@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.cli.serve import load_with_glossary
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import LanguagePair
-from nmt_core.translation.translator import Translator
 from tests.support.scripted import scripted_translator
 from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
 from tests.support.tagged import NAMES, tagged_translator
@@ -41,35 +38,6 @@ async def test_request_adds_terms_to_those_of_the_model(form, sealed, glossary, 
     answer = (await ask(app=app, **{form: fields})).json()
 
     assert answer == {"translatedText": translation, "checks": []}
-
-
-@pytest.mark.parametrize(
-    ("pairs", "translation"),
-    [
-        ([("de", "en")], "das manor"),
-        ([("de", "en"), None], "das manor"),
-        ([None], "das manor"),
-        ([("de", "fr")], "das house"),
-        ([], "das house"),
-    ],
-)
-def test_operators_glossary_is_that_of_its_pair(tmp_path, pairs, translation):
-    files = [tmp_path / str(number) for number in range(len(pairs))]
-    for path, term in zip(files, ("manor", "hut"), strict=False):
-        path.write_text(f"Haus\t{term}\n")
-    glossaries = dict(zip(pairs, files, strict=True))
-    loaded = load_with_glossary(tmp_path, glossaries=glossaries, load=lambda _: scripted())
-
-    assert loaded.translate(["das Haus"]) == [translation]
-
-
-def test_operators_glossary_needs_known_languages(tmp_path):
-    own = scripted()
-    unknown = Translator(engine=own.engine, source=own.source, target=own.target)
-
-    assert load_with_glossary(tmp_path, glossaries={}, load=lambda _: unknown) is unknown
-    with pytest.raises(ConfigError, match="which languages"):
-        load_with_glossary(tmp_path, glossaries={None: tmp_path}, load=lambda _: unknown)
 
 
 @in_a_loop

@@ -39,7 +39,7 @@ def test_every_file_is_asked_for_and_is_there():
     for name in SCRIPTS:
         named |= set(re.findall(r'from "\./([\w.]+)"', FILES[name]))
 
-    assert {*FILES} == named | {"index.html"}
+    assert {*FILES} == named | {"index.html", "docs.html"}
 
 
 def test_what_scripts_look_for_is_there_once():

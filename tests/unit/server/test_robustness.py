@@ -103,20 +103,6 @@ async def test_everyone_gets_their_own_text_and_logs_none(logged, texts):
     assert not any("user0user" in one.lower() for one in logged)
 
 
-@given(st.lists(st.sampled_from([" ", "\n", "\r\n", "\t", "wort", "\u2028", "zwei"]), max_size=12))
-@settings(max_examples=50)
-@in_a_loop
-async def test_white_space_stays(parts):
-    text = f"a{''.join(parts)}b"
-    async with client_of(APP) as client:
-        fields = {"q": text, "source": "de", "target": "en"}
-        answer = (await client.post("/translate", json=fields)).json()["translatedText"]
-    ends, found = ([line[-1:] for line in one.splitlines(True)] for one in (text, answer))
-
-    assert "".join(answer.split()).lower() == "".join(text.split())
-    assert ends[:-1] == found[:-1]
-
-
 @pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "\n" * 19_000])
 @in_a_loop
 async def test_odd_characters_are_translated(text):

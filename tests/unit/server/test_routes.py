@@ -107,7 +107,10 @@ REFUSED = [
     ({"json": HALLO, "headers": {"Host": "evil.example"}}, 403, "is not a name of this server"),
     ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "other sites"),
     ({"method": "PUT", "json": HALLO}, 405, "PUT is not possible here"),
-    ({"path": "/nowhere", "method": "GET"}, 404, "nothing at this address"),
+    *(
+        ({"path": path, "method": "GET"}, 404, "nothing at this address")
+        for path in ("/nowhere", "/../settings.py", "/%2e%2e/run.py", "//etc/passwd")
+    ),
 ]
 
 
@@ -292,8 +295,6 @@ async def test_api_is_described_to_programs_and_people():
             for content in route.get("requestBody", {}).get("content", {}).values():
                 for field in content["schema"]["properties"]:
                     assert f"<code>{field}</code></th>" in section
-    assert not [sign for sign in ("`", "<script", "http:") if sign in page]
-    assert "<code>auto</code>" in page
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/health", "/nowhere"])
@@ -306,9 +307,3 @@ async def test_every_answer_has_a_strict_policy(path):
     assert "unsafe" not in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["X-Frame-Options"] == "DENY"  # for browsers that know no ancestors
-
-
-@pytest.mark.parametrize("path", ["/../settings.py", "/%2e%2e/app.py", "//etc/passwd"])
-@in_a_loop
-async def test_only_the_page_is_given_away(path):
-    assert (await ask(path, method="GET")).status_code == 404

@@ -75,15 +75,16 @@ def test_start_is_announced_and_open_servers_warned(
 
 
 @pytest.mark.parametrize(
-    ("trusted", "client", "expected"),
+    ("trusted", "client", "prefix", "expected"),
     [
-        (("10.0.0.1",), "10.0.0.1", ["9.9.9.9", "https://mt/x"]),
-        (("10.0.0.1",), "10.0.0.2", ["10.0.0.2", "http://mt/x"]),
-        ((), "127.0.0.1", ["127.0.0.1", "http://mt/x"]),
+        (("10.0.0.1",), "10.0.0.1", "/mt/", ["9.9.9.9", "https://mt/mt/x"]),
+        (("10.0.0.1",), "10.0.0.1", "//evil.org", ["9.9.9.9", "https://mt/x"]),
+        (("10.0.0.1",), "10.0.0.2", "/mt", ["10.0.0.2", "http://mt/x"]),
+        ((), "127.0.0.1", "/mt", ["127.0.0.1", "http://mt/x"]),
     ],
 )
 @in_a_loop
-async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, expected):
+async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, prefix, expected):
     app, started = FastAPI(), []
 
     @app.get("/x", name="x")
@@ -97,6 +98,7 @@ async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, exp
         run.run_app(app, config, listening)
     started[0].load()
     headers = {"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "https"}
+    headers |= {"X-Forwarded-Prefix": prefix}
     transport = httpx2.ASGITransport(started[0].loaded_app, client=(client, 1))
     async with httpx2.AsyncClient(transport=transport, base_url="http://mt") as asker:
         answer = await asker.get("/x", headers=headers)

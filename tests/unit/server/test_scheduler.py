@@ -215,17 +215,6 @@ async def test_full_queue_admits_each_user_up_to_an_equal_share():
 
 
 @in_a_loop
-async def test_wait_is_that_of_the_latest_speed():
-    async with Running(StandIn(seconds=0.1)) as running:
-        await running.ask(["line " * 100])
-        speed = running.scheduler._speed
-
-    assert (
-        FIRST_SPEED + 0.1 * (500 - FIRST_SPEED) < speed < FIRST_SPEED + 0.1 * (1100 - FIRST_SPEED)
-    )
-
-
-@in_a_loop
 async def test_text_larger_than_the_queue_is_translated_alone():
     async with Running(queue_tokens=8) as running:
         assert ["LINE"] * 10 == await running.ask(["line"] * 10)
@@ -248,16 +237,6 @@ async def test_only_the_request_that_cannot_be_translated_fails(caplog):
     assert "poison" not in "".join(str(vars(record)) for record in caplog.records)
     assert running.metrics.registry.get_sample_value("nmt_failures_total") == 1
     assert max(sizes) > 2
-
-
-@in_a_loop
-async def test_fault_of_the_metrics_stops_no_worker(monkeypatch):
-    async with Running(Slow()) as running, asyncio.timeout(10):
-        monkeypatch.setattr(running.metrics, "count_batch", lambda *_, **__: 1 / 0)
-        tasks = [await running.occupy(), *(running.begin([line]) for line in ("one", "two"))]
-
-        assert await running.finish(tasks) == [["BUSY"], ["ONE"], ["TWO"]]
-        assert await running.ask(["three"]) == ["THREE"]
 
 
 @in_a_loop

@@ -75,6 +75,20 @@ def test_user_is_known_by_address_or_key(tmp_path):
         assert refused.value.status == 400
 
 
+def test_wrong_keys_are_counted_by_address(tmp_path):
+    (tmp_path / "keys").write_text("eightkey\n")
+    keyed = service_of(keys=read_keys(tmp_path / "keys"))
+    for _ in range(100):
+        keyed.admit("eightkey", "1.2.3.4")
+    statuses = []
+    for address in ["1.2.3.4"] * 61 + ["5.6.7.8"]:
+        with pytest.raises(RequestError) as refused:
+            keyed.admit("wrong", address)
+        statuses.append(refused.value.status)
+
+    assert statuses == [403] * 60 + [429, 403]
+
+
 @in_a_loop
 async def test_loop_turns_after_each_text_of_a_list(monkeypatch):
     """A thousand short texts are a long one."""

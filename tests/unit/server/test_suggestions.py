@@ -87,13 +87,17 @@ async def test_one_user_cannot_fill_the_journal(keyed_server, journal):
     async with client_of(keyed_server) as client:
 
         async def suggest(key, number=0):
-            body = BETTER | {"s": f"A house {number}."} | ({"api_key": key} if key else {})
+            body = (
+                BETTER
+                | {"q": "a" * 990, "s": f"house {number:04}"}
+                | ({"api_key": key} if key else {})
+            )
             return (await client.post("/suggest", json=body)).status_code
 
         flood = [await suggest("first-secret-key", number) for number in range(40)]
         others = [await suggest(key) for key in ("second-secret-key", None, "a-wrong-key")]
 
-    assert flood == [200] * 30 + [429] * 10
+    assert flood == [200] * 10 + [429] * 30
     assert others == [200, 400, 403]
     digests = {each.suggestion.key for each in journal.read()}
     assert [16, 16] == [len(digest) for digest in digests]

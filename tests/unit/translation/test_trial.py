@@ -196,20 +196,18 @@ def test_servers_try_models_and_take_files_of_the_operator(served, tmp_path):
         assert CliRunner().invoke(app, [*arguments, *options]).exit_code == 0
 
     for _, load, config in served:
-        assert load.keywords.get("load", load).func is trial.load_tried
+        assert load.func is trial.load_tried
         assert {name: getattr(config, name) for name in files} == files
     assert len(served) == 2
 
 
 def test_every_option_of_serve_reaches_the_server(served, tmp_path):
     given = {name: tmp_path / name for name in ("memory", "corrections")}
-    given |= {"host": "127.0.0.2", "suggestions": "keys", "memory_threshold": 0.5}
-    given |= {"work_seconds": 30.0, "review_below": 0.125}
-    counts = ("port", "rate_limit", "max_characters", "max_file_bytes", "queue_tokens")
-    counts = (*counts, "max_tokens", "batch_tokens", "threads")
+    given |= {"host": "127.0.0.2", "suggestions": "keys"}
+    counts = ("port", "rate_limit", "max_characters", "max_file_bytes", "threads")
     given |= {name: number for number, name in enumerate(counts, start=11)}
     given |= {"host_name": "a.org", "trusted_proxy": "10.0.0.1", "origin": "https://b.org"}
-    elsewhere = {"model", "glossary", "engine", "device", "api_keys"}
+    elsewhere = {"model", "engine", "device", "api_keys"}
     assert given.keys() | elsewhere == signature(serve).parameters.keys()
     options = [[f"--{name.replace('_', '-')}", str(value)] for name, value in given.items()]
     result = CliRunner().invoke(cli.app, ["serve", "--model", str(tmp_path), *chain(*options)])

@@ -173,19 +173,6 @@ def test_it_is_answered_once_it_is_on_the_disk(journal, monkeypatch):
     assert [3, 4] == synced
 
 
-def test_what_cannot_be_synced_is_not_kept(journal, monkeypatch):
-    journal.suggest(suggestion())
-    before = journal.path.read_bytes()
-
-    def fail(handle):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="Input/output"):
-        journal.suggest(suggestion(target="Home."))
-    assert before == journal.path.read_bytes()
-
-
 def test_journal_has_a_largest_size(journal, monkeypatch):
     monkeypatch.setattr("nmt_core.translation.memory.journal.MAX_JOURNAL_BYTES", 100)
     journal.suggest(suggestion())
