@@ -162,7 +162,7 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on sev
 
 ##@ Which model is better
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 DATA= TRAIN= SET=]
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=3 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]

@@ -21,6 +21,7 @@ import yaml
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
+from pydantic import Field
 from rich.console import Console
 
 from flows import dvc_program
@@ -51,7 +52,7 @@ SECONDS = 300.0
 FIXED = {
     "model": "name the models alone",
     "train.budget": "give the budget by --seconds, --steps or --tokens (SECONDS=, STEPS=, TOKENS=)",
-    "train.seed": "give the seeds by --seeds (SEEDS=)",
+    "train.seed": "give the number of seeds by --seeds (SEEDS=)",
 }
 """Settings that a comparison sets itself, and how to choose them."""
 
@@ -74,28 +75,27 @@ class Experiment:
 
 
 def plan_experiments(
-    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
+    models: Sequence[str], settings: Sequence[str], *, seeds: int
 ) -> list[Experiment]:
     """Return the experiments, seed by seed, each with all cores; a typo costs a second.
 
     Raises:
-        ConfigError: if a model or a setting is wrong, or a model or a seed is named twice.
+        ConfigError: if a model or a setting is wrong, or a model is named twice.
         CorpusError: if a file of the user's own cannot be read.
         NmtError: if git lacks what experiments need.
     """
     dvc_program.check_git()
-    for what, named in (("model", models), ("seed", seeds)):
-        if twice := [name for name, times in Counter(named).items() if times > 1]:
-            raise ConfigError(
-                f"the {what} {twice[0]} is named twice; one training would count as two, and make "
-                f"differences look surer than they are, so name it once"
-            )
+    if twice := [name for name, times in Counter(models).items() if times > 1]:
+        raise ConfigError(
+            f"the model {twice[0]} is named twice; one training would count as two, and make "
+            f"differences look surer than they are, so name it once"
+        )
     threads = len(os.sched_getaffinity(0))
     settings = [f"train.compute.threads={threads}", f"evaluate.threads={threads}", *settings]
     code = hash_code()
     return [
         make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
-        for seed in seeds
+        for seed in range(1, seeds + 1)
         for model in models
     ]
 
@@ -155,26 +155,6 @@ def add_budget(
     return [*settings, *(f"train.budget.{name}={limit}" for name, limit in limits.items())]
 
 
-def parse_seeds(words: str) -> list[int]:
-    """Return the seeds of a list such as 1,2,3; one number is how many: 3 are the seeds 1, 2 and 3.
-
-    Raises:
-        ConfigError: if it is neither, or a seed stands in the list twice.
-    """
-    try:
-        numbers = [int(word) for word in words.removesuffix(",").split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) == 1 and not words.endswith(","):
-        numbers = list(range(1, numbers[0] + 1))
-    if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
-        raise ConfigError(
-            f"--seeds must be how many, such as 3, or different seeds, such as 1,2,3 (with a comma "
-            f"after a single one: 7,), got {words!r}"
-        )
-    return numbers
-
-
 @task(
     cache_policy=NO_CACHE,
     retries=len(RETRY_SECONDS),
@@ -215,7 +195,7 @@ def compare(
     seconds: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
-    seeds: list[int] | None = None,
+    seeds: Annotated[int, Field(ge=1)] = 1,
 ) -> comparison.Comparison:
     """Train several models on equal terms, and test which one is better.
 
@@ -225,10 +205,10 @@ def compare(
         seconds: Budget of each model in seconds of updates; 300 if no other budget is given.
         steps: Budget of each model in optimizer updates.
         tokens: Budget of each model in target tokens.
-        seeds: Seeds to train each model with; null takes 1.
+        seeds: Trainings of each model, with the seeds 1, 2 and so on.
     """
     budgeted = add_budget(settings or [], seconds, steps, tokens)
-    experiments = plan_experiments(models or read(PRESETS)["models"], budgeted, seeds=seeds or [1])
+    experiments = plan_experiments(models or read(PRESETS)["models"], budgeted, seeds=seeds)
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]
     parent = hash_json(names)[:16]
@@ -290,20 +270,17 @@ def main(
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
-    seeds: Annotated[
-        str, typer.Option(help="Seeds of each model, by number or as a list: 3, or 1,2,3.")
-    ] = "1",
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each model.")] = 1,
 ) -> None:
     """Train several models on equal terms, and test which one is better."""
     named, settings = split_arguments(arguments or [])
     with report_errors():
         models = named or read(PRESETS)["models"]
-        chosen = parse_seeds(seeds)
         budgeted = add_budget(settings, seconds, steps, tokens)
-        plan_experiments(models, budgeted, seeds=chosen)  # before a server is started
+        plan_experiments(models, budgeted, seeds=seeds)  # before a server is started
         check_server()
         with leave_nothing_behind():
-            result = compare(models, settings, seconds, steps, tokens, chosen)
+            result = compare(models, settings, seconds, steps, tokens, seeds)
     Console().print(comparison.render_report(result))
     Console().print(f"written to {comparison.FOLDER}", style="dim")
 
