@@ -89,7 +89,7 @@ def translate(
     standard error.
 
     A line of `--glossary` has a term, its translation and further forms that count, with tabs
-    between them; a term alone, or a regular expression between slashes, stays as it is.
+    between them; a term alone stays as it is.
 
     See also: `nmt translate-file` for documents and running text, `nmt explain` for alternatives,
     scores, attention and alignments, `nmt sample`, `nmt next`.

@@ -19,6 +19,7 @@ from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
 from nmt_core.literals.masking import write_literal
 from nmt_core.literals.number import (
     LONE_SIGN,
+    list_days,
     list_joined,
     read_date,
     read_number,
@@ -117,10 +118,14 @@ class MeasuredLine:
             if not LONE_SIGN.fullmatch(literal.text):
                 return False
             return self.has_unit(literal.text, other.language)
-        return self._says_numbers(literal, other.language) or any(
-            match_name(literal.text).search(one.text)
-            for one in self.literals
-            if one.kind is LiteralKind.VERBATIM
+        return (
+            any(self._says_day(*day) for day in list_days(literal.text))
+            or self._says_numbers(literal, other.language)
+            or any(
+                match_name(literal.text).search(one.text)
+                for one in self.literals
+                if one.kind is LiteralKind.VERBATIM
+            )
         )
 
     def _says_numbers(self, literal: Literal, language: str) -> bool:
@@ -133,12 +138,23 @@ class MeasuredLine:
             return False
         meant = {value.scaleb(literal.scale)}
         if not literal.scale or literal.scale in self.scales:
-            meant.add(value)
+            meant |= {value, _shorten_decade(value)}
         is_article = value == ONE and not literal.unit
         return (
             is_article
             or value in self._inner_numbers
             or any(spells(self.text, each, self.language) for each in meant)
+        )
+
+    def _says_day(self, day: int, month: int) -> bool:
+        """Tell whether the line has a day in digits or words and a month by its name."""
+        numbers = {
+            read_number(part, self.language)
+            for literal in self.literals
+            for part in (literal.text, *list_joined(literal.text))
+        }
+        return self.conventions.months[month - 1] in self.text.casefold() and (
+            Decimal(day) in numbers or spells(self.text, Decimal(day), self.language)
         )
 
     def _says_in_order(self, values: Sequence[Hashable]) -> bool:
@@ -162,6 +178,13 @@ class MeasuredLine:
             if read_number(one.text, self.language) is None
             for run in regex.findall(r"\p{Nd}+", one.text)
         }
+
+
+def _shorten_decade(value: Decimal) -> Decimal:
+    """Return the decade of a year, as *the eighties* say 1980; other numbers as they are."""
+    short = shorten_year(value)
+    is_decade = isinstance(short, Decimal) and short != value and short and short % 10 == 0
+    return short if isinstance(short, Decimal) and is_decade else value
 
 
 @lru_cache(maxsize=1000)

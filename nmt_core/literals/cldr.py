@@ -7,6 +7,7 @@ section 6: cardinal and ordinal numbers and years of some eighty languages.
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -23,7 +24,7 @@ LONGEST_ABBREVIATION = 4
 SHORT = 3
 """Letters of a sign, which has no other forms, such as *km*."""
 BEGINNING = 3
-"""Letters that forms of the name of a unit have in common."""
+"""Letters that forms of the name of a unit or month have in common."""
 ALIKE = 0.82
 """Ratio of Ratcliff and Obershelp of forms of a currency's name: *euros*, and not *Europe*."""
 DURATIONS = "duration-"
@@ -58,6 +59,8 @@ class Conventions(NamedTuple):
     """Place of the percent sign, in the same way."""
     scales: Mapping[str, int]
     """Powers of ten by words of scale, in lower case; longer ones may have any ending."""
+    months: tuple[str, ...]
+    """Beginnings of the names of the twelve months, in lower case."""
 
     def read_scale(self, word: str) -> int:
         """Return the power of ten that a word of scale stands for; 0 for another word."""
@@ -78,6 +81,9 @@ def load_conventions(language: str) -> Conventions:
         currency=_read_pattern(locale.currency_formats["standard"].pattern, "¤"),
         percent=_read_pattern(locale.percent_formats[None].pattern, "%"),
         scales=_read_scales(locale),
+        months=tuple(
+            name.casefold()[:BEGINNING] for name in locale.months["format"]["wide"].values()
+        ),
     )
 
 
@@ -112,14 +118,14 @@ def _read_scales(locale: Locale) -> dict[str, int]:
     return powers
 
 
-def find_measures(text: str, language: str) -> frozenset[str]:
+def find_measures(text: str, language: str) -> AbstractSet[str]:
     """Return the units that a text beside a number may mean; none if it is not a unit."""
-    forms = list_unit_forms(language)
+    forms, _ = load_units(language)
     sign = next((sign for sign in text if unicodedata.category(sign) == "Sc"), text)
     for form in (text, sign, text.rpartition("-")[2]):
         if units := forms.get(fold_unit(form)):
             return units
-    return frozenset()
+    return set()
 
 
 def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
@@ -132,14 +138,15 @@ def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
     """
     meant = find_measures(unit, languages[0]) | find_measures(unit, languages[1])
     words = {fold_unit(word) for word in _WORD.findall(text)}
-    forms = [form for form, units in list_unit_forms(languages[1]).items() if units & meant]
+    forms, names = load_units(languages[1])
     if unit in text or any(
-        form in (words if form.isalpha() and len(form) <= SHORT else text) for form in forms
+        units & meant and form in (words if form.isalpha() and len(form) <= SHORT else text)
+        for form, units in forms.items()
     ):
         return True
     is_alike = is_like_currency if any(map(str.isupper, meant)) else is_like_unit
-    names = {name for one in meant for name in list_unit_names(languages[1]).get(one, ())}
-    return any(is_alike(name, word) for name in names for word in words)
+    wanted = {name for one in meant for name in names.get(one, ())}
+    return any(is_alike(name, word) for name in wanted for word in words)
 
 
 def is_like_unit(name: str, word: str) -> bool:
@@ -153,24 +160,16 @@ def is_like_currency(name: str, word: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def list_unit_forms(language: str) -> dict[str, frozenset[str]]:
-    """Return units and currencies by their names, signs and codes, see :func:`fold_unit`."""
+def load_units(language: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return units and currencies by name, sign and code, and the long words of their names."""
     forms: dict[str, set[str]] = defaultdict(set)
-    locale = find_locale(language)
-    for unit, form in (*_list_units(locale), *_list_currencies(locale)):
-        if folded := fold_unit(form):
-            forms[folded].add(unit)
-    return {form: frozenset(units) for form, units in forms.items()}
-
-
-@lru_cache(maxsize=16)
-def list_unit_names(language: str) -> dict[str, frozenset[str]]:
-    """Return the long words of the names of each unit and currency, in lower case."""
     names: dict[str, set[str]] = defaultdict(set)
     locale = find_locale(language)
     for unit, form in (*_list_units(locale), *_list_currencies(locale)):
+        forms[fold_unit(form)].add(unit)
         names[unit] |= {word.casefold() for word in _WORD.findall(form) if len(word) > SHORT}
-    return {unit: frozenset(words) for unit, words in names.items()}
+    forms.pop("", None)
+    return dict(forms), dict(names)
 
 
 def _list_units(locale: Locale) -> Iterator[tuple[str, str]]:

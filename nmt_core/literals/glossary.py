@@ -1,10 +1,10 @@
 """Glossaries: terms of a person's own, and how they are to be translated.
 
 A line of a glossary is a term, its translation, and further forms that count as well, with tabs or
-`` = `` between them. A term alone stays as it is, one of several words if a tab follows; ``/x/``
-alone is a regular expression of what stays.
+`` = `` between them. A term alone stays as it is, one of several words if a tab follows.
 """
 
+import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from nmt_core.base.raw_lines import explain_damage, require_regular_file
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.literal import LiteralFinder
-from nmt_core.literals.terms import KeptTerms, OwnPattern, TranslatedTerms
+from nmt_core.literals.terms import KeptTerms, TranslatedTerms
 
 LONGEST_TERM = 200
 """Characters of a term."""
@@ -27,8 +27,13 @@ LONGEST_TERM = 200
 SEPARATOR = re.compile(r"\t|[^\S\t]=[^\S\t]")
 """Between a term and its translations; ``C=3`` is a term."""
 
+OWN_PATTERN = re.compile("/.+/")
+"""A regular expression in the glossary of an earlier export."""
+
 MOST_ENTRIES = 200_000
 """Entries of a glossary."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,8 @@ class Glossary:
             lines: a term each.
             languages: codes of the source and the target.
             name: what messages call it.
-            sealed: accept several words without a tab, as earlier exports have them.
+            sealed: accept several words without a tab, and leave regular expressions out, as
+                earlier exports have them.
 
         Raises:
             ConfigError: if one is wrong, naming it.
@@ -88,9 +94,13 @@ class Glossary:
             if not line.strip() or line.lstrip().startswith("# "):
                 continue
             place = f"{name}, line {number}"
-            alone = is_pattern(line.strip())
-            cells = [line] if alone else SEPARATOR.split(line)
-            if len(cells) == 1 < len(line.split()) and not (sealed or alone):
+            if sealed and OWN_PATTERN.fullmatch(line.strip()):
+                _log.warning(
+                    "%s is left out: a glossary has no regular expressions any more", place
+                )
+                continue
+            cells = SEPARATOR.split(line)
+            if len(cells) == 1 < len(line.split()) and not sealed:
                 raise ConfigError(
                     f"{place}: {line.strip()[:60]!r} has no translation; separate it from the term "
                     f"by a tab or ' = ', or end the line with a tab if all of it stays as it is"
@@ -117,14 +127,9 @@ class Glossary:
     @cached_property
     def finders(self) -> Sequence[LiteralFinder]:
         """Find its terms in lines of both languages."""
-        kept = [term for term, forms in self.translations.items() if not forms]
-        patterns = [term[1:-1] for term in kept if is_pattern(term)]
+        kept = (term for term, forms in self.translations.items() if not forms)
         translated = {term: forms for term, forms in self.translations.items() if forms}
-        return (
-            *map(OwnPattern, patterns),
-            KeptTerms(term for term in kept if not is_pattern(term)),
-            TranslatedTerms(translated, self.languages),
-        )
+        return KeptTerms(kept), TranslatedTerms(translated, self.languages)
 
 
 def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
@@ -133,11 +138,6 @@ def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
         term: forms for one in reversed(glossaries) for term, forms in one.translations.items()
     }
     return Glossary(translations, glossaries[0].languages)
-
-
-def is_pattern(term: str) -> bool:
-    """Tell whether an entry is a regular expression between slashes."""
-    return len(term) > 2 and term.startswith("/") and term.endswith("/")  # noqa: PLR2004 - both
 
 
 def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -> None:
@@ -156,17 +156,6 @@ def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -
             )
         if any(unicodedata.category(sign) in {"Cc", "Co", "Cs"} for sign in cell):
             raise ConfigError(f"{place}: {cell!r} has a control character; take it out")
-    if is_pattern(term):
-        if forms:
-            raise ConfigError(
-                f"{place}: {term} is a regular expression, and what it finds stays as it is; leave "
-                f"its translation out"
-            )
-        try:
-            OwnPattern(term[1:-1])
-        except ValueError as error:
-            raise ConfigError(f"{place}: {error}") from None
-        return
     literals = find_literals(term, language)
     if not forms and [literal.text for literal in literals] == [term]:
         raise ConfigError(f"{place}: {term!r} stays as it is without a glossary; leave it out")

@@ -178,6 +178,7 @@ def list_joined(text: str) -> list[str]:
 _DATE = regex.compile(
     r"(\p{Nd}{4})([./\-])(\p{Nd}{1,2})\2(\p{Nd}{1,2})|(\p{Nd}{1,2})([./\-])(\p{Nd}{1,2})\6(\p{Nd}{4}|\p{Nd}{2})"
 )
+_DAY = regex.compile(r"\p{Nd}{1,2}[./]\p{Nd}{1,2}")
 _TIME = regex.compile(
     rf"(\p{{Nd}}{{1,2}})(?:([:.])|[{SPACES}]?h[{SPACES}]?)(\p{{Nd}}{{2}})(?::(\p{{Nd}}{{2}}))?"
 )
@@ -197,6 +198,19 @@ def read_date(text: str) -> tuple[int, frozenset[int]] | None:
     year, *others = numbers if match[1] else [numbers[2], *numbers[:2]]
     low, high = sorted(others)
     return (year % 100, frozenset(others)) if 1 <= low <= MONTHS and high <= DAYS else None
+
+
+def list_days(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the days and months that a date may mean, with its year or without."""
+    if date := read_date(text):
+        numbers = [*date[1]]
+    elif _DAY.fullmatch(text):
+        numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
+    else:
+        return
+    for day, month in {(numbers[0], numbers[-1]), (numbers[-1], numbers[0])}:
+        if 1 <= month <= MONTHS and 1 <= day <= DAYS:
+            yield day, month
 
 
 def read_times(text: str, behind: str = "") -> Iterator[Hashable]:

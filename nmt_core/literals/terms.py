@@ -3,7 +3,7 @@
 import threading
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -80,34 +80,20 @@ def find_stemmer(language: str) -> str | None:
     return name if name in snowballstemmer.algorithms() else None
 
 
-class OwnPattern:
-    """Text that stays as it is, by a regular expression of the regex package.
-
-    Raises:
-        ValueError: if it is not a regular expression.
-    """
-
-    def __init__(self, pattern: str, terms: Collection[str] = ()) -> None:
-        try:
-            self._pattern = regex.compile(pattern, ignore_unused=True, terms=[*terms])
-        except regex.error as error:
-            raise ValueError(f"{pattern!r} is not a regular expression ({error})") from None
-
-    def find(self, line: str, language: str) -> Iterator[Literal]:
-        """Yield what the pattern finds in a line, unless it is empty."""
-        del language
-        for match in self._pattern.finditer(line):
-            if match.end() > match.start():
-                yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
-
-
-class KeptTerms(OwnPattern):
+class KeptTerms:
     """Terms that stay as they are, in whole words and in their case; longer ones first."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         named = {term for term in terms if term.strip()}
         named |= {unicodedata.normalize("NFD", term) for term in named}
-        super().__init__(r"(?<!\w)\L<terms>(?!\w)", named)
+        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", ignore_unused=True, terms=[*named])
+
+    def find(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield the terms of a line."""
+        del language
+        for match in self._pattern.finditer(line):
+            if match.end() > match.start():
+                yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
 
 
 class TranslatedTerms:
@@ -131,21 +117,9 @@ class TranslatedTerms:
 
     def find(self, line: str, language: str) -> Iterator[Literal]:
         """Yield the terms of a line of the source, or their translations in one of the target."""
-        for one in self._finders[language].find(line):
-            place = LiteralKind.TERM, one.start, one.end, line[one.start : one.end]
-            if language == self._source:
-                yield Literal(*place, forms=self._forms[one.term])
-            else:
-                yield Literal(*place, forms=(one.term,))
-
-
-class FoundTerm(NamedTuple):
-    """A term in a line."""
-
-    start: int
-    end: int
-    term: str
-    """As the glossary has it."""
+        for start, end, term in self._finders[language].find(line):
+            forms = self._forms[term] if language == self._source else (term,)
+            yield Literal(LiteralKind.TERM, start, end, line[start:end], forms=forms)
 
 
 class TermFinder:
@@ -162,8 +136,11 @@ class TermFinder:
             lengths[stems[0]].add(len(stems))
         self._lengths = {first: sorted(those, reverse=True) for first, those in lengths.items()}
 
-    def find(self, line: str) -> Iterator[FoundTerm]:
-        """Yield the terms of a line from left to right, of those that begin alike the longest."""
+    def find(self, line: str) -> Iterator[tuple[int, int, str]]:
+        """Yield where terms are in a line, and how the glossary has them, from left to right.
+
+        Of terms that begin alike, the longest is taken.
+        """
         stems = (find_stem(word, self._language) for word in split_words(line))
         if not any(stem in self._lengths for stem in stems):
             return
@@ -173,7 +150,7 @@ class TermFinder:
             match = self._find_at(words, at)
             if match:
                 term, length = match
-                yield FoundTerm(words[at].start, words[at + length - 1].end, term)
+                yield words[at].start, words[at + length - 1].end, term
             at += match[1] if match else 1
 
     def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:

@@ -9,11 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nmt_core.base.config import shorten
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.formats import FORMATS, find_format, name_translation
 from nmt_core.documents.review import summarize_doubts
-from nmt_core.literals.glossary import Glossary, is_pattern
+from nmt_core.literals.glossary import Glossary
 from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.languages import AUTO, detect_languages
@@ -326,10 +325,7 @@ def check_request_tag(tag: str | None, model: ServedModel) -> str | None:
 
 @lru_cache(maxsize=64)
 def read_glossary(text: str, pair: LanguagePair) -> Glossary:
-    """Return the glossary of a request; equal ones are one, so that their requests share batches.
-
-    It may not have regular expressions, which may take for ever.
-    """
+    """Return the glossary of a request; equal ones are one, so that requests share batches."""
     lines = text.splitlines()
     if len(lines) > MAX_GLOSSARY_LINES:
         raise RequestError(
@@ -337,10 +333,6 @@ def read_glossary(text: str, pair: LanguagePair) -> Glossary:
             f"Invalid request: glossary has {len(lines):,} lines, and at most "
             f"{MAX_GLOSSARY_LINES:,} are allowed",
         )
-    terms = (line.partition("\t")[0].strip() for line in lines)
-    if pattern := next(filter(is_pattern, terms), None):  # which even to compile may take for ever
-        shown = shorten(pattern)
-        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {shown}")
     try:
         return Glossary.parse(lines, pair, name="glossary")
     except ConfigError as error:

@@ -123,7 +123,7 @@ class Restorer:
         with explain_unreadable(path):
             saved = SavedRestorer.model_validate_json(path.read_bytes())
         accents = {  # earlier versions also read "dass" as "daß"
-            plain: word for plain, word in saved.accents.items() if plain in list_plain_forms(word)
+            plain: word for plain, word in saved.accents.items() if plain != word.replace("ß", "ss")
         }
         return cls(saved.case, accents, saved.words.split())
 

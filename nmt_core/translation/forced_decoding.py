@@ -50,7 +50,7 @@ def _read(translator: Translator, source: str | Tokenized, target: str | Tokeniz
     tokens = translator.codec.cut(whole)
     text = whole.line if len(tokens) == len(whole.tokens) else translator.target.join(tokens)
     return _Pair(
-        translator.codec.number(translator.source.tokenize(source)),
+        translator.codec.read(translator.source.tokenize(source))[:-1],
         translator.target.vocabulary.encode(tokens),
         len(text) + 1,
     )

@@ -97,7 +97,8 @@ class ProtectedSearch:
             Repair(line, several, [self.protector.finish(line, r) for r in several[: self.n_best]])
             for line, several in zip(protected, raw, strict=True)
         ]
-        self._repair([repair for repair in repairs if repair.choose().breaches])
+        if breached := [repair for repair in repairs if repair.choose().breaches]:
+            self._repair(breached)
         repaired = map(self._list_best, repairs)
         return [next(repaired) if own is None else [own] for own in figures]
 

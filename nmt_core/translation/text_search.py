@@ -80,15 +80,10 @@ class TextCodec:
             )
         return tokens
 
-    def number(self, text: Tokenized) -> list[int]:
-        """Return the numbers of a source line's tag and tokens; empty for a line without tokens."""
-        numbers = self.source.vocabulary.encode(self.cut(text))
-        return [*self.source.find_tag(text), *numbers] if numbers else []
-
     def read(self, text: Tokenized) -> list[int]:
-        """Return what an engine reads: the numbers of a source line, and EOS if there are any."""
-        numbers = self.number(text)
-        return [*numbers, EOS] if numbers else []
+        """Return the numbers of a source line's tag and tokens, and EOS; empty without tokens."""
+        numbers = self.source.vocabulary.encode(self.cut(text))
+        return [*self.source.find_tag(text), *numbers, EOS] if numbers else []
 
     def make_tasks(
         self, lines: Sequence[str | Tokenized], prefixes: Sequence[str] | None
@@ -116,7 +111,7 @@ class TextCodec:
     ) -> list[list[Translation]]:
         """Return the translations of tasks from the hypotheses of those that are not empty."""
         pairs = [
-            (task, leave_tag_out(hypothesis, task.text.tag))
+            (task, leave_tag_out(hypothesis) if task.text.tag else hypothesis)
             for task, own in zip((t for t in tasks if t.source), hypotheses, strict=True)
             for hypothesis in own
         ]
@@ -172,9 +167,9 @@ class TextSearch:
         return self.codec.write(tasks, hypotheses)
 
 
-def leave_tag_out(hypothesis: Hypothesis, tag: str | None) -> Hypothesis:
-    """Return a hypothesis whose attention is to the text of its source alone."""
-    if hypothesis.attention is None or tag is None:
+def leave_tag_out(hypothesis: Hypothesis) -> Hypothesis:
+    """Return a hypothesis whose attention is to the text of its source alone, without its tag."""
+    if hypothesis.attention is None:
         return hypothesis
     return hypothesis._replace(attention=drop_tag_column(hypothesis.attention))
 

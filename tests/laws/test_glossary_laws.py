@@ -44,7 +44,7 @@ def find_by_trying(terms, line, language):
     st.lists(st.sampled_from([*WORDS, "Ausschüsse", "EUs", "-", "Berichte"])).map(" ".join),
 )
 def test_terms_are_found_as_by_trying_all_of_them(terms, line):
-    found = [(one.start, one.end) for one in TermFinder(terms, "de").find(line)]
+    found = [(start, end) for start, end, _ in TermFinder(terms, "de").find(line)]
     assert found == find_by_trying(terms, line, "de")
 
 
@@ -146,8 +146,6 @@ def test_of_several_glossaries_the_first_counts():
         (["a" * 201], ["201", "200"]),
         (["a\x07\tb"], ["control"]),
         (["a\tb\ue010"], ["control"]),
-        (["/(/"], ["regular expression"]),
-        (["/a/\tb"], ["regular expression", "leave"]),
         (["Hof Tribunal"], ["line 1", "'Hof Tribunal'", "by a tab or ' = '"]),
     ],
 )
@@ -158,10 +156,11 @@ def test_a_wrong_entry_is_refused_by_line(lines, says):
 
 
 def test_a_sign_or_a_tab_separates_term_and_translation():
-    lines = ["Hof = High Tribunal", "New York\t", "/x = y/", "C =\td"]
-    expected = {"Hof": ("High Tribunal",), "New York": (), "/x = y/": (), "C =": ("d",)}
+    lines = ["Hof = High Tribunal", "New York\t", "C =\td"]
+    expected = {"Hof": ("High Tribunal",), "New York": (), "C =": ("d",)}
     assert Glossary.parse(lines, LANGUAGES).translations == expected
-    assert Glossary.parse(["New York"], LANGUAGES, sealed=True).translations == {"New York": ()}
+    earlier = Glossary.parse(["New York", "/x+/"], LANGUAGES, sealed=True)
+    assert earlier.translations == {"New York": ()}
 
 
 def test_what_spreadsheets_write_is_read(tmp_path):

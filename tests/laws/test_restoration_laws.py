@@ -63,12 +63,14 @@ def test_accents_return_to_lines_without_any(line, read):
     [
         ("WO IST DAS HAUS?", "Wo ist das Haus?"),
         ("wo ist die hauptstraße.", "Wo ist die Hauptstraße."),
+        ("am alten wochenmarkt da", "am alten Wochenmarkt da"),  # an end of five letters
+        ("im alten rathaus da", "im alten rathaus da"),  # and of four
         ("2 haus sind da.", "2 Haus sind da."),
         ("Vielen Dank, Herr Haus.", "Vielen Dank, Herr Haus."),
     ],
 )
 def test_odd_case_becomes_the_ordinary_one(line, read):
-    restorer = Restorer({"haus": "Haus", "straße": "Straße"}, {})
+    restorer = Restorer({"haus": "Haus", "straße": "Straße", "markt": "Markt"}, {})
     restored = restorer.restore(line, case=find_odd_case(line) is not None)
     assert restored.line == read
 

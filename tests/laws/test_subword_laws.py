@@ -1,17 +1,15 @@
 """What goes into subwords comes out of them."""
 
 import unicodedata
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import TokenizerError
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
-from nmt_core.text.subwords import SubwordConfig, sample_evenly
+from nmt_core.text.subwords import SubwordConfig
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 TEXT = [
@@ -51,26 +49,6 @@ def test_normalising_twice_changes_nothing_more(line):
     assert normalize(line) == normalize(normalize(line))
 
 
-def test_digits_stand_alone_and_are_always_known(subwords):
-    for number in ("20147", "1999"):  # the second stands in every text that was learnt from
-        assert list(number) == [piece for piece in subwords.encode(number) if piece != "▁"]
-
-
-def test_the_unknown_token_is_written_as_it_is_spelt(subwords):
-    """A search may be asked to leave it in the text."""
-    tokens = ["<unk>", *subwords.encode("Der"), "<unk>", "<unk>", *subwords.encode("BERICHT")]
-
-    assert subwords.decode(tokens) == "<unk> Der<unk><unk> BERICHT"
-
-
-def test_case_survives(subwords):
-    assert subwords.decode(subwords.encode("Der BERICHT")) == "Der BERICHT"
-
-
-def test_reserved_tokens_come_first(subwords):
-    assert SPECIALS == subwords.vocabulary.tokens[:4]
-
-
 def test_training_is_repeatable(tmp_path, subwords):
     """The same text gives the same bytes, and they come back from a folder."""
     again = Subwords.train(TEXT, SubwordConfig(vocab_size=310))
@@ -81,33 +59,6 @@ def test_training_is_repeatable(tmp_path, subwords):
 
     assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert again.encode(TEXT[0]) == load_tokenizer(tmp_path / "a").encode(TEXT[0])
-
-
-@given(total=st.integers(0, 60), at_most=st.integers(1, 60))
-def test_lines_are_drawn_evenly_and_never_too_many(total, at_most):
-    drawn = list(sample_evenly(map(str, range(total)), total, at_most))
-    steps = {int(other) - int(one) for one, other in pairwise(drawn)}
-
-    assert len(drawn) <= at_most
-    assert len(steps) <= 1
-    assert total > at_most or len(drawn) == total
-
-
-def test_too_little_text_is_told():
-    with pytest.raises(TokenizerError, match=r"400 pieces cannot be learnt from this text \(Vocab"):
-        Subwords.train(["a b"], SubwordConfig(vocab_size=400))
-
-
-def test_a_folder_without_tokenizer_is_refused(tmp_path):
-    with pytest.raises(TokenizerError, match="holds no tokenizer"):
-        load_tokenizer(tmp_path)
-
-
-def test_a_tokenizer_of_unknown_kind_is_refused(tmp_path):
-    (tmp_path / "tokenizer.json").write_text('{"kind": "moses"}')
-
-    with pytest.raises(TokenizerError, match="unknown kind 'moses'; export it again"):
-        load_tokenizer(tmp_path)
 
 
 CHARACTERS = Characters()
@@ -168,9 +119,3 @@ def test_what_no_text_held_is_unknown_and_written_as_it_is_spelt():
 
     assert side.ids("a ba") == [4, 5, UNK, 4]
     assert side.text([4, 5, UNK, 4]) == "a <unk>a"
-
-
-def test_it_comes_back_from_a_folder(tmp_path):
-    CHARACTERS.save(tmp_path / "tokenizer")
-
-    assert isinstance(load_tokenizer(tmp_path / "tokenizer"), Characters)

@@ -135,23 +135,6 @@ def _fill(
 Array = NDArray[np.float64]
 
 
-class Lattice(NamedTuple):
-    """Probabilities of a batch of pairs before they are aligned."""
-
-    emissions: Array
-    """Probability of each word given that of each position, (J, P, B); 0 at position 0 and beyond
-    the end of a sentence."""
-    nulls: Array
-    """Probability of each word given none, (J, B)."""
-    jumps: Array
-    """Weight of going from one position to another, (P, P)."""
-    norms: Array
-    """Sum of the weights from each position, over those of the sentence, (P, B)."""
-    lengths: NDArray[np.int64]
-    """Words to be explained, (B,)."""
-    null_probability: float
-
-
 class Posteriors(NamedTuple):
     """Posterior probabilities of a batch."""
 
@@ -163,12 +146,20 @@ class Posteriors(NamedTuple):
     """Of each pair, (B,)."""
 
 
-def sum_alignments(lattice: Lattice) -> Posteriors:
-    """Return posterior probabilities by the forward-backward algorithm (Rabiner 1989, III)."""
-    emissions, nulls, weights, norms, lengths, empty = lattice
-    words, positions, pairs = emissions.shape
-    linked = (1 - empty) * emissions
-    none = empty * nulls
+def sum_alignments(
+    linked: Array, none: Array, weights: Array, norms: Array, lengths: NDArray[np.int64]
+) -> Posteriors:
+    """Return posterior probabilities by the forward-backward algorithm (Rabiner 1989, III).
+
+    Args:
+        linked: probability of each word linked with each position, (J, P, B); 0 at position 0 and
+            beyond the end of a sentence.
+        none: probability of each word linked with none, (J, B).
+        weights: weight of going from one position to another, (P, P).
+        norms: sum of the weights from each position, over those of the sentence, (P, B).
+        lengths: words to be explained, (B,).
+    """
+    words, positions, pairs = linked.shape
     inside = np.arange(words)[:, None] < lengths
     start = np.zeros((positions, pairs))
     start[0] = 1
@@ -279,14 +270,11 @@ class Direction:
         emissions = np.zeros((words, positions, pairs))
         emissions[:, 1:] = self.lexicon.pairs[batch.cells].transpose(1, 0, 2)
         return sum_alignments(
-            Lattice(
-                emissions,
-                self.lexicon.nulls[batch.target],
-                self.jumps.matrix(positions),
-                self.jumps.norms(batch.source_lengths),
-                batch.target_lengths,
-                self.null_probability,
-            )
+            (1 - self.null_probability) * emissions,
+            self.null_probability * self.lexicon.nulls[batch.target],
+            self.jumps.matrix(positions),
+            self.jumps.norms(batch.source_lengths),
+            batch.target_lengths,
         )
 
     def explain_by_place(self, batch: AlignmentBatch) -> tuple[Array, Array]:

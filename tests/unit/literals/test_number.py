@@ -6,6 +6,7 @@ import pytest
 
 from nmt_core.literals.cldr import spells
 from nmt_core.literals.number import (
+    list_days,
     read_date,
     read_number,
     read_times,
@@ -101,6 +102,9 @@ def test_dates_have_a_day_and_a_month(text, is_date):
 
 def test_dates_are_equal_in_any_order():
     assert read_date("31.12.2006") == read_date("12/31/06") == read_date("2006-12-31")
+    assert {*list_days("3.5.2006")} == {(3, 5), (5, 3)}
+    assert {*list_days("31.12")} == {(31, 12)}
+    assert [*list_days("94")] == []
 
 
 @pytest.mark.parametrize(

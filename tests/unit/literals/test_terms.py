@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.terms import (
     KeptTerms,
-    OwnPattern,
     find_stem,
     has_fitting_case,
     split_words,
@@ -20,13 +19,6 @@ def test_longer_terms_come_first_and_words_are_whole():
     line = "In New York heißt Neues C++ so, Newton nicht, new auch nicht"
     assert [one.text for one in find_literals(line, "de", [terms])] == ["New York", "C++"]
     assert find_literals("New York", "de", [KeptTerms([])]) == []
-
-
-def test_own_patterns_come_before_the_rule():
-    found = find_literals("T-12 und 13", "de", [OwnPattern(r"-1|\d*")])
-    assert [one.text for one in found] == ["-1", "2", "13"]
-    with pytest.raises(ValueError, match="regular expression"):
-        OwnPattern("(")
 
 
 @given(st.text("aB ,.東京ü_5\u0301", max_size=15))

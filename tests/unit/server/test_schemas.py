@@ -89,8 +89,6 @@ def test_equal_glossaries_are_one():
     ("lines", "reason"),
     [
         ("a\tb\n" * 1001, "glossary has 1,001 lines, and at most 1,000 are allowed"),
-        ("x\n/a+/\tb", "may hold no pattern such as '/a\\+/'"),
-        ("a\tb\n /(/", "may hold no pattern"),
         ("a\tb\na\tc", "glossary, line 2"),
         ("a\t\tb", "glossary, line 1"),
     ],

@@ -1,21 +1,10 @@
-import unicodedata
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
-from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from tests.support.tiny import subwords
-
-
-class Words:
-    def encode(self, line):
-        return line.split()
-
-    def decode(self, tokens):
-        return " ".join(tokens)
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +17,6 @@ def test_a_line_comes_back_normalised(side, line):
     """Subwords know every byte, so nothing is lost but what no model sees."""
     assert side.text(side.ids(line)) == normalize(line)
     assert side.join(side.tokens(line)) == normalize(line)
-
-
-def test_one_text_in_two_spellings_is_one_text():
-    words = Side(Words(), Vocabulary([*SPECIALS, "für", "dich"]))
-    decomposed = unicodedata.normalize("NFD", "für\u200b dich")
-
-    assert words.ids(decomposed) == words.ids("für dich") == [4, 5]
-    assert words.ids("für mich") == [4, UNK]
 
 
 def test_both_come_from_where_they_were_saved(side, tmp_path):

@@ -6,13 +6,6 @@ from nmt_core.base.errors import TokenizerError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
-def test_frequent_tokens_come_first_and_ties_by_the_alphabet():
-    counts = {"b": 2, "a": 2, "c": 9, "d": 1, "<unk>": 50}
-
-    assert (*SPECIALS, "c", "a", "b") == Vocabulary.most_frequent(counts, min_count=2).tokens
-    assert (*SPECIALS, "c") == Vocabulary.most_frequent(counts, max_size=1).tokens
-
-
 def test_known_tokens_come_back_and_others_are_unknown():
     vocabulary = Vocabulary([*SPECIALS, "a", "b"])
 

@@ -213,13 +213,6 @@ def test_signs_of_bad_translations_never_raise_confidence(chosen, score, less):
     assert 0 <= min(others) <= max(others) <= best <= 1
 
 
-def test_text_beyond_all_that_was_seen_has_a_confidence(fitted):
-    extreme = translate_as(["Haus"] * 3000, -1e6)._replace(text="x" * 100_000)
-    [confidence] = fitted.estimate([""], [extreme])
-
-    assert 0 <= confidence < 0.05
-
-
 @pytest.mark.parametrize(
     ("total", "good", "fits"),
     [

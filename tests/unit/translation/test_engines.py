@@ -186,16 +186,6 @@ def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
     assert changed == {engine: [""] * (engine == name) for engine in changed}
 
 
-def test_converting_changes_no_weight(tmp_path):
-    translator = tiny_translator()
-    before = {name: weight.clone() for name, weight in translator.full.model.state_dict().items()}
-    prepare(tmp_path, translator=translator)
-
-    assert all(
-        weight.equal(before[name]) for name, weight in translator.full.model.state_dict().items()
-    )
-
-
 @pytest.mark.parametrize(
     ("precision", "equal", "lost", "said"),
     [

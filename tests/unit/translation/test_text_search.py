@@ -13,12 +13,12 @@ from nmt_core.translation.text_search import (
     SourceTask,
     TextCodec,
     TranslatorConfig,
+    add_links,
     copy_unknown,
     drop_tag_column,
     leave_tag_out,
 )
 from nmt_core.translation.translation import EMPTY_TRANSLATION
-from nmt_core.translation.translator import add_links
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,8 @@ def test_attention_without_its_tag_keeps_its_sums(attention, left):
     hypothesis = Hypothesis((), 0.0, 0.0, ())._replace(attention=weights)
 
     np.testing.assert_allclose(drop_tag_column(weights), left, atol=1e-6)
-    np.testing.assert_allclose(leave_tag_out(hypothesis, "own").attention, left, atol=1e-6)
-    assert leave_tag_out(hypothesis, None).attention is weights
-    assert leave_tag_out(hypothesis._replace(attention=None), "own").attention is None
+    np.testing.assert_allclose(leave_tag_out(hypothesis).attention, left, atol=1e-6)
+    assert leave_tag_out(hypothesis._replace(attention=None)).attention is None
 
 
 @pytest.mark.parametrize(("tag", "read"), [(None, ["a", "b", "c"]), ("own", ["a", "b"])])

@@ -1,6 +1,5 @@
 """A model that ends, blocks or fails the process that loads it is refused in a sentence."""
 
-import json
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from nmt_core.server.models import LanguagePair, Models, Watched, poll_folder
 from nmt_core.translation import trial
 from stages.registry import __main__ as registry
 from tests.support.stand_in import StandIn
+from tests.support.tiny import export
 
 FOLDER = Path("models/some")
 
@@ -85,23 +85,11 @@ def test_a_folder_without_a_model_is_refused_by_the_trial_itself(tmp_path):
         trial.load_tried(tmp_path, threads=1)
 
 
-def test_the_trial_comes_before_the_model_is_loaded(monkeypatch):
-    seen = []
-
-    def refuse(folder, command):
-        seen.append(command[-4:])
-        return "it is square"
-
-    monkeypatch.setattr(trial, "run_trial", refuse)
-    monkeypatch.setattr(trial, "load_verified", lambda *_, **__: seen.append("loaded"))
-
-    with pytest.raises(BundleError, match="square"):
-        trial.load_tried(FOLDER, engine="ctranslate2", device="cpu", threads=3)
-    assert seen == [[str(FOLDER), "ctranslate2", "cpu", "3"]]
-
-    monkeypatch.setattr(trial, "run_trial", lambda *_: "")
-    trial.load_tried(FOLDER)
-    assert seen[-1] == "loaded"
+def test_trial_takes_the_engine_that_is_asked_for(tmp_path):
+    folder = export(tmp_path / "export")
+    with pytest.raises(BundleError, match="there is no engine 'abacus'"):
+        trial.load_tried(folder, engine="abacus", device="cpu", threads=1)
+    assert trial.load_tried(folder, engine="torch", device="cpu", threads=1).engine.name == "torch"
 
 
 def test_command_tries_a_model_once(monkeypatch, tmp_path):
@@ -154,25 +142,6 @@ def test_what_nobody_expected_is_a_sentence_too(monkeypatch, error):
     assert type(error).__name__ in told
     assert "secret" not in told
     assert "\n" not in told
-
-
-def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
-    tried = {}
-
-    def find(folder, **options):
-        tried.update(options, folder=folder)
-        return "it is square"
-
-    monkeypatch.setattr(trial, "find_problem", find)
-    monkeypatch.setattr(trial, "give_way", lambda: tried.update(gave_way=True))
-    monkeypatch.setattr(trial, "exit_at_end_of_input", lambda: None)
-    monkeypatch.setattr(sys, "argv", ["trial", "models/some", "torch", "cpu", "2"])
-
-    trial.main()
-
-    assert json.loads(capsys.readouterr().out) == {"problem": "it is square"}
-    options = {"engine": "torch", "device": "cpu", "threads": 2}
-    assert tried == {"folder": FOLDER, "gave_way": True, **options}
 
 
 @pytest.fixture

@@ -42,3 +42,7 @@ def test_long_words_have_a_beginning_and_an_end():
 
     assert pieces.spelt == ["kultur", "-chuss", "tagt", ",", "東", "京"]
     assert pieces.words == [0, 0, 1, 1, 2, 2]
+
+
+def test_letters_are_folded_before_a_word_is_cut():
+    assert cut_line("Straßen", AlignerConfig()).spelt == ["strass"]
