@@ -89,7 +89,7 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
 def rank_words(path: Path) -> dict[str, int]:
     """Return the words of a .vec file with numbers that fall in its order, frequent ones first."""
     _, rows = read_sound_rows(path)
-    words = [row.word for row in rows]
+    words = [word for word, _ in rows]
     return {word: len(words) - rank for rank, word in enumerate(words)}
 
 

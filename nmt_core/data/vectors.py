@@ -32,12 +32,8 @@ class VectorText(NamedTuple):
     """The rows as they are, without the ends of lines; None for one that is too long."""
 
 
-class Row(NamedTuple):
-    """A word and its numbers."""
-
-    word: str
-    numbers: bytes
-    """Parted by single spaces."""
+Row = tuple[str, bytes]
+"""A word and its numbers, parted by single spaces."""
 
 
 def open_vectors(path: Path) -> VectorText:
@@ -77,7 +73,7 @@ def _rows(path: Path, opened: VectorText) -> Iterator[Row]:
     rows = 0
     for rows, line in enumerate(opened.lines, 1):  # noqa: B007 - counted, and told below
         word, _, numbers = (line or b"").partition(b" ")
-        yield Row(word.decode(), numbers)
+        yield word.decode(), numbers
     if rows < opened.rows:
         raise CorpusError(
             f"{path} promises {opened.rows} rows and holds {rows}, so its end is lost; "

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
 from nmt_core.models.embedding import OutputLayer, embedding, tie, word_table
-from nmt_core.models.layers import Dense, Derived, Product, dropout, is_search
+from nmt_core.models.layers import Dense, Derived, Dropout, Product, is_search
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
@@ -106,12 +106,12 @@ class GatedConvolution(nn.Module):
         width = config.hidden_width or config.width
         self.kernel = config.kernel
         self.taps = build_dense(config, config.kernel * width, 2 * width, gated=True)
-        self.drop = config.dropout if config.block == "published" else 0.0
-        self.variational = config.variational_dropout
+        drop = config.dropout if config.block == "published" else 0.0
+        self.drop = Dropout(drop, variational=config.variational_dropout)
 
     def forward(self, x: Float[Tensor, "R L D"]) -> Float[Tensor, "R T D"]:
         """Return ``T = L - k + 1`` positions; the caller pads."""
-        x = dropout(x, self.drop, training=self.training, variational=self.variational)
+        x = self.drop(x)
         length = x.size(1) - self.kernel + 1
         seen = torch.cat([x[:, first : first + length] for first in range(self.kernel)], dim=2)
         return F.glu(self.taps(seen), dim=2)
@@ -135,14 +135,13 @@ class NormalizedSum(nn.Module):
         self.shift = nn.Parameter(torch.zeros(config.width))
         self.register_buffer("mean", torch.zeros(config.width))
         self.register_buffer("variance", torch.ones(config.width))
-        self.drop = config.dropout
-        self.variational = config.variational_dropout
+        self.drop = Dropout(config.dropout, variational=config.variational_dropout)
 
     def forward(
         self, x: Float[Tensor, "R T D"], y: Float[Tensor, "R T D"], padding: Bool[Tensor, "R T"]
     ) -> Float[Tensor, "R T D"]:
         """Return ``x`` with ``y`` added to it, normalised."""
-        x = x + dropout(y, self.drop, training=self.training, variational=self.variational)
+        x = x + self.drop(y)
         mean, variance = self._measured(x, padding) if self.training else (self.mean, self.variance)
         scale = self.scale * (variance + self.EPSILON).rsqrt()
         return torch.addcmul(self.shift - mean * scale, x, scale)
@@ -261,8 +260,8 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         super().__init__()
         self.published = config.block == "published"
         self.source_start = config.source_start
-        self.drop = config.dropout if self.published else 0.0
-        self.variational = config.variational_dropout
+        drop = config.dropout if self.published else 0.0
+        self.drop = Dropout(drop, variational=config.variational_dropout)
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=config.word_scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -286,7 +285,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> ConvS2SMemory:
         source, source_padding = self.begin_source(source, source_padding)
-        words = self._drop(self.source_embedding(source))
+        words = self.drop(self.source_embedding(source))
         x = self.encoder_input(words)
         for layer in self.encoder:
             x = layer(x, source_padding)
@@ -314,7 +313,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self, tokens: Int[Tensor, "R T"], memory: ConvS2SMemory, state: ConvS2SState
     ) -> tuple[Float[Tensor, "R T D"], ConvS2SState]:
         x, present, _ = self._read(tokens, memory, state)
-        return self._drop(self.decoder_output(x)), ConvS2SState(
+        return self.drop(self.decoder_output(x)), ConvS2SState(
             present, state.position + tokens.size(1)
         )
 
@@ -331,7 +330,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     ) -> tuple[Tensor, tuple[Tensor, ...], list[Tensor]]:
         """Return the layers' outputs, their next inputs, and attention."""
         padding = tokens == PAD
-        words = self._drop(self.target_embedding(tokens, state.position))
+        words = self.drop(self.target_embedding(tokens, state.position))
         x = self.decoder_input(words)
         present, weights = [], []
         for layer, past in zip(self.decoder, state.layers, strict=True):
@@ -342,9 +341,6 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
 
     def _decoder(self) -> list[ConvolutionDecoderLayer]:
         return cast("list[ConvolutionDecoderLayer]", list(self.decoder))
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.drop, training=self.training, variational=self.variational)
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:

@@ -146,3 +146,24 @@ def _keep(shape: tuple[int, ...], level: int, device: torch.device) -> Tensor:
     words = torch.empty(-(-count // _BYTES), dtype=torch.int64, device=device)
     words.random_(torch.iinfo(torch.int64).min, None)
     return (words.view(torch.uint8)[:count] >= level).view(shape)
+
+
+class Dropout(nn.Module):
+    """Applies :func:`dropout` in training, with the same settings each time."""
+
+    def __init__(
+        self, probability: float, *, variational: bool = False, whole_batch: bool = False
+    ) -> None:
+        super().__init__()
+        self.probability = probability
+        self.variational, self.whole_batch = variational, whole_batch
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return ``x`` with elements dropped."""
+        return dropout(
+            x,
+            self.probability,
+            training=self.training,
+            variational=self.variational,
+            whole_batch=self.whole_batch,
+        )

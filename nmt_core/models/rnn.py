@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
 from nmt_core.models.embedding import OutputLayer, tie, word_table
-from nmt_core.models.layers import Dense, dropout
+from nmt_core.models.layers import Dense, Dropout
 from nmt_core.models.recurrence import (
     STATE_PARTS,
     CellState,
@@ -64,7 +64,7 @@ class Encoder(nn.Module):
             for inputs in layer_inputs(config, config.encoder_layers)
         )
         self.reversed = config.direction == "reversed"
-        self.drop = config.dropout
+        self.drop = Dropout(config.dropout)
 
     def forward(
         self, words: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]
@@ -77,7 +77,7 @@ class Encoder(nn.Module):
         x = reverse_sequences(words, lengths) if self.reversed else words
         ends = []
         for number, layer in enumerate(cast("list[RecurrentLayer]", list(self.layers))):
-            below = dropout(x, self.drop, training=self.training)
+            below = self.drop(x)
             above, end = layer.read(below, lengths)
             x = x + above if number else above
             ends.append(end)
@@ -161,13 +161,13 @@ class WholeDecoder(nn.Module):
             RecurrentLayer(config.cell, inputs, config.hidden_width)
             for inputs in layer_inputs(config, config.decoder_layers)
         )
-        self.drop = config.dropout
+        self.drop = Dropout(config.dropout)
 
     def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
         """Read the next words of every row."""
         x, layers = words, []
         for number, (layer, before) in enumerate(zip(self.layers, state.layers, strict=True)):
-            below = dropout(x, self.drop, training=self.training)
+            below = self.drop(x)
             above, after = layer(below, before)
             x = x + above if number else above
             layers.append(after)
@@ -192,11 +192,11 @@ class SteppedDecoder(nn.Module):
             RecurrentStep(config.cell, inputs, 0 if number else fed, width)
             for number, inputs in enumerate(layer_inputs(config, config.decoder_layers))
         )
-        self.drop = config.dropout
+        self.drop = Dropout(config.dropout)
 
     def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
         """Read the next words of every row."""
-        words = dropout(words, self.drop, training=self.training)
+        words = self.drop(words)
         vectors, weights = [], []
         for prepared in self._layers()[0].prepare(words).unbind(dim=1):
             weight, state = self._step(prepared, memory, state)
@@ -225,7 +225,7 @@ class SteppedDecoder(nn.Module):
         after = [first(prepared, fed, before[0])]
         x = after[0][0]
         for layer, state in zip(others, before[1:], strict=True):
-            below = dropout(x, self.drop, training=self.training)
+            below = self.drop(x)
             after.append(layer(layer.prepare(below), None, state))
             x = x + after[-1][0]
         return x, tuple(after)
@@ -259,7 +259,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self.decoder = build_decoder(config)
         self.readout = build_linear(config.hidden_width, config.width)
         self.output = OutputLayer(config, target_size)
-        self.drop = config.dropout
+        self.drop = Dropout(config.dropout)
         tie(config, self.source_embedding, self.target_embedding, self.output)
 
     @override
@@ -292,7 +292,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self, tokens: Int[Tensor, "R T"], memory: RnnMemory, state: RnnState
     ) -> tuple[Float[Tensor, "R T D"], RnnState]:
         vectors, _, after = self._read(tokens, memory, state)
-        vectors = dropout(vectors, self.drop, training=self.training)
+        vectors = self.drop(vectors)
         return self.readout(vectors), after
 
     @override

@@ -31,7 +31,7 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.layers import Dense, dropout
+from nmt_core.models.layers import Dense, Dropout
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 
@@ -56,9 +56,7 @@ class Sublayer(nn.Module):
         before = config.norm == "pre" or (config.norm == "article" and first)
         self.before = build_layer_norm(config) if before else nn.Identity()
         self.after = nn.Identity() if config.norm == "pre" else build_layer_norm(config)
-        self.drop = config.dropout
-        self.variational = config.variational_dropout
-        self.whole_batch = dense and config.dense_dropout_masks == "batch"
+        self.drop = build_dropout(config, dense=dense)
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``x`` plus the output of ``block``."""
@@ -66,14 +64,7 @@ class Sublayer(nn.Module):
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """Add the output of a block to ``x`` and normalise: the second half of the above."""
-        y = dropout(
-            y,
-            self.drop,
-            training=self.training,
-            variational=self.variational,
-            whole_batch=self.whole_batch,
-        )
-        return self.after(x + y)
+        return self.after(x + self.drop(y))
 
 
 class FeedForward(nn.Module):
@@ -85,20 +76,11 @@ class FeedForward(nn.Module):
         self.outer = Dense(config.feed_forward_width, config.width)
         self.activate = build_activation(config)
         self.activate_output = config.activate_output
-        self.drop = config.dropout
-        self.variational = config.variational_dropout
-        self.whole_batch = config.dense_dropout_masks == "batch"
+        self.drop = build_dropout(config, dense=True)
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         """Transform every position by itself."""
-        x = dropout(
-            self.activate(self.inner(x)),
-            self.drop,
-            training=self.training,
-            variational=self.variational,
-            whole_batch=self.whole_batch,
-        )
-        x = self.outer(x)
+        x = self.outer(self.drop(self.activate(self.inner(x))))
         return self.activate(x) if self.activate_output else x
 
 
@@ -212,8 +194,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self.encoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.decoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.output = OutputLayer(config, target_size)
-        self.drop = config.dropout if config.embedding_dropout is None else config.embedding_dropout
-        self.variational = config.variational_dropout
+        drop = config.dropout if config.embedding_dropout is None else config.embedding_dropout
+        self.drop = Dropout(drop, variational=config.variational_dropout)
         for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -227,7 +209,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> TransformerMemory:
         source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
-        x = self._drop(self.source_embedding(source))
+        x = self.drop(self.source_embedding(source))
         rotation = compute_next_rotation(x, self.rotary_width)
         for layer in self.encoder:
             x = layer(x, blocked, rotation)
@@ -245,7 +227,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: TransformerMemory, state: TransformerState
     ) -> tuple[Float[Tensor, "R T D"], TransformerState]:
-        x = self._drop(self.target_embedding(tokens, state.position))
+        x = self.drop(self.target_embedding(tokens, state.position))
         length = tokens.size(1)
         whole = state.position == 0 and len(tokens) == len(memory.blocked) and length > 1
         x, after = self._read(x, memory) if whole else self._go_on(x, memory, state)
@@ -287,7 +269,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, tokens: Int[Tensor, "B T"], memory: TransformerMemory
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
-        x = self._drop(self.target_embedding(tokens))
+        x = self.drop(self.target_embedding(tokens))
         rotation = compute_next_rotation(x, self.rotary_width)
         for layer, source in zip(self._decoder(), memory.layers, strict=True):
             if layer is self.aligning:
@@ -306,8 +288,11 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def _decoder(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.drop, training=self.training, variational=self.variational)
+
+def build_dropout(config: TransformerConfig, *, dense: bool) -> Dropout:
+    """Return the dropout of a sub-layer, of which dense blocks may have masks of their own."""
+    whole_batch = dense and config.dense_dropout_masks == "batch"
+    return Dropout(config.dropout, variational=config.variational_dropout, whole_batch=whole_batch)
 
 
 def build_attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -25,11 +25,9 @@ Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
 
-class Next(NamedTuple):
-    """Continuations of every hypothesis."""
-
-    log_probs: Floats  # (R, N), best first, natural logarithms; -inf where nothing may be written
-    tokens: Ints  # (R, N)
+Next = tuple[Floats, Ints]
+"""Log-probabilities of continuations of every hypothesis (R, N), best first, -inf where nothing may
+be written; and their tokens (R, N)."""
 
 
 class Candidates(NamedTuple):
@@ -98,7 +96,7 @@ class ModelReader:
         hidden, self.state = self.model.decode(written[:, -1:], self.memory, self.state)
         step = self.rules.allow(written, self.model.log_probs(hidden[:, -1]))
         best = step.topk(min(count, step.size(1)), dim=1)
-        return Next(best.values.cpu().numpy(), best.indices.cpu().numpy())
+        return best.values.cpu().numpy(), best.indices.cpu().numpy()
 
     def keep(self, sentences: Ints) -> None:
         """Go on with these sentences alone; the next parents are rows of the last call, still."""
@@ -169,12 +167,13 @@ def extend(log_prob: Floats, following: Next, size: int, diversity: float) -> Ca
     best less twice that, and so on.
     """
     sentences, hypotheses = log_prob.shape
-    each = following.log_probs.shape[1]
-    total = log_prob.reshape(-1, 1) + following.log_probs
+    log_probs, tokens = following
+    each = log_probs.shape[1]
+    total = log_prob.reshape(-1, 1) + log_probs
     costs = diversity * np.arange(each, dtype=total.dtype) - total if diversity else -total
     order = costs.reshape(sentences, -1).argsort(axis=1)[:, : 2 * size]
     places = order + np.arange(sentences)[:, None] * hypotheses * each
-    columns = (following.tokens, following.log_probs, total)
+    columns = (tokens, log_probs, total)
     return Candidates._make([places // each, *(column.take(places) for column in columns)])
 
 

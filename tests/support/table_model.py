@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from nmt_core.extensions.language_models.model import LanguageModel, Past
+from nmt_core.extensions.language_models.model import LanguageModel
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
@@ -52,7 +52,7 @@ class Table(nn.Module):
 
 
 @dataclass(frozen=True)
-class Read(Past):
+class Read(State):
     """All that was read, (R, t)."""
 
     tokens: Tensor

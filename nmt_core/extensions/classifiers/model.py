@@ -31,7 +31,7 @@ from nmt_core.data.batch import pad
 from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.classifiers.texts import HashedWords, TextConfig
 from nmt_core.models.embedding import embedding_table, pretrained_table
-from nmt_core.models.layers import dropout
+from nmt_core.models.layers import Dropout
 from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.models.weights import restore_model, save_weights
 from nmt_core.text.vocabulary import PAD, Vocabulary
@@ -87,6 +87,7 @@ class Classifier(nn.Module):
             else pretrained_table(vectors, frozen=config.frozen)
         )
         self.scale = config.embedding_width**0.5
+        self.drop_words, self.drop = Dropout(config.embedding_dropout), Dropout(config.dropout)
         widths = [config.embedding_width, *[config.width] * (config.layers - 1)]
         self.layers = nn.ModuleList(RecurrentLayer("gru", width, config.width) for width in widths)
         self.output = nn.Linear(config.width, classes)
@@ -95,17 +96,14 @@ class Classifier(nn.Module):
     def forward(self, tokens: Int[Tensor, "B S"]) -> Float[Tensor, "B C"]:
         """Return the logits of every class, in float32."""
         padding = tokens == PAD
-        x = self._drop(self.embedding(tokens) * self.scale, self.config.embedding_dropout)
+        x = self.drop_words(self.embedding(tokens) * self.scale)
         nothing = self.output.weight.new_zeros(len(tokens), self.config.width)
         for number, layer in enumerate(self.layers):
             if number:
-                x = self._drop(x, self.config.dropout)
+                x = self.drop(x)
             x, _ = layer(x, (nothing,))
         pooled = pool(x, padding, self.config.pool)
-        return self.output(self._drop(pooled, self.config.dropout)).float()
-
-    def _drop(self, x: Tensor, probability: float) -> Tensor:
-        return dropout(x, probability, training=self.training)
+        return self.output(self.drop(pooled)).float()
 
 
 def pool(

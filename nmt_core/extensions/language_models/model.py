@@ -1,6 +1,6 @@
 """The interface of causal language models, which scoring and sampling use.
 
-A model reads tokens, carries its :class:`Past`, and returns hidden vectors that predict the next
+A model reads tokens, carries its state, and returns hidden vectors that predict the next
 token, as the decoder of ``models/seq2seq.py`` does. The first token is BOS; PAD and BOS are never
 predicted.
 
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, islice, pairwise
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -29,15 +29,7 @@ from nmt_core.search.settings import TokenSampling
 from nmt_core.search.stepwise import draw_tokens, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
-StateT = TypeVar("StateT", bound="Past")
-
-
-class Past(State):
-    """The state of a language model after the tokens read."""
-
-    def detach(self) -> Self:
-        """Return the state without its gradient history."""
-        return self.map(Tensor.detach)
+StateT = TypeVar("StateT", bound="State")
 
 
 class LanguageModel(nn.Module, ABC, Generic[StateT]):
@@ -80,13 +72,11 @@ class LanguageModel(nn.Module, ABC, Generic[StateT]):
 class NeuralLanguageModel(LanguageModel[StateT]):
     """A language model that predicts from hidden vectors by a softmax."""
 
-    @abstractmethod
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        """Return the logits of the next token."""
+    output: nn.Linear
 
     def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
         """See the contract; PAD and BOS have probability 0."""
-        return forbid(self.project(hidden), [PAD, BOS]).log_softmax(dim=-1)
+        return forbid(self.output(hidden), [PAD, BOS]).log_softmax(dim=-1)
 
 
 def forbid(logits: Float[Tensor, "*N V"], tokens: Sequence[int]) -> Float[Tensor, "*N V"]:
@@ -96,7 +86,7 @@ def forbid(logits: Float[Tensor, "*N V"], tokens: Sequence[int]) -> Float[Tensor
 
 
 @dataclass(frozen=True)
-class Window(Past):
+class Window(State):
     """The last N - 1 tokens; PAD where nothing was read yet."""
 
     tokens: Tensor  # (R, N - 1)

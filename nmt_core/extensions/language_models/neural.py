@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.base.config import Config
-from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, Window, slide
+from nmt_core.extensions.language_models.model import NeuralLanguageModel, Window, slide
 from nmt_core.models.embedding import embedding_table
-from nmt_core.models.layers import dropout
+from nmt_core.models.layers import Dropout, dropout
 from nmt_core.models.recurrence import (
     FORGET,
     STATE_PARTS,
@@ -22,6 +22,7 @@ from nmt_core.models.recurrence import (
     advance,
     read_cells,
 )
+from nmt_core.models.seq2seq import State
 from nmt_core.models.settings import CellKind
 
 
@@ -50,6 +51,7 @@ class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
         self.combine = nn.Linear((config.order - 1) * config.embedding_width, config.width)
         self.output = nn.Linear(config.width, words)
         self.scale = config.embedding_width**0.5
+        self.drop = Dropout(config.dropout)
 
     @override
     def start(self, rows: int) -> Window:
@@ -60,15 +62,8 @@ class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
         self, tokens: Int[Tensor, "R T"], state: Window
     ) -> tuple[Float[Tensor, "R T D"], Window]:
         windows, state = slide(tokens, state)
-        context = self._drop(self.embedding(windows).flatten(2) * self.scale)
-        return self._drop(torch.tanh(self.combine(context))), state
-
-    @override
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        return self.output(hidden)
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.config.dropout, training=self.training)
+        context = self.drop(self.embedding(windows).flatten(2) * self.scale)
+        return self.drop(torch.tanh(self.combine(context))), state
 
 
 class RecurrentConfig(Config):
@@ -111,7 +106,7 @@ class RecurrentConfig(Config):
 
 
 @dataclass(frozen=True)
-class Recollection(Past):
+class Recollection(State):
     """The states of all layers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
 
     layers: tuple[tuple[Tensor, ...], ...]
@@ -133,6 +128,7 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         self.layers = nn.ModuleList(layer(w, config.width, batch_first=True) for w in widths)
         self.output = nn.Linear(config.width, words)
         self.scale = config.embedding_width**0.5
+        self.drop = Dropout(config.dropout)
         for name, weight in self.layers.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(weight)
@@ -151,17 +147,13 @@ class Recurrent(NeuralLanguageModel[Recollection]):
     def decode(
         self, tokens: Int[Tensor, "R T"], state: Recollection
     ) -> tuple[Float[Tensor, "R T D"], Recollection]:
-        x = self._drop(self._read(tokens))
+        x = self.drop(self._read(tokens))
         layers = []
         for layer, before in zip(self.layers, state.layers, strict=True):
             x, after = self._advance(layer, x, before)
             layers.append(after)
-            x = self._drop(x)
+            x = self.drop(x)
         return x, Recollection(tuple(layers))
-
-    @override
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        return self.output(hidden)
 
     def _read(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T I"]:
         if self.config.input == "embedding":
@@ -185,6 +177,3 @@ class Recurrent(NeuralLanguageModel[Recollection]):
             state = advance(self.config.cell, prepared, recurrent, state)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1), state
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.config.dropout, training=self.training)

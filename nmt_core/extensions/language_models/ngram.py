@@ -64,12 +64,9 @@ class NGramConfig(Config):
     """Smoothing of unseen n-grams."""
 
 
-@dataclass(frozen=True)
-class Level:
-    """The k-grams of one length that were seen."""
-
-    keys: Int[Tensor, " G"]  # context * V + token, ascending
-    counts: Int[Tensor, " G"]  # 0 for BOS alone, which is seen and never predicted
+Level = tuple[Tensor, Tensor]
+"""The k-grams of one length that were seen: ``context * V + token`` (G), ascending; and counts (G),
+0 for BOS alone, which is seen and never predicted."""
 
 
 class NGram(LanguageModel[Window]):
@@ -80,7 +77,7 @@ class NGram(LanguageModel[Window]):
     def __init__(self, config: NGramConfig, words: int, levels: Sequence[Level]) -> None:
         super().__init__()
         self.config = config
-        contexts = [1, *(len(level.keys) for level in levels)]
+        contexts = [1, *(len(keys) for keys, _ in levels)]
         self.levels = nn.ModuleList(
             Shares(level, config.smoothing, contexts=contexts[k], words=words)
             for k, level in enumerate(levels)
@@ -103,7 +100,7 @@ class NGram(LanguageModel[Window]):
             grams.append(_longer(grams[-1], tokens, words))
         continuing = isinstance(config.smoothing, KneserNey)
         levels = [
-            Level(
+            (
                 torch.from_numpy(gram.keys),
                 torch.from_numpy(_continuations(gram, longer) if continuing else gram.counts),
             )
@@ -120,7 +117,7 @@ class NGram(LanguageModel[Window]):
         """
         try:
             levels = [
-                Level(tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"])
+                (tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"])
                 for k in range(config.order)
             ]
             return cls(config, words, levels)
@@ -190,21 +187,21 @@ class Shares(nn.Module):
     def __init__(self, level: Level, smoothing: Smoothing, *, contexts: int, words: int) -> None:
         super().__init__()
         self.words = words
-        counts = level.counts.double()
-        context = level.keys // words
+        keys, occurrences = level
+        counts, context = occurrences.double(), keys // words
         total = torch.zeros(contexts, dtype=torch.float64).index_add_(0, context, counts)
         discount = 0.0
         if isinstance(smoothing, KneserNey):
-            discount = smoothing.discount or estimate_discount(level.counts)
+            discount = smoothing.discount or estimate_discount(occurrences)
         share = (counts - discount).clamp(min=0) / total[context]
         left = torch.zeros_like(total).index_add_(0, context, counts.clamp(max=discount)) / total
-        self.register_buffer("keys", level.keys)
-        self.register_buffer("counts", level.counts)
+        self.register_buffer("keys", keys)
+        self.register_buffer("counts", occurrences)
         left = left.masked_fill(total == 0, 1.0)
         # the last entry is what UNSEEN, an index from the end, has and leaves over
         self.register_buffer("share", F.pad(share, (0, 1), value=0.0), persistent=False)
         self.register_buffer("left", F.pad(left, (0, 1), value=1.0), persistent=False)
-        first = torch.searchsorted(level.keys, torch.arange(contexts + 1) * words)
+        first = torch.searchsorted(keys, torch.arange(contexts + 1) * words)
         self.register_buffer("first", first, persistent=False)
 
     def find(self, context: Int[Tensor, " N"], token: Int[Tensor, " N"]) -> Int[Tensor, " N"]:

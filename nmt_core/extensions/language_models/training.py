@@ -29,7 +29,6 @@ from nmt_core.extensions.language_models.bundle import (
 from nmt_core.extensions.language_models.model import (
     LanguageModel,
     NeuralLanguageModel,
-    Past,
     line_log_likelihoods,
 )
 from nmt_core.extensions.language_models.neural import RecurrentConfig
@@ -37,6 +36,7 @@ from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
 from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
 from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
+from nmt_core.models.seq2seq import State
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, Reading, train_epochs
@@ -107,7 +107,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
         validation_memory="the sizes of model",
         loss=LOSS_REMEDY,
     )
-    _state: Past | None = None
+    _state: State | None = None
 
     @override
     def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
@@ -129,7 +129,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
             return self.model.read(passage.tokens)
         begin = self._state if passage.continues else self.model.start(len(passage.tokens))
         hidden, state = self.model.decode(passage.tokens, begin)
-        self._state = state.detach() if self.model.carries else None
+        self._state = state.map(Tensor.detach) if self.model.carries else None
         return hidden
 
     @override

@@ -11,10 +11,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past, forbid
+from nmt_core.extensions.language_models.model import NeuralLanguageModel, forbid
 from nmt_core.models.attention import KeyValue, compute_next_rotation, make_causal_mask
 from nmt_core.models.embedding import embedding, embedding_table
-from nmt_core.models.layers import dropout
+from nmt_core.models.layers import Dropout
+from nmt_core.models.seq2seq import State
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
@@ -32,6 +33,7 @@ class TransformerEncoder(nn.Module):
         self.embedding = embedding(shape, table, scale=config.width**0.5)
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
         self.norm = build_layer_norm(shape)
+        self.drop = Dropout(config.dropout)
         for module in self.layers.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -44,7 +46,7 @@ class TransformerEncoder(nn.Module):
     ) -> Float[Tensor, "B S D"]:
         """Return the hidden vector of every position; padding is ignored."""
         blocked = padding[:, None, None]
-        x = self._drop(self.embedding(tokens))
+        x = self.drop(self.embedding(tokens))
         rotation = compute_next_rotation(x, self.rotary_width)
         for layer in self.layers:
             x = layer(x, blocked, rotation)
@@ -63,16 +65,13 @@ class TransformerEncoder(nn.Module):
         first = past[0][0].size(2)
         mask = make_causal_mask(first + tokens.size(1), tokens.device)
         blocked = None if mask is None else mask[:, :, first:]
-        x = self._drop(self.embedding(tokens, first))
+        x = self.drop(self.embedding(tokens, first))
         rotation = compute_next_rotation(x, self.rotary_width, first)
         present = []
         for layer, before in zip(self.layers, past, strict=True):
             x, key_value = cast("EncoderLayer", layer).go_on(x, before, blocked, rotation)
             present.append(key_value)
         return self.norm(x), tuple(present)
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.config.dropout, training=self.training)
 
 
 class TransformerLanguageConfig(EncoderConfig):
@@ -83,7 +82,7 @@ class TransformerLanguageConfig(EncoderConfig):
 
 
 @dataclass(frozen=True)
-class Context(Past):
+class Context(State):
     """Keys and values of the n tokens read."""
 
     tokens: Tensor  # (R, n)
@@ -124,10 +123,6 @@ class TransformerLanguageModel(NeuralLanguageModel[Context]):
             parts.append(part)
             tokens = tokens[:, room:]
         return torch.cat(parts, dim=1), state
-
-    @override
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        return self.output(hidden)
 
     def _begin_anew(self, state: Context) -> Context:
         """Return a context of BOS and the newer half of a full one."""

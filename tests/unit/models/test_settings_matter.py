@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models import attention, convs2s, rnn, transformer
+from nmt_core.models import attention, layers
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig, build_model
 from nmt_core.text.vocabulary import BOS, PAD
 
@@ -76,7 +76,7 @@ def test_dropout_is_at_every_place(monkeypatch, config, encoding, decoding, vari
     settings = {"dropout": 0.25} | ({"variational_dropout": variational} if positioned else {})
     model = built(config.model_copy(update=settings)).train()
     # attention has its own probability, 0 by default
-    with counted(monkeypatch, (transformer, convs2s, rnn)) as places:
+    with counted(monkeypatch, (layers,)) as places:
         memory = model.encode(SOURCE, SOURCE == PAD)
         assert encoding == len(places)
         model.decode(TARGET, memory, model.start(memory))
@@ -114,8 +114,7 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
             return x
         return x * torch.tensor([2.0, 0.0]).repeat(x.size(-1) // 2)
 
-    for module in (transformer, convs2s, rnn):
-        monkeypatch.setattr(module, "dropout", half)
+    monkeypatch.setattr(layers, "dropout", half)
 
     assert not torch.allclose(expected, model(SOURCE, SOURCE == PAD, TARGET))
 
