@@ -143,7 +143,7 @@ plan: $(READY) ## Say what a run will take, from a short calibration on this mac
 	python -m flows.repro download
 	@python -m stages.planning
 
-corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
+corpora: $(READY) ## List the corpora of OPUS by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
 
 student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]

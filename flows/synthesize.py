@@ -139,7 +139,6 @@ def main(
     lowest: Annotated[
         float, typer.Option(help="Share of the translations with the lowest scores, left out.")
     ] = 0.05,
-    sampling: Annotated[bool, typer.Option(help="Draw translations at random.")] = False,
 ) -> None:
     """Let a teacher translate text, and train on it beside the text that is there."""
     with report_errors():
@@ -152,7 +151,6 @@ def main(
                 "text": [*map(str, text or ())],
                 "share": share,
                 "lowest": lowest,
-                "sampling": sampling,
             },
             at="synthesis",
         )

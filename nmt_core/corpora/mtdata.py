@@ -20,7 +20,7 @@ from typing_extensions import override
 from nmt_core.base import files
 from nmt_core.base.config import BRIEF_CHARACTERS
 from nmt_core.base.errors import DownloadError
-from nmt_core.base.languages import Languages, spell_with_underscores
+from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import MAX_LINE_BYTES, bound_lines
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
 from nmt_core.corpora.fetch.address import redact
@@ -71,7 +71,7 @@ class MtdataCorpus(Corpus):
 
     dataset: DatasetName
     """Its name: group, name, version and two languages, such as Statmt-europarl-10-deu-eng;
-    ``make corpora`` lists them."""
+    ``mtdata list`` lists them."""
 
     sha256: Checksum = ""
     """Required checksum of its text, as in reports/download.json; empty accepts any."""
@@ -136,17 +136,6 @@ class MtdataCorpus(Corpus):
             if not path.exists():
                 _write(self.dataset, columns, path)
         return path
-
-
-def list_datasets(languages: Languages) -> list[str]:
-    """Return the names of all datasets in two languages, except those of OPUS.
-
-    Raises:
-        DownloadError: if the program is missing or fails.
-    """
-    pair = "-".join(map(spell_with_underscores, languages.codes))
-    with _run("list", "--id", "--langs", pair, "--not-groups", "OPUS") as lines:
-        return sorted(line.decode().strip() for line in lines)
 
 
 def _write(dataset: str, columns: tuple[int, int], path: Path) -> None:

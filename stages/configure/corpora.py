@@ -1,15 +1,13 @@
 """List the corpora that there are for two languages, by the names that settings take.
 
 Usage: python -m stages.configure.corpora [SOURCE-TARGET] [--index URL]
-Reads:  params.yaml, if no languages are given; the index of OPUS, and that of mtdata if it is
-        installed
+Reads:  params.yaml, if no languages are given; the index of OPUS
 Writes: downloads/, where the index of OPUS is kept
 
 If OPUS does not answer, its index as it was last time is listed.
 """
 
 import logging
-import shutil
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -22,9 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import config
-from nmt_core.base.errors import ConfigError, DownloadError, ServerError
+from nmt_core.base.errors import ConfigError, ServerError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora import mtdata
 from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.fetch.http import fetch
 from nmt_core.corpora.fetch.source import HttpConfig
@@ -66,19 +63,8 @@ def renew_index(
     return read_opus_index(downloads / source.name)
 
 
-def list_datasets(languages: Languages) -> list[str]:
-    """Return the datasets of mtdata; none where it is not installed, or says why it fails."""
-    if not shutil.which(mtdata.PROGRAM):
-        return []
-    try:
-        return mtdata.list_datasets(languages)
-    except DownloadError as error:
-        LOGGER.warning("%s; this is the index of OPUS alone", error)
-        return []
-
-
-def list_corpora(entries: Iterable[OpusEntry], datasets: Iterable[str]) -> Table:
-    """Return a table of corpora of OPUS, and of datasets of mtdata."""
+def list_corpora(entries: Iterable[OpusEntry]) -> Table:
+    """Return a table of corpora of OPUS."""
     table = Table(box=None)
     table.add_column("name", overflow="fold")
     for name in ("pairs", "MB"):
@@ -86,8 +72,6 @@ def list_corpora(entries: Iterable[OpusEntry], datasets: Iterable[str]) -> Table
     for entry in entries:
         size = f"{entry.size * 1024 / 1e6:,.1f}"
         table.add_row(entry.name, f"{entry.alignment_pairs:,}", size)
-    for dataset in datasets:
-        table.add_row(f"mtdata:{dataset}")
     return table
 
 
@@ -122,17 +106,14 @@ def main(
         given = read(paths.PARAMS).get("download", {}).get("languages", {})
         pair = config.build(Languages, given, at="download.languages")
     entries = [entry for entry in renew_index(pair, index=index) if entry.latest == "True"]
-    datasets = list_datasets(pair)
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
-    Console().print(list_corpora(entries, datasets))
-    names = [*(entry.name for entry in entries), *(f"mtdata:{dataset}" for dataset in datasets)]
-    if not names:
+    Console().print(list_corpora(entries))
+    if not entries:
         say(f"There is none for {' and '.join(pair.codes)}; does {INSTEAD}?")
         return
-    if entries:
-        say(f"The page of each corpus names its licence, such as {entries[0].page}")
-    taken = f"{{name:{names[0]},licence:LICENCE}}"
-    say(f'Take one by its name, with its licence: SET="download.corpora.NAME={taken}"')
+    say(f"The page of each corpus names its licence, such as {entries[0].page}")
+    value = f"{{name:{entries[0].name},licence:LICENCE}}"
+    say(f'Take one by its name, with its licence: SET="download.corpora.NAME={value}"')
 
 
 if __name__ == "__main__":

@@ -42,13 +42,6 @@ class SynthesisConfig(Config):
     beam_size: int = Field(2, ge=1, le=100)
     """Live hypotheses per sentence of a teacher that is a model."""
 
-    sampling: bool = False
-    """Sample translations instead (Edunov et al. 2018), which requires PyTorch and takes longer. It
-    helps if the teacher was trained on millions of pairs; others sample nonsense."""
-
-    seed: int = Field(1, ge=0)
-    """Seed of sampling."""
-
     chunk_lines: int = Field(1000, ge=1, le=100_000)
     """Lines of a chunk, after which the translations are on the disk."""
 

@@ -24,9 +24,7 @@ from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.seal import digest_bundle
 from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides
-from nmt_core.literals.checking import check_literals
-from nmt_core.search.settings import SamplingConfig
-from nmt_core.translation.protection import find_flaws, is_flaw
+from nmt_core.translation.protection import is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -75,30 +73,21 @@ class Teacher:
                 f"{folder} translates {known.source} to {known.target}, but the teacher has to "
                 f"translate {languages.source} to {languages.target}; name another one"
             )
-        self._config, self._languages = config, languages
-        search = f"sampled {config.seed}" if config.sampling else f"beam {config.beam_size}"
-        self.identity = f"model {digest_bundle(folder)} {search}"
+        self._config = config
+        self.identity = f"model {digest_bundle(folder)} beam {config.beam_size}"
 
     def translate(self, lines: Sequence[str]) -> list[TeacherLine]:
         """Return the translation of every line."""
-        if self._config.sampling:
-            outputs = self._translator.sample(lines, SamplingConfig(seed=self._config.seed))
-        else:
-            size = self._config.beam_size
-            outputs = self._translator.search(lines, beam_size=size, n_best=1, probabilities=False)
-        return [
-            TeacherLine(best.text, best.score, self._find_flaw(line, best))
-            for line, (best, *_) in zip(lines, outputs, strict=True)
-        ]
+        size = self._config.beam_size
+        outputs = self._translator.search(lines, beam_size=size, n_best=1, probabilities=False)
+        return [TeacherLine(best.text, best.score, find_flaw(best)) for best, *_ in outputs]
 
-    def _find_flaw(self, line: str, best: Translation) -> str:
-        for breach in best.breaches:
-            return breach.problem if is_flaw(breach) else "literals"
-        if not self._config.sampling:
-            return ""
-        for flaw in find_flaws(line, best.text, tokens=0, limit=1):
-            return flaw.problem
-        return "literals" if check_literals(line, best.text, self._languages.codes) else ""
+
+def find_flaw(best: Translation) -> str:
+    """Return the first problem of a translation; empty if it is sound."""
+    for breach in best.breaches:
+        return breach.problem if is_flaw(breach) else "literals"
+    return ""
 
 
 class WrittenSynthesis(Config):

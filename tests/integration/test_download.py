@@ -98,13 +98,6 @@ def test_europarl_is_unpacked_split_and_described(run, site):
     assert described["sha256"]["test.target"] == hashlib.sha256(texts["test.target"]).hexdigest()
 
 
-def test_europarl_is_read_in_the_other_direction(run, site):
-    languages = {"source": "en", "target": "de"}
-    texts = run(europarl(site, GERMAN), split=THIRDS, languages=languages)[1]
-
-    assert sorted((target, source) for source, target in GERMAN) == all_pairs(texts)
-
-
 def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
     site.put("/v8/de-en.zip", whole(b"<html>maintenance</html>"))
     corpus = EUROPARL | {"url": URL.format(port=site.port)}

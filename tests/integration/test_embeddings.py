@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from nmt_core.base import config
-from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
+from nmt_core.base.errors import CorpusError, TrainingError
 from nmt_core.data.fasttext import ZEROED_MEMORY, Task, train_vectors
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -78,13 +78,6 @@ def train_model(text, path, dimensions=4):
     )
     command = [sys.executable, "-c", program, text, path, str(dimensions)]
     subprocess.run(command, env=ZEROED_MEMORY, check=True)
-
-
-def test_no_vectors_are_the_default(project):
-    assert not run(project, params())
-
-    assert description(project) == {"kind": "none", "frozen": False, "dimensions": {}}
-    assert [path.name for path in (project / "embeddings").iterdir()] == ["embeddings.json"]
 
 
 @pytest.mark.slow
@@ -166,24 +159,6 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
     assert not (project / "result").exists()
 
 
-def test_given_vectors_become_rows(project):
-    rows = {"hund": [1.0, 2.0], "</s>": [7.0, 7.0], "katze": [3.0, 6.0], "boot": [9.0, 9.0]}
-    write_vectors(project, "source", rows)
-    write_vectors(project, "target", rows | {"hund": [5.0, 5.0]})
-
-    run(project, params(vectors={"kind": "vectors"}))
-
-    words = words_of(project)
-    weight = load_file(project / "embeddings" / "source.safetensors")["weight"]
-    dog, cat, room, unknown = (
-        weight[words.encode([word])[0]].tolist() for word in ("hund", "katze", "keller", "<unk>")
-    )
-    assert [dog, cat, room, unknown] == [[1, 2], [3, 6], [2, 4], [2, 4]]
-    assert description(project)["dimensions"] == {"source": 2, "target": 2}
-    assert description(project)["source"]["found"] == 2
-    assert 7.0 not in weight
-
-
 def test_a_model_composes_source_words(project):
     given = {"hund": [1.0] * 4}
     write_vectors(project, "source", given)
@@ -201,22 +176,9 @@ def test_a_model_composes_source_words(project):
     assert (counts["target"]["found"], counts["target"]["composed"]) == (1, 0)
 
 
-def test_sides_of_two_lengths_are_refused(project):
-    write_vectors(project, "source", {"hund": [1.0] * 3})
-    write_vectors(project, "target", {"hund": [1.0] * 2})
-
-    with pytest.raises(CorpusError, match="source vectors of 3 numbers and target vectors of 2"):
-        run(project, params(vectors={"kind": "vectors"}))
-
-
 def test_vectors_of_another_language_are_refused(project):
     for side in ("source", "target"):
         write_vectors(project, side, {"perro": [1.0] * 3})
 
     with pytest.raises(CorpusError, match="none of the 18 source tokens has a vector"):
         run(project, params(vectors={"kind": "vectors"}))
-
-
-def test_subwords_longer_than_the_longest_are_refused():
-    with pytest.raises(ConfigError, match=r"min_n must be from 1 to max_n \(2\), got 3"):
-        params(vectors={"kind": "train", "max_n": 2})

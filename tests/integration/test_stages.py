@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from matplotlib import image
 from safetensors.torch import load_file
 
 from nmt_core.base import config, files
-from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import verify_bundle
@@ -445,18 +444,6 @@ def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
         assert path.read_bytes() == (tmp_path / path.relative_to(project.reports)).read_bytes()
 
 
-def test_examples_and_pictures_are_for_people(project):
-    examples = files.read_json(project.reports / "examples.json")
-    by_source = {row[1]: row for row in translations(project)}
-
-    assert len(examples) == project.settings["evaluate"].examples
-    for example in examples:
-        _, _, reference, hypothesis = by_source[example["source"]]
-        assert (reference, hypothesis) == (example["reference"], example["hypothesis"])
-    for picture in (project.reports / "attention").iterdir():
-        assert image.imread(picture).size
-
-
 def test_the_export_translates_as_evaluation_did(project):
     """Alone, from raw text; and it is sealed."""
     verify_bundle(project.export)
@@ -506,31 +493,3 @@ def test_nothing_left_to_train_on_is_told(tmp_path):
             workers=WorkersConfig(),
         )
     assert not (tmp_path / "shards").exists()
-
-
-def test_too_little_text_for_the_pieces_is_told(tmp_path):
-    for side in paths.SIDES:
-        files.write_lines(tmp_path / f"train.{side}", ["Eine Eule."])
-    settings = config.build(
-        tokenize.TokenizeParams, {"subwords": {"vocab_size": 5000}}, at="tokenize"
-    )
-
-    with pytest.raises(TokenizerError, match=r"5000 pieces.*lower tokenize\.subwords\.vocab_size"):
-        tokenize.run(
-            settings,
-            languages=("de", "en"),
-            corpus=tmp_path,
-            tokenizer=tmp_path / "tokenizer",
-            tokenized=tmp_path / "tokenized",
-            workers=WorkersConfig(),
-        )
-    assert not (tmp_path / "tokenizer").exists()
-
-
-def test_the_vectors_words_in_their_order_make_a_vocabulary(tmp_path):
-    files.write_lines(tmp_path / "source.vec", ["3 2", "eule 1 2", "fuchs 3 4", "igel 5 6"])
-    ranks = vocabulary.rank_words(tmp_path / "source.vec")
-
-    assert Vocabulary.most_frequent(ranks, max_size=2).tokens == (*SPECIALS, "eule", "fuchs")
-    with pytest.raises(CorpusError, match=r"target\.vec does not exist"):
-        vocabulary.rank_words(tmp_path / "target.vec")

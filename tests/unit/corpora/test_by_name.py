@@ -15,7 +15,6 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora import mtdata
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
@@ -377,10 +376,6 @@ def test_mtdata_is_told_nothing_of_ours(program, monkeypatch):
     told = {*program()}
     assert {"MTDATA", "https_proxy", "PATH"} <= told
     assert not told & {"NMT_DOWNLOAD_SECRET", "AWS_SECRET_ACCESS_KEY"}
-
-
-def test_mtdata_lists_its_datasets(program):
-    assert mtdata.list_datasets(GERMAN) == ["Statmt-a-1-deu-eng", "Statmt-b-1-eng-deu"]
 
 
 def test_another_text_of_mtdata_is_refused(program):

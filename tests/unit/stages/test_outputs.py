@@ -1,9 +1,7 @@
 """Outputs of the stages: files, reports and notices."""
 
 import csv
-import re
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,12 +12,11 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.fetch.initial_model import BundleModel, ChampionModel, LanguageModels
 from nmt_core.data.batch import Position
 from nmt_core.data.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.progress import CurvePoint, Point, Progress
-from stages import download, embeddings, export, paths, shard, train, vocabulary
+from stages import download, embeddings, export, paths, train, vocabulary
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import EmbeddingsParams, VocabularyParams
@@ -110,22 +107,6 @@ def test_the_metric_of_selection_is_configured(select_by, name):
     )
 
 
-def test_replayed_corpora_follow_named_ones(tmp_path):
-    files.write_json(tmp_path / "weights.json", [1.0, 2.0, 0.5])
-    corpora = [range(3), range(3, 5), range(5, 9)]
-    values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
-    params = build_all(values, source="conf")["train"]
-    inputs = train.Inputs(weights=tmp_path / "weights.json", corpora=("own", "web"))
-    made = train.build_mixture(params, inputs, SimpleNamespace(corpora=corpora))
-    same = train.Mixture(
-        dict(zip(("own", "web", "2"), corpora, strict=True)),
-        {"own": 1.0, "web": 2.0, "2": 0.5},
-        params.mixture,
-        params.seed,
-    )
-    assert vars(made) == vars(same)
-
-
 def test_versions_come_from_the_bill_of_materials():
     names = ("CPython", "torch", "numpy", "sentencepiece", "sacrebleu", "other")  # no spaCy
     bill = {"components": [{"name": name, "version": f"{n}.0"} for n, name in enumerate(names)]}
@@ -140,44 +121,6 @@ def test_provenance_is_the_commit_of_the_checkout(monkeypatch):
     assert export.find_provenance() == {"commit": "abc-dirty", "date": "2024-02-29"}
     monkeypatch.setattr(export, "commit_date", lambda: (_ for _ in ()).throw(NmtError("none")))
     assert export.find_provenance() == {"commit": "unknown", "date": "unknown"}
-
-
-@pytest.mark.parametrize(
-    ("config", "origin"),
-    [
-        (BundleModel.model_construct(folder=Path("own"), sha256="0a"),
-         {"folder": "own", "copied": "own", "sha256": "0a"}),
-        (ChampionModel.model_construct(sha256="0b"),
-         {"registered": "version 7 of nmt-de-en", "copied": "fetched 0b", "sha256": "0b"}),
-        (LanguageModels.model_construct(), {"halves": True}),
-        (None, {}),
-    ],
-)  # fmt: skip
-def test_the_origin_of_an_initial_model_is_recorded(project, monkeypatch, config, origin):
-    def copy(folder, part, *, sha256):
-        (part / "model").write_text(str(folder))
-        return {"copied": str(folder), "sha256": sha256}
-
-    class Registry:
-        def __init__(self, name):
-            self.name = name
-
-        def find_initial(self, sha256):
-            return SimpleNamespace(number=7, sha256=sha256)
-
-        def fetch(self, version, arriving):
-            assert arriving.is_dir()
-            return f"fetched {version.sha256}"
-
-    monkeypatch.setattr(download, "copy_initial_model", copy)
-    monkeypatch.setattr(download, "copy_language_models", lambda *_: {"halves": True})
-    monkeypatch.setattr(download, "Registry", Registry)
-    params = SimpleNamespace(initial_model=config, languages=DE_EN)
-    folder = project / "initial"
-    found = download.bring_initial_model(params, folder, scratch=project / "scratch")
-    assert found == files.read_json(folder / "initial_model.json") == origin
-    assert (folder / "model").exists() is ("copied" in origin)
-    assert not (project / "scratch").exists()
 
 
 def test_near_duplicates_are_counted_by_split():
@@ -300,18 +243,3 @@ def test_vocabularies_come_from_text_or_vectors(
         missing = sum(count for word, count in counts.items() if word not in known)
         assert metrics[f"{side}_size"] == len(tokens)
         assert metrics[f"{side}_unknown_rate"] == missing / counts.total()
-
-
-def test_pairs_of_corpora_are_read_by_split(tmp_path):
-    splits = {"train": [1, 4], "validation": [2, 5], "test": [3, 6]}
-    corpora = [dict(zip(splits, row, strict=True)) for row in zip(*splits.values(), strict=True)]
-    files.write_json(tmp_path / "corpus.json", {"corpora": corpora})
-    assert shard.read_corpora(tmp_path) == splits
-
-
-def test_every_notice_has_a_message():
-    code = [path.read_text() for path in (PROJECT / "nmt_core/corpora").rglob("*.py")]
-    noticed = {name for text in code for name in re.findall(r'noticed\["(\w+)"\]', text)}
-
-    assert noticed == download.NOTICES.keys()
-    assert all("1,234" in told.format(1234) for told in download.NOTICES.values())

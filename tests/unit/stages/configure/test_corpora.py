@@ -6,7 +6,6 @@ import pytest
 
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, ServerError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora import mtdata
 from nmt_core.corpora.fetch.source import HttpConfig
 from stages.configure import corpora
 from stages.configure.compose import compose_settings
@@ -29,7 +28,6 @@ AWAY = status(503)
 def site(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(corpora, "HTTP", HttpConfig(attempts=1))
-    monkeypatch.setattr(mtdata, "PROGRAM", "no-such-program")
     with serving() as site:
         yield site
 
@@ -41,10 +39,6 @@ def renew(tmp_path, site):
         return corpora.renew_index(LANGUAGES, downloads=tmp_path / "downloads", index=url)
 
     return renew
-
-
-def serve_all(entries):
-    return whole(opus.index(*entries))
 
 
 def serve(*entries):
@@ -64,21 +58,19 @@ def test_a_newer_index_is_fetched_and_the_last_one_kept(renew, caplog):
     assert renew(AWAY) == newer
 
 
-def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys, monkeypatch):
+def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys):
     url = site.put("/opusapi/", serve(SMALL, BOOKS, OLD)) + QUERY
-    monkeypatch.setattr(mtdata, "PROGRAM", "true")
-    monkeypatch.setattr(mtdata, "list_datasets", lambda _: ["Statmt-europarl-10-deu-eng"])
     corpora.main("de-en", index=url)
-    told = capsys.readouterr().out
-    assert "/Books/de&en/v1/Books" in told
-    rows = [line.split() for line in told.splitlines()]
-    assert rows[1:4] == [
-        ["opus:Books/v1", "51,467", "3.1"],
-        ["opus:Small/v2", "10", "0.3"],
-        ["mtdata:Statmt-europarl-10-deu-eng"],
-    ]
+    output = capsys.readouterr().out
+    rows = [line.split() for line in output.splitlines()]
+    assert rows[1:3] == [["opus:Books/v1", "51,467", "3.1"], ["opus:Small/v2", "10", "0.3"]]
     assert ["opus:Books/v0"] not in [row[:1] for row in rows]
     assert site.queries == ["source=de&target=en"]
+    assert "/Books/de&en/v1/Books" in output
+    [setting] = re.findall('SET="(.*)"', output)
+    assert setting == "download.corpora.NAME={name:opus:Books/v1,licence:LICENCE}"
+    values = compose_settings(["data=demo", setting.replace("NAME", "x")], conf=PROJECT / "conf")
+    assert build_all(values, source="test")["download"].corpora["x"].licence == "LICENCE"
 
 
 def test_the_languages_are_those_of_the_settings_unless_named(site, tmp_path):
@@ -99,36 +91,6 @@ def test_no_corpora_are_no_error(site, capsys):
     assert "opus:" not in told
     assert "SET=" not in told
     assert "There is none for de and tlh; does a code without its region" in told
-
-
-def test_a_failure_of_mtdata_costs_its_datasets_alone(site, capsys, caplog, monkeypatch):
-    def fail(_):
-        raise DownloadError("mtdata list failed (no network)")
-
-    monkeypatch.setattr(mtdata, "PROGRAM", "true")
-    monkeypatch.setattr(mtdata, "list_datasets", fail)
-    corpora.main("de-en", index=site.put("/", serve(BOOKS)) + QUERY)
-    assert "opus:Books/v1" in capsys.readouterr().out
-    assert "(no network); this is the index of OPUS alone" in caplog.text
-
-
-def test_what_is_said_of_how_to_take_one_is_of_one_that_is_listed(site, capsys, monkeypatch):
-    """With what settings ask for, though an older version of it is larger."""
-    monkeypatch.setattr(mtdata, "PROGRAM", "true")
-    monkeypatch.setattr(mtdata, "list_datasets", lambda _: ["Statmt-europarl-10-deu-eng"])
-    for entries, name in (
-        ([SMALL, BOOKS | {"latest": "False"}], "opus:Small/v2"),
-        ([], "mtdata:Statmt-europarl-10-deu-eng"),
-    ):
-        corpora.main("de-en", index=site.put(f"/{len(entries)}/", serve_all(entries)) + QUERY)
-        told = capsys.readouterr().out
-        [setting] = re.findall('SET="(.*)"', told)
-        assert setting == f"download.corpora.NAME={{name:{name},licence:LICENCE}}"
-        values = compose_settings(
-            ["data=demo", setting.replace("NAME", "x")], conf=PROJECT / "conf"
-        )
-        assert build_all(values, source="test")["download"].corpora["x"].licence == "LICENCE"
-        assert ("/Small/de&en/v2/Small" in told) is bool(entries)
 
 
 @pytest.mark.parametrize(

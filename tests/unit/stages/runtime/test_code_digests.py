@@ -1,14 +1,11 @@
 """Which code a stage runs, and which changes of it count."""
 
 import ast
-import dis
 from pathlib import Path
-from types import CodeType
 
 import pytest
 
 from stages.runtime.fingerprint import digest_code, parse_code, read_module
-from tests.support.projects import PROJECT
 
 CODE = '''"""What it is."""
 
@@ -68,34 +65,6 @@ def test_words_count_in_no_block(block):
     spoken, silent = (block.format(code).encode() for code in ("'It runs.'; run()", "run()"))
 
     assert ast.dump(parse_code(spoken)) == ast.dump(parse_code(silent))
-
-
-@pytest.mark.parametrize("path", sorted(PROJECT.glob("nmt_core/*/*.py"))[::9], ids=str)
-def test_python_compiles_what_counts_to_the_same(path):
-    source = path.read_bytes()
-
-    assert list_operations(parse_code(source)) == list_operations(ast.parse(source))
-
-
-def list_operations(tree):
-    """Return what Python does without docstrings, in order, but for how far it jumps."""
-    jumps = {*dis.hasjrel, *dis.hasjabs}
-    nothing = {dis.opmap[name] for name in ("NOP", "CACHE", "EXTENDED_ARG")}
-
-    def describe(value):
-        if not isinstance(value, CodeType):
-            return value
-        operations, longer = [], 0
-        for opcode, low in zip(value.co_code[::2], value.co_code[1::2], strict=True):
-            number = longer << 8 | low
-            longer = number if opcode == dis.EXTENDED_ARG else 0
-            if opcode not in nothing:
-                constant = opcode in dis.hasconst
-                argument = describe(value.co_consts[number]) if constant else number
-                operations.append((opcode, None if opcode in jumps else argument))
-        return operations, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars
-
-    return describe(compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2))
 
 
 FILES = {

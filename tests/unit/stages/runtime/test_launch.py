@@ -13,7 +13,7 @@ from nmt_core.base.errors import ConfigError, TrainingError
 from nmt_core.training.distributed import RENDEZVOUS, PeerError
 from nmt_core.training.settings import WorldConfig
 from stages.runtime import launch
-from stages.runtime.launch import AGAIN, find_cause, is_rank, record_errors
+from stages.runtime.launch import AGAIN, find_cause, record_errors
 
 
 @pytest.fixture
@@ -136,13 +136,6 @@ def test_errors_are_written_for_torchrun(rank, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_ending_process_ignores_sigterm(rank):
-    with pytest.raises(SystemExit), record_errors():
-        raise BROKEN
-
-    signal.raise_signal(signal.SIGTERM)
-
-
 def test_programming_errors_are_raised(rank, tmp_path):
     with pytest.raises(ValueError, match="ours"), record_errors():
         raise ValueError("ours")
@@ -156,10 +149,3 @@ def test_orphans_do_not_start(rank, monkeypatch):
         pytest.fail("it has begun")
 
     assert ended.value.code == 143
-
-
-def test_a_single_process_raises_its_errors(monkeypatch):
-    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
-    assert not is_rank()
-    with pytest.raises(TrainingError), record_errors():
-        raise BROKEN
