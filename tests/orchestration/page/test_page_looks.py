@@ -90,7 +90,6 @@ HOSTILE_CORPORA = {name: data_pages.describe("files", licence=data_pages.HOSTILE
 REPORTS = {
     "data": lambda: data_pages.render(HOSTILE_CORPORA),
     "run": run_pages.render,
-    "contest": run_pages.render_contest,
 }
 
 
