@@ -27,7 +27,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.evaluation.pictures import save_figure
 from nmt_core.models.attention import MultiHeadAttention, make_causal_mask
 from nmt_core.models.embedding import sinusoids
-from nmt_core.training.schedule import CosineRestarts
+from nmt_core.training.settings import CosineRestarts
 
 REBER = ({"B": 1}, {"T": 2, "P": 3}, {"S": 2, "X": 4}, {"T": 3, "V": 5}, {"X": 3, "S": 6})
 REBER += ({"P": 4, "V": 6}, {"E": None})

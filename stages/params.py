@@ -31,10 +31,11 @@ from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.training.schedule import Budget, ScheduleConfig
 from nmt_core.training.settings import (
+    Budget,
     ModelPart,
     OptimizerConfig,
+    ScheduleConfig,
     TrainingConfig,
     WorldConfig,
 )

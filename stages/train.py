@@ -45,11 +45,11 @@ from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import CheckpointStore, prolong
 from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.initial import average_with, load_initial_model, start_from
+from nmt_core.training.objective import TranslationObjective
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from nmt_core.training.trainer import Trainer
-from nmt_core.training.translation import TranslationObjective
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch

@@ -26,7 +26,7 @@ from nmt_core.base import config, files
 from nmt_core.base.errors import CheckpointError, DiskError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.training.progress import Progress
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 
 FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""

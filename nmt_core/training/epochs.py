@@ -16,8 +16,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.objective import Objective
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point
-from nmt_core.training.schedule import Budget
-from nmt_core.training.settings import EpochTrainingConfig
+from nmt_core.training.settings import Budget, EpochTrainingConfig
 from nmt_core.training.trainer import Trainer
 
 BatchT_co = TypeVar("BatchT_co", bound=TensorBatch, covariant=True)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.data.batch import Position
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 
 
 class Point(Config):

@@ -39,7 +39,7 @@ from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.objective import Objective
 from nmt_core.training.optimizer import ExponentialMovingAverage, apply_gradients, require_finite
 from nmt_core.training.progress import Clock, Progress, select
-from nmt_core.training.schedule import Budget, ScheduleConfig
+from nmt_core.training.settings import Budget, ScheduleConfig
 
 PAIRS_NAMED = 5
 """Of a batch, where something is wrong with it."""

@@ -21,7 +21,7 @@ from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.named import estimate_total, list_split_off
 from nmt_core.corpora.splitting import PER
 from nmt_core.data.settings import TokenBatching
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams
 

@@ -15,7 +15,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.initial_model import ChampionModel
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure import auto
 from stages.configure.sections import build_all, check_all

@@ -24,7 +24,7 @@ from rich.console import Console
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.progress import format_duration
-from nmt_core.training.schedule import VALIDATIONS, Budget
+from nmt_core.training.settings import VALIDATIONS, Budget
 from stages import paths
 from stages.configure.auto import round_down
 from stages.configure.compose import apply_changes, write_params

@@ -30,7 +30,7 @@ from nmt_core.evaluation.significance import (
     compute_t_interval,
     measure_seeds,
 )
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages import paths
 from stages.reporting.evaluation import Evaluation
 from stages.reporting.pages import render_pipe_table

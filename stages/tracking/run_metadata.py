@@ -11,7 +11,7 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.corpora.fetch.address import redact_url
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load

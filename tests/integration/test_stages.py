@@ -26,7 +26,7 @@ from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.training.schedule import Budget, WarmupDecay
+from nmt_core.training.settings import Budget, WarmupDecay
 from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose

@@ -17,8 +17,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import apply_gradients, build_optimizer
-from nmt_core.training.schedule import WarmupDecay
-from nmt_core.training.settings import AdamW, Muon
+from nmt_core.training.settings import AdamW, Muon, WarmupDecay
 from tests.support.presets import PRESETS
 from tests.support.trainings import PROCESSOR
 

@@ -12,8 +12,8 @@ from nmt_core.base.interrupt import Interrupted
 from nmt_core.extensions.classifiers.training import ClassifierObjective
 from nmt_core.extensions.language_models.training import LanguageObjective
 from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.objective import TranslationObjective
 from nmt_core.training.settings import EpochTrainingConfig
-from nmt_core.training.translation import TranslationObjective
 from tests.support import language_models, trainings
 from tests.support.pairs import write_pairs
 from tests.support.slow_cases import mark_slow

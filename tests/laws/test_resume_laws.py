@@ -7,8 +7,7 @@ import torch
 
 from nmt_core.base.compute import Compute
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.schedule import Budget
-from nmt_core.training.settings import Muon, ScheduledSampling
+from nmt_core.training.settings import Budget, Muon, ScheduledSampling
 from tests.support.presets import PRESETS
 from tests.support.slow_cases import mark_slow
 from tests.support.subword_pairs import KINDS, LINES, PIECES, drawn, write_lines

@@ -126,6 +126,3 @@ def test_arrays_fit_their_index(folder, kind, array):
 
     with pytest.raises(ShardError, match="does not fit its index; run shard again"):
         ShardDataset(folder, verify=False)
-
-
-"""Writes pairs of 50 tokens, all of them different, in so much more memory than it has."""

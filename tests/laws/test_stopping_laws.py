@@ -7,7 +7,7 @@ import pytest
 from nmt_core.base import interrupt as module
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.training.checkpoint import CheckpointStore, prolong
-from nmt_core.training.schedule import Budget, CosineRestarts, InverseSquareRoot
+from nmt_core.training.settings import Budget, CosineRestarts, InverseSquareRoot
 from tests.support import trainings
 from tests.support.slow_cases import mark_slow
 

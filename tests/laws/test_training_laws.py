@@ -14,11 +14,10 @@ from nmt_core.base.errors import ShardError, TrainingError
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.training import translation as module
+from nmt_core.training import objective as module
 from nmt_core.training.loss import SampledSoftmax, measure_predictions
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import Budget, WarmupDecay
-from nmt_core.training.settings import NesterovSgd, ScheduledSampling
+from nmt_core.training.settings import Budget, NesterovSgd, ScheduledSampling, WarmupDecay
 from tests.support import trainings
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages.reporting.comparison import Outcome, Run, ScoreInterval
 
 REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4

@@ -7,11 +7,10 @@ from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE
+from nmt_core.training.objective import TranslationObjective
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import Budget, WarmupDecay
-from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
+from nmt_core.training.settings import AdamW, Budget, NesterovSgd, TrainingConfig, WarmupDecay
 from nmt_core.training.trainer import Trainer
-from nmt_core.training.translation import TranslationObjective
 from tests.support.presets import TARGET_SIZE, tiny_model
 
 STEPS = 12

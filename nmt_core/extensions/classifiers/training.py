@@ -31,8 +31,7 @@ from nmt_core.text.vocabulary import PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
 from nmt_core.training.objective import Remedies
 from nmt_core.training.progress import Merit, Point
-from nmt_core.training.schedule import WarmupDecay
-from nmt_core.training.settings import AdamW, EpochTrainingConfig
+from nmt_core.training.settings import AdamW, EpochTrainingConfig, WarmupDecay
 
 
 class LearnClassifierConfig(Config):

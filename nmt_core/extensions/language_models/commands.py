@@ -26,7 +26,6 @@ from nmt_core.cli.options import (
     open_translator,
 )
 from nmt_core.extensions.language_models import bundle
-from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
     compute_text_fingerprint,
@@ -202,7 +201,8 @@ def generate(
     text is as varied as the one learnt from; above, it dissolves.
     """
     begin = decode_argument(prefix, name="--prefix")
-    text_model = open_model(language_model, device, threads)
+    compute.set_threads(threads)
+    text_model = bundle.load_language_model(language_model, device=device)
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     sampling = config.build(TokenSampling, values, at="generate")
     typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))
@@ -245,7 +245,8 @@ def score(
         scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
     else:
         assert language_model is not None
-        scores = open_model(language_model, device, threads).score(lines)
+        compute.set_threads(threads)
+        scores = bundle.load_language_model(language_model, device=device).score(lines)
     typer.echo(HEADING, err=True)
     for line_score in scores:
         typer.echo(
@@ -278,9 +279,3 @@ def summarize(scores: Sequence[LogLikelihood]) -> str:
         f"log-likelihood {total.log_likelihood:.2f}; perplexity {total.perplexity:.3f} per token, "
         f"{total.nats_per_character:.4f} nats per character"
     )
-
-
-def open_model(folder: Path, device: str, threads: int | None) -> TextModel:
-    """Load a language model of ``nmt learn``."""
-    compute.set_threads(threads)
-    return bundle.load_language_model(folder, device=device)

@@ -42,8 +42,13 @@ from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, Reading, train_epochs
 from nmt_core.training.objective import Remedies
 from nmt_core.training.progress import Point
-from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
-from nmt_core.training.settings import AdamW, EpochTrainingConfig, OptimizerConfig
+from nmt_core.training.settings import (
+    AdamW,
+    EpochTrainingConfig,
+    OptimizerConfig,
+    ScheduleConfig,
+    WarmupDecay,
+)
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """Rows and tokens of a batch in validation; a stream is cut into as many parts."""

@@ -5,7 +5,7 @@ from rich.console import Console
 
 from nmt_core.base import progress as module
 from nmt_core.base.progress import LineProgress, TrainingDisplay, format_duration
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 
 POINT = {
     "step": 1200,

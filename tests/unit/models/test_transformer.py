@@ -72,18 +72,3 @@ def test_the_transformer_is_torchs(norm):
     memory = model.encode(source, source == PAD)
 
     assert_close(model.decode(target, memory, model.start(memory))[0], expected)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post", "article"])
-def test_dropout_changes_training_and_nothing_else(norm):
-    config = tiny_config("transformer").model_copy(update={"norm": norm, "dropout": 0.5})
-    model = build_model(config, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
-    source, target = torch.tensor([[4, 5, 2]]), torch.tensor([[BOS, 4]])
-
-    def logits():
-        return model(source, source == PAD, target).tolist()
-
-    model.train()
-    assert logits() != logits()
-    model.eval()
-    assert logits() == logits()

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.training.schedule import Budget, InverseSquareRoot, WarmupDecay
+from nmt_core.training.settings import Budget, InverseSquareRoot, WarmupDecay
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import (

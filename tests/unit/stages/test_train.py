@@ -17,7 +17,7 @@ from nmt_core.base.tracking import NullTracker
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Point, Progress
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from stages.configure import compose
 from stages.configure.sections import build_all
 
@@ -53,25 +53,19 @@ def test_a_budget_has_a_limit():
         Budget()
 
 
-def test_a_schedule_that_ends_needs_a_share_to_follow():
-    values = compose.apply_changes(
-        compose.compose_groups(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
-    )
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ([], "a warmup_decay schedule needs budget"),
+        (
+            ["schedule={kind:inverse_sqrt}", "training.scheduled_sampling.shape=linear"],
+            "scheduled_sampling needs budget",
+        ),
+    ],
+)
+def test_what_ends_needs_a_share_to_follow(settings, message):
+    changes = [f"train.{one}" for one in ("budget.steps=null", "budget.epochs=3", *settings)]
+    values = compose.apply_changes(compose.compose_groups(["data=demo"]), changes)
 
-    with pytest.raises(ConfigError, match="a warmup_decay schedule needs budget"):
-        build_all(values, source="params.yaml")
-
-
-def test_scheduled_sampling_needs_a_share_to_follow():
-    values = compose.apply_changes(
-        compose.compose_groups(["data=demo"]),
-        [
-            "train.budget.steps=null",
-            "train.budget.epochs=3",
-            "train.schedule={kind:inverse_sqrt}",
-            "train.training.scheduled_sampling.shape=linear",
-        ],
-    )
-
-    with pytest.raises(ConfigError, match="scheduled_sampling needs budget"):
+    with pytest.raises(ConfigError, match=message):
         build_all(values, source="params.yaml")

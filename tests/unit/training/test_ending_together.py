@@ -8,7 +8,7 @@ import pytest
 
 from nmt_core.base.interrupt import Interrupted
 from nmt_core.training import trainer as module
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from tests.support import ranks
 from tests.support.threads import ThreadGroup
 

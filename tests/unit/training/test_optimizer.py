@@ -97,16 +97,6 @@ def test_updates_are_torchs(config, theirs):
         assert_close(one, expected)
 
 
-def test_without_a_rate_nothing_moves():
-    """The schedule decides alone."""
-    model = linear()
-    before = [weight.detach().clone() for weight in model.parameters()]
-    model(torch.ones(1, 3)).sum().backward()
-    build_optimizer(model, AdamW()).step()
-
-    assert [weight.tolist() for weight in model.parameters()] == [w.tolist() for w in before]
-
-
 @pytest.mark.parametrize(
     "preset", ["transformer", "convs2s", "rnn_attention", "transformer_article"]
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
+from nmt_core.training.settings import CosineRestarts, InverseSquareRoot, WarmupDecay
 
 
 def test_inverse_square_root_is_the_papers():

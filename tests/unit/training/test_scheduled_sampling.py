@@ -46,17 +46,6 @@ def test_probabilities_are_the_papers(final, done):
     assert probability("inverse_sigmoid") == pytest.approx(final * rise, abs=1e-12)
 
 
-@pytest.mark.parametrize("shape", ["linear", "exponential", "inverse_sigmoid"])
-@given(final=finals, one=shares, other=shares)
-def test_probabilities_rise_from_nothing_to_the_final_one(shape, final, one, other):
-    sampling = ScheduledSampling(shape=shape, final=final)
-    low, high = (sampling.probability(done) for done in sorted((one, other)))
-
-    assert low <= high + 1e-12
-    assert sampling.probability(0.0) == 0
-    assert sampling.probability(1.0) == pytest.approx(final)
-
-
 def test_at_first_nothing_changes():
     batch = collate(PAIRS)
 

@@ -18,7 +18,7 @@ from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.splitting import split_of
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.corpora.web import opus_index
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from nmt_core.translation.fitting import FEWEST
 from stages.configure import auto, compose
 from stages.configure.__main__ import main

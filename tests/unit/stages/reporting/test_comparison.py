@@ -8,7 +8,7 @@ from rich.console import Console
 
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.significance import Difference
-from nmt_core.training.schedule import Budget
+from nmt_core.training.settings import Budget
 from nmt_core.translation.translation import Translation
 from stages.evaluate import write_translations
 from stages.reporting import comparison
