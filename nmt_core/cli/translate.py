@@ -41,8 +41,7 @@ from nmt_core.documents.formats import (
 )
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
-from nmt_core.translation.texts import translate_texts
-from nmt_core.translation.translation import Translation
+from nmt_core.translation.translation import Translation, translate_texts
 from nmt_core.translation.translator import Translator
 
 FLAG_BELOW = 0.1

@@ -15,8 +15,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Reason, TextDocument, Untranslated
 from nmt_core.documents.plain_text import parse_plain_text
 from nmt_core.documents.segments import Item, Passage, Piece, Role, Written, make_parts
-from nmt_core.literals.finding import find_literals, resolve_references
-from nmt_core.literals.literal import LiteralKind
+from nmt_core.literals.finding import LiteralKind, find_literals, resolve_references
 from nmt_core.text.language_codes import pick_code
 
 MARKUP = re.compile(

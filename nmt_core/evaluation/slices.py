@@ -14,8 +14,7 @@ from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Counts, Mask, Slice, SlicedText, SummedMetric
 from nmt_core.evaluation.registered import SLICES
 from nmt_core.evaluation.significance import resample_scores
-from nmt_core.literals.finding import find_literals
-from nmt_core.literals.literal import LiteralKind
+from nmt_core.literals.finding import LiteralKind, find_literals
 from nmt_core.text.words import WORD
 
 FEW_WORDS, MANY_WORDS = 8, 25

@@ -14,8 +14,13 @@ from typing import NamedTuple
 import regex
 
 from nmt_core.literals.cldr import Conventions, load_conventions, names_unit, spells
-from nmt_core.literals.finding import find_extent, find_literals
-from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
+from nmt_core.literals.finding import (
+    Literal,
+    LiteralFinder,
+    LiteralKind,
+    find_extent,
+    find_literals,
+)
 from nmt_core.literals.masking import write_literal
 from nmt_core.literals.number import (
     LONE_SIGN,

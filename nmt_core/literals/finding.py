@@ -1,4 +1,4 @@
-"""Literals of a line, found by one rule.
+"""Parts of a line that its translation must keep, found by one rule.
 
 A literal is a maximal run without spaces that has a character other than letters and the marks of
 sentences. Marks at its ends belong to the sentence. Groups of digits with single spaces between
@@ -7,10 +7,12 @@ them are one run; braces, tags, and code in backquotes are one each, with their 
 
 import html
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple, Protocol
 
 import regex
 
-from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
+from nmt_core.base.symbols import SymbolClass
 from nmt_core.literals.number import (
     SPACES,
     is_time,
@@ -19,6 +21,58 @@ from nmt_core.literals.number import (
     read_date,
     read_number,
 )
+
+
+class LiteralKind(StrEnum):
+    """The kinds of literals."""
+
+    VERBATIM = "verbatim"
+    """Stays as it is: URLs, e-mail addresses, paths, placeholders, codes, emoji, signs."""
+    NUMBER = "number"
+    """Numbers, ranges and ratios: in the form of either language, or in words."""
+    DATE = "date"
+    """Dates and times of day in digits."""
+    TERM = "term"
+    """Terms of a glossary that have a translation of their own."""
+
+    @property
+    def symbol_class(self) -> SymbolClass:
+        """The symbols that stand in its place while a model translates."""
+        return "number" if self in {LiteralKind.NUMBER, LiteralKind.DATE} else "name"
+
+    @property
+    def is_masked_first(self) -> bool:
+        """True if a symbol replaces it in the first search, and not only after a loss."""
+        return self is LiteralKind.VERBATIM
+
+
+class Literal(NamedTuple):
+    """A literal in a line."""
+
+    kind: LiteralKind
+    start: int
+    end: int
+    text: str
+    unit: str = ""
+    """The unit or currency beside a number, in signs or a word, such as ``%``, ``€`` or ``km``."""
+    scale: int = 0
+    """The power of ten of the word behind a number, 6 of *5 million*."""
+    forms: tuple[str, ...] = ()
+    """The translations of a term; the first is the one to write."""
+    extent: tuple[int, int] | None = None
+    """The span of a number with the sign of its unit; None without a sign."""
+
+    def overlaps(self, other: "Literal") -> bool:
+        """Tell whether two literals of one line share a character."""
+        return self.start < other.end and other.start < self.end
+
+
+class LiteralFinder(Protocol):
+    """Finds what a person wants to come through, such as the terms of a glossary."""
+
+    def find(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield what is found in a line of a language, from left to right, without overlaps."""
+
 
 REFERENCE = regex.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import regex
 from babel import Locale, UnknownLocaleError
 
-from nmt_core.literals.literal import Literal, LiteralKind
+from nmt_core.literals.finding import Literal, LiteralKind
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"

@@ -15,15 +15,26 @@ from typing import NamedTuple
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import Breach, check_literals
-from nmt_core.literals.finding import NAMES, find_extent, find_literals, resolve_references
+from nmt_core.literals.finding import (
+    NAMES,
+    Literal,
+    LiteralFinder,
+    LiteralKind,
+    find_extent,
+    find_literals,
+    resolve_references,
+)
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.literal import Literal, LiteralFinder, LiteralKind
-from nmt_core.literals.masking import Masked, insert_lost, mask, restore, write_literals
-from nmt_core.literals.quotes import (
+from nmt_core.literals.masking import (
+    Masked,
     enclose,
+    insert_lost,
     list_known_marks,
+    mask,
     read_quotes,
+    restore,
     unquote,
+    write_literals,
 )
 from nmt_core.literals.terms import split_words
 from nmt_core.search.settings import SearchConfig

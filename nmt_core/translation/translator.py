@@ -23,14 +23,15 @@ from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
-from nmt_core.translation.text_search import (
-    TextCodec,
-    TextSearch,
-    TranslatorConfig,
-    add_links,
+from nmt_core.translation.text_search import TextCodec, TextSearch, TranslatorConfig, add_links
+from nmt_core.translation.translation import (
+    NextToken,
+    Texts,
+    Translation,
+    list_texts,
+    remember_translation,
+    translate_texts,
 )
-from nmt_core.translation.texts import Texts, list_texts, translate_texts
-from nmt_core.translation.translation import NextToken, Translation, remember_translation
 
 if TYPE_CHECKING:
     from nmt_core.translation.memory.store import TranslationMemory
@@ -358,14 +359,10 @@ class Translator:
         diversity: float | None = None,
     ) -> BeamConfig:
         search = self.config.beam.change(beam_size, n_best, diversity)
-        if search.unknown == "copy" and not self.has_attention:
-            return search.model_copy(update={"unknown": "forbid"})  # nothing tells what to copy
-        return search
-
-    @property
-    def has_attention(self) -> bool:
-        """Tell whether the model has attention."""
-        return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
+        if search.unknown != "copy" or self.engine.sees_attention:
+            return search
+        has_attention = self.full.attend([[EOS]], [()]) is not None
+        return search if has_attention else search.model_copy(update={"unknown": "forbid"})
 
 
 def translate_document(

@@ -96,7 +96,7 @@ NEUTRAL = (
     "nmt_core/base/tracking.py",
     "nmt_core/evaluation/registered.py",
     "nmt_core/search/engine.py",
-    "nmt_core/translation/texts.py",
+    "nmt_core/translation/translation.py",
     "stages/__init__.py",
     "stages/params.py",
     "stages/paths.py",

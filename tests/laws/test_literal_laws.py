@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.checking import check_literals
-from nmt_core.literals.finding import find_literals
-from nmt_core.literals.literal import LiteralKind
+from nmt_core.literals.finding import LiteralKind, find_literals
 from nmt_core.literals.masking import insert_lost, insert_word, mask, restore
 from nmt_core.literals.number import read_number, write_number
 

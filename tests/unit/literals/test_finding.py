@@ -2,8 +2,7 @@
 
 import pytest
 
-from nmt_core.literals.finding import find_literals, join_adjacent
-from nmt_core.literals.literal import LiteralKind
+from nmt_core.literals.finding import LiteralKind, find_literals, join_adjacent
 
 V, N, D = LiteralKind.VERBATIM, LiteralKind.NUMBER, LiteralKind.DATE
 

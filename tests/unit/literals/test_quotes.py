@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.literals.quotes import enclose, list_known_marks, read_quotes, unquote
+from nmt_core.literals.masking import enclose, list_known_marks, read_quotes, unquote
 
 LOW, STRAIGHT = frozenset("„“"), frozenset('"')
 

@@ -11,8 +11,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
-from nmt_core.translation.texts import join_translations
-from nmt_core.translation.translation import EMPTY_TRANSLATION
+from nmt_core.translation.translation import EMPTY_TRANSLATION, join_translations
 from nmt_core.translation.translator import Translator, translate_document
 from tests.support.commands import run
 from tests.support.scripted import scripted_translator
