@@ -6,18 +6,16 @@ preset ``conf/data/NAME.yaml``. No other code depends on the kind of a corpus.
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
-from typing_extensions import override
 
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.source import Fetch, Fetchable, FindCached, Pinnable, find_nothing
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Pair, Problem, Text, write_pairs
-from nmt_core.corpora.splitting import SPLITS, Split
+from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
+from nmt_core.corpora.splitting import Split
 
 OnBadLine = Literal["error", "drop"]
 
@@ -184,37 +182,3 @@ def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Proble
     if on_bad_line == "drop":
         return (*DAMAGED, *UNUSABLE)
     return () if given else UNUSABLE
-
-
-class GeneratedCorpus(Corpus):
-    """Settings of a corpus that a program generates, with splits of its own."""
-
-    first_language: ClassVar[str]
-    """Code of the language that comes first in generated pairs."""
-
-    code: ClassVar[str]
-    """Folder of the program, in this project."""
-
-    @abstractmethod
-    def generate(self) -> Mapping[Split, Sequence[Pair]]:
-        """Return the pairs of every split."""
-
-    @override
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        del fetch
-        generated, texts = self.generate(), {}
-        step = 1 if languages.source == self.first_language else -1
-        for split in SPLITS:
-            source, target = (scratch / f"{self.kind}.{split}.{side}" for side in Pair._fields)
-            write_pairs((Pair(*pair[::step]) for pair in generated[split]), source, target)
-            texts[split] = Text(((source, target),))
-        return texts
-
-    @override
-    def list_given(self) -> frozenset[Split]:
-        return frozenset({"validation", "test"})
-
-    @override
-    def origin(self, split: str, languages: Languages) -> Origin:
-        del split, languages
-        return Origin("code", self.code)

@@ -1,23 +1,21 @@
 """The demo language as a corpus."""
 
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Literal
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.corpus import Description, GeneratedCorpus, Size
-from nmt_core.corpora.fetch.source import FindCached, find_nothing
-from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
+from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
+from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import Split
 from stages.demo.generate import GrammarConfig, generate
 
 CHARACTERS = 67
-"""Of a sentence, on the average."""
+"""Average length of a sentence."""
 
 
-class DemoCorpus(GeneratedCorpus):
-    """Sentences of a small grammar: no network, no licence, made in a second."""
-
-    first_language: ClassVar = "de"
-    code: ClassVar = "stages/demo"
+class DemoCorpus(Corpus):
+    """Sentences of a small grammar: no network, no licence, generated in a second."""
 
     kind: Literal["demo"]
     """The tag of this choice."""
@@ -33,9 +31,20 @@ class DemoCorpus(GeneratedCorpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def generate(self) -> dict[Split, list[Pair]]:
-        """Draw the sentences of every split, German first."""
-        return generate(self.grammar)
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
+        """Generate the sentences of every split."""
+        del fetch
+        texts: dict[Split, Text] = {}
+        step = 1 if languages.source == "de" else -1
+        for split, pairs in generate(self.grammar).items():
+            source, target = (scratch / f"demo.{split}.{side}" for side in Pair._fields)
+            write_pairs((Pair(*pair[::step]) for pair in pairs), source, target)
+            texts[split] = Text(((source, target),))
+        return texts
+
+    def list_given(self) -> frozenset[Split]:
+        """Return validation and test."""
+        return frozenset({"validation", "test"})
 
     def estimate_size(
         self, languages: Languages, *, find_cached: FindCached = find_nothing
@@ -43,6 +52,11 @@ class DemoCorpus(GeneratedCorpus):
         """Estimate the size of the corpus."""
         del languages, find_cached
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
+
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return the folder of the grammar."""
+        del split, languages
+        return Origin("code", "stages/demo")
 
     def describe(self) -> Description:
         """Return that it is a part of this project."""
