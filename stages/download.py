@@ -69,9 +69,7 @@ LOGGER = logging.getLogger(__name__)
 KEPT = "sifted"
 """In the folder of downloads: what comes of each corpus, until its text or a setting changes."""
 
-NOTICES = {
-    "header_row": "header rows, which are no pairs and were left out: {:,}",
-}
+NOTICES = {"header_row": "header rows, which are no pairs and were left out: {:,}"}
 """What is said of a text that was read, by the name of its count."""
 
 
@@ -350,13 +348,8 @@ def _describe_near(outcome: CleaningOutcome) -> NearDuplicates | None:
         test_sentences=int((outcome.near.counts[:tests] > 0).sum()),
         validation_sentences=int((outcome.near.counts[tests:] > 0).sum()),
         examples=tuple(
-            NearPair(
-                side=example.side,
-                train=example.train,
-                held_out=example.held_out,
-                edits=example.edits,
-            )
-            for example in outcome.near.examples
+            NearPair(side=each.side, train=each.train, held_out=each.held_out, edits=each.edits)
+            for each in outcome.near.examples
         ),
     )
 

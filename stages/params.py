@@ -65,7 +65,7 @@ class DownloadParams(CorporaConfig):
 
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""
-        owners = (*self.corpora.values(), self.split, self.initial_model)
+        owners = (*self.corpora.values(), self.initial_model)
         return {path: digest for owner in owners for path, digest in owner.pins().items()}
 
     def pinned(self) -> Self:
@@ -84,12 +84,12 @@ class DownloadParams(CorporaConfig):
     def _change_owners(self, change: Callable[[Any], Any]) -> Self:
         """Change all settings that may name the user's own files."""
         corpora = {name: change(corpus) for name, corpus in self.corpora.items()}
-        others = {name: change(getattr(self, name)) for name in ("split", "initial_model")}
-        return self.model_copy(update={"corpora": corpora, **others})
+        start = change(self.initial_model)
+        return self.model_copy(update={"corpora": corpora, "initial_model": start})
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":
-        check_corpora(self.corpora, self.languages, self.split)
+        check_corpora(self.corpora, self.languages)
         start = self.initial_model
         if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
             raise ValueError(

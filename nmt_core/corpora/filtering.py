@@ -10,11 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import compress, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from nmt_core.base import files
@@ -38,22 +37,12 @@ from nmt_core.corpora.screening.inspection import (
 )
 from nmt_core.corpora.screening.screen import MIN_PAIRS, PAIRS_AT_ONCE, Screen, learn_screen
 from nmt_core.corpora.splitting import (
-    NOT_HELD_OUT,
     SPLITS,
-    Ranks,
     Split,
     SplitConfig,
-    mark_unique,
-    rank_sessions,
     split_of,
-    take_last,
 )
 from nmt_core.corpora.staging import PairWriter, StagedPairs
-
-ASIDE: Literal["aside"] = "aside"
-"""The place of pairs of held-out sessions until it is known which ones occur nowhere else."""
-
-Home = Split | Literal["aside"]
 
 EXAMPLES = 3
 """Number of examples of the pairs that a filter drops."""
@@ -86,8 +75,6 @@ class FilterJob(PairRows):
     """The split of the text."""
     drop: tuple[Problem, ...]
     rules: FilterRules
-    ranks: Ranks | None = None
-    """The rank of each pair's session, if sessions are held out."""
     screen: Path | None = None
     """Folder of the screen of the corpus, if it has one."""
 
@@ -102,14 +89,12 @@ class FilterJob(PairRows):
         return self.rules.filters.repair if self.text == "train" else ()
 
     @property
-    def homes(self) -> list[Home]:
-        """The possible places of a pair."""
-        return [self.text, ASIDE] if self.ranks is not None else [self.text, *self.split_off]
+    def homes(self) -> list[Split]:
+        """The possible splits of a pair."""
+        return [self.text, *self.split_off]
 
-    def find_home(self, pair: Pair, row: int) -> Home:
-        """Return the place of a pair."""
-        if self.ranks is not None:
-            return self.text if self.ranks[row] == NOT_HELD_OUT else ASIDE
+    def find_home(self, pair: Pair) -> Split:
+        """Return the split of a pair."""
         split = split_of(pair.source, self.rules.split) if self.split_off else self.text
         return split if split in self.split_off else self.text
 
@@ -119,12 +104,10 @@ class FilterResult:
     """Counts of a job, whose pairs lie in its folder."""
 
     reading: CorpusReading = field(default_factory=CorpusReading)
-    dropped: dict[Home, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Dropped pairs, by place and reason."""
+    dropped: dict[Split, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Dropped pairs, by split and reason."""
     examples: dict[str, list[Pair]] = field(default_factory=dict)
     """Some dropped pairs, by reason."""
-    aside: list[tuple[int, str]] = field(default_factory=list)
-    """Rank of the session of each held-out pair, and the reason if it is unfit for training."""
 
 
 def filter_rows(job: FilterJob, part: Path) -> FilterResult:
@@ -132,9 +115,8 @@ def filter_rows(job: FilterJob, part: Path) -> FilterResult:
     result = FilterResult()
     with ExitStack() as stack:
         writers = {home: PairWriter(part, home, stack) for home in job.homes}
-        for number, pair, screened in _screen_pairs(job, result.reading):
-            row = number - job.spans[0].first
-            home, fault, noise = job.find_home(pair, row), None, None
+        for pair, screened in _screen_pairs(job, result.reading):
+            home, fault, noise = job.find_home(pair), None, None
             if job.text == "train":
                 fault = find_fault(pair, job.rules.filters) or screened
                 noise = fault if fault in NO_TRANSLATION else screened
@@ -142,22 +124,19 @@ def filter_rows(job: FilterJob, part: Path) -> FilterResult:
                 result.dropped[home][reason] += 1
                 if len(examples := result.examples.setdefault(reason, [])) < EXAMPLES:
                     examples.append(pair)
-                continue
-            if home == ASIDE and job.ranks is not None:
-                result.aside.append((int(job.ranks[row]), fault or ""))
-            writers[home].add(pair)
+            else:
+                writers[home].add(pair)
     return result
 
 
-def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[int, Pair, str | None]]:
-    """Yield row number, pair, and the screen's filter that drops it, judging many at a time."""
+def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[Pair, str | None]]:
+    """Yield pairs, each with the screen's filter that drops it, judging many at a time."""
     screen = load_cached(Screen.load, job.screen) if job.screen else None
     numbered = read_pairs(job, drop=job.drop, reading=reading, repair=job.repair)
     while batch := [*islice(numbered, PAIRS_AT_ONCE)]:
         pairs = [pair for _, pair in batch]
         verdicts = screen.judge(pairs) if screen else [None] * len(pairs)
-        for (number, pair), verdict in zip(batch, verdicts, strict=True):
-            yield number, pair, verdict
+        yield from zip(pairs, verdicts, strict=True)
 
 
 @dataclass
@@ -218,45 +197,29 @@ def filter_corpus(
         WorkersError: if workers are lost.
     """
     filtered = FilteredCorpus(folder, readings={name: CorpusReading() for name in texts})
-    staged: dict[Home, StagedPairs] = {name: StagedPairs(folder, name) for name in SPLITS}
-    jobs: list[FilterJob] = []
-    for split, text in texts.items():
-        rows = cut_rows(text, workers.chunk_lines, scratch=scratch)
-        jobs += _make_jobs(split, text, rows, rules)
+    staged = [StagedPairs(folder, name) for name in SPLITS]
+    jobs = [
+        FilterJob(rows.spans, rows.names, rows.place, split, text.drop, rules)
+        for split, text in texts.items()
+        for rows in cut_rows(text, workers.chunk_lines, scratch=scratch)
+    ]
     train = [job for job in jobs if job.text == "train"]
     screen, filtered.notices = _inspect(train, rules, scratch / "screen", name)
     jobs = [replace(job, screen=screen) for job in jobs]
-    if any(ASIDE in job.homes for job in jobs):
-        staged[ASIDE] = StagedPairs(folder, ASIDE)
-    aside: list[tuple[int, str]] = []
     with run_in_order(
         filter_rows, jobs, workers, beside=scratch / "filtered", title=f"cleaning {name}"
     ) as done:
         for job, (part, result) in zip(jobs, done, strict=True):
-            for pairs in staged.values():
+            for pairs in staged:
                 pairs.take(part)
-            for home, reasons in result.dropped.items():
-                filtered.removed["train" if home == ASIDE else home].update(reasons)
+            for split, reasons in result.dropped.items():
+                filtered.removed[split].update(reasons)
             for reason, examples in result.examples.items():
                 known = filtered.examples.get(reason, [])
                 filtered.examples[reason] = [*known, *examples][:EXAMPLES]
             filtered.readings[job.text].add(result.reading)
-            aside += result.aside
-    if ASIDE in staged:
-        _take_sessions(staged, aside, rules, filtered.removed["train"])
     filtered.save()
     return filtered
-
-
-def _make_jobs(
-    split: Split, text: Text, cut: Sequence[PairRows], rules: FilterRules
-) -> Iterator[FilterJob]:
-    ranks: Sequence[Ranks | None] = [None] * len(cut)
-    if split == "train" and rules.split_off and rules.split.sessions and cut:
-        ends = np.cumsum([rows.spans[0].lines for rows in cut])
-        ranks = np.split(rank_sessions(rules.split.sessions, int(ends[-1])), ends[:-1])
-    for rows, own_ranks in zip(cut, ranks, strict=True):
-        yield FilterJob(rows.spans, rows.names, rows.place, split, text.drop, rules, own_ranks)
 
 
 def _inspect(
@@ -282,26 +245,3 @@ def _inspect(
     source, target = rules.languages
     learn_screen(sample.pairs, (source, target), config).save(folder)
     return folder, notices
-
-
-def _take_sessions(
-    staged: Mapping[Home, StagedPairs],
-    marks: Sequence[tuple[int, str]],
-    rules: FilterRules,
-    removed: Counter[str],
-) -> None:
-    """Give the last pairs of held-out sessions to test and validation, and others to train."""
-    assert rules.split.sessions
-    aside, train = staged[ASIDE], staged["train"]
-    ranks = np.array([rank for rank, _ in marks], dtype=np.int32)
-    faults = [fault for _, fault in marks]
-    wanted = [name for name in SPLITS if name in rules.split_off]
-    unique = mark_unique(np.concatenate([aside.digests(), train.digests()]))[: len(marks)]
-    left = np.ones(len(marks), dtype=np.bool_)
-    for name, taken in take_last(unique, ranks, rules.split.sessions, wanted).items():
-        aside.give(taken, staged[name])
-        left &= ~taken
-    fit = np.array([not fault for fault in faults], dtype=np.bool_)
-    aside.give(left & fit, train)
-    removed.update(compress(faults, (left & ~fit).tolist()))
-    aside.remove()

@@ -147,7 +147,7 @@ class CorporaConfig(Config):
         return self
 
 
-def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) -> None:
+def check_corpora(corpora: Corpora, languages: Languages) -> None:
     """Check that corpora can be read together.
 
     Raises:
@@ -172,27 +172,12 @@ def check_corpora(corpora: Corpora, languages: Languages, split: SplitConfig) ->
     sources = [name for name, corpus in parallel.items() if not corpus.train_only]
     if not sources:
         raise ValueError("all corpora are train_only, which leaves nothing to validate and test on")
-    if split.sessions:
-        _check_sessions(corpora, " and ".join(sources), len(sources))
     licences = {name: describe_licence(corpus)["license"] for name, corpus in corpora.items()}
     unknown = [name for name, licence in licences.items() if licence == "unknown"]
     if unknown and len(corpora) > 1:
         raise ValueError(
             f"corpora.{unknown[0]}.licence is empty; each of several corpora needs one for the "
             f"model card: write cc-by-4.0 or the like, or 'own' for text of your own"
-        )
-
-
-def _check_sessions(corpora: Corpora, sources: str, number: int) -> None:
-    if not list_split_off(corpora):
-        raise ValueError(
-            f"split.sessions has no effect, since validation and test are given by {sources}; "
-            f"remove it, or give text to split alone"
-        )
-    if number > 1:
-        raise ValueError(
-            f"split.sessions holds out the end of one corpus, but {sources} may give validation "
-            f"and test; set train_only: true in all but one"
         )
 
 
@@ -255,6 +240,6 @@ def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
     if "test" not in list_split_off(corpora):
         rules = {corpus.held_out() or GIVEN for corpus in parallel if not corpus.train_only}
         return rules.pop() if len(rules) == 1 else GIVEN
-    if split.sessions or any(corpus.train_only for corpus in parallel):
-        return GIVEN  # a test sentence may occur in another corpus, or in one that is train_only
+    if any(corpus.train_only for corpus in parallel):
+        return GIVEN  # a test sentence may occur in one that is train_only
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"

@@ -124,5 +124,6 @@ def _drop_removed(text: dict[str, Any]) -> dict[str, Any]:
     for corpus in corpora:
         if test := corpus.get("test"):
             test.pop("references", None)
-    text["split"].pop("by", None)
+    for name in ("by", "sessions"):
+        text["split"].pop(name, None)
     return text

@@ -65,24 +65,11 @@ class StagedPairs:
     def write(self, folder: Path, keep: Mask) -> None:
         """Write the text of marked pairs, and remove the staged files."""
         for side in SIDES:
-            self._append(side, folder / self.files[side].name, keep)
-        self.remove()
-
-    def give(self, chosen: Mask, to: "StagedPairs") -> None:
-        """Append marked pairs to another split."""
-        for side in SIDES:
-            self._append(side, to.files[side], chosen)
-        with to.files["digests"].open("ab") as file:
-            self.digests()[chosen].tofile(file)
-
-    def remove(self) -> None:
-        """Remove the staged files."""
+            path = folder / self.files[side].name
+            with self.files[side].open("rb") as lines, path.open("wb") as file:
+                file.writelines(compress(lines, iterate_mask(keep)))
         for path in self.files.values():
             path.unlink()
-
-    def _append(self, side: str, path: Path, chosen: Mask) -> None:
-        with self.files[side].open("rb") as lines, path.open("ab") as file:
-            file.writelines(compress(lines, iterate_mask(chosen)))
 
 
 def mark_shared(rows: Digests, others: Digests) -> Mask:

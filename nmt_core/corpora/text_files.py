@@ -12,7 +12,7 @@ from pydantic import model_validator
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
+from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
@@ -141,7 +141,10 @@ def measure_file(path: Path) -> dict[str, Any]:
         digest = files.sha256(require_regular_file(path))
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
-        raise explain_unreadable_file(path, error) from None
+        raise CorpusError(
+            f"{path} cannot be read ({error.strerror}); set your text in download.corpora, as "
+            f"conf/data/files.yaml shows"
+        ) from None
 
 
 class Pinned(Protocol):

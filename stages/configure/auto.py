@@ -243,7 +243,7 @@ def fit_split(values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
     tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), pairs / 4)
     rate = round(PER * tests / max(1, pairs), 1)
     split = download.split
-    is_drawn = split.sessions is None and list_split_off(download.corpora)
+    is_drawn = list_split_off(download.corpora)
     is_set = any(place.startswith("download.split") for place in places)
     if is_drawn and not is_set and rate > split.test_per_10000:
         validations = max(tests / 2, min(FEWEST_TESTS, pairs / 8))

@@ -26,10 +26,8 @@ class DemoCorpus(Corpus):
     def check(self, languages: Languages) -> None:
         """Check that the languages are German and English."""
         if {*languages.codes} != {"de", "en"}:
-            raise ValueError(
-                f"the demo corpus has German (de) and English (en), "
-                f"got {' and '.join(languages.codes)}"
-            )
+            given = " and ".join(languages.codes)
+            raise ValueError(f"the demo corpus has German (de) and English (en), got {given}")
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Generate the sentences of every split."""

@@ -120,8 +120,8 @@ def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
         known = f", and {label} is anywhere within {width:.1f} points" if width else ""
         yield Remark(
             what=f"The test set is too small to tell: {evaluation.sentences:,} sentences{known}.",
-            advice="Hold out more: raise download.split.test_per_10000, or sessions.test_pairs "
-            "there; a test set that was given, or is drawn, has to be larger.",
+            advice="Hold out more: raise download.split.test_per_10000; a test set that was given, "
+            "or is generated, has to be larger.",
             blocks=True,
         )
     if (novel := evaluation.novel) and novel.sentences >= FEWEST_NOVEL and width:
@@ -190,7 +190,7 @@ def _judge_confidence(evaluation: Evaluation) -> Iterator[Remark]:
         yield Remark(
             what=f"Translations have no confidence: {missing}.",
             advice="Hold out more validation text: raise download.split.validation_per_10000, or "
-            "sessions.validation_pairs there, or give more where it was given.",
+            "give more.",
             blocks=False,
         )
     elif reliability and reliability.error > LARGEST_ERROR:

@@ -15,7 +15,7 @@ from nmt_core.corpora.filtering import FilterRules, filter_corpus
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex, cut_words
 from nmt_core.corpora.parallel_text import UNUSABLE, Pair, Text
-from nmt_core.corpora.splitting import NearDuplicateConfig, SessionSplit, SplitConfig
+from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.text.normalize import normalize
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
@@ -377,37 +377,3 @@ def test_nothing_near_is_left_in_train(clean, train, test):
     for side in ("source", "target"):
         index = SentenceIndex([getattr(pair, side) for pair in pairs["test"]], 0.4)
         assert not any(index.find_near(getattr(pair, side)) for pair in pairs["train"])
-
-
-def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
-    """Those that stand nowhere else; the others are for training, if they are fit."""
-    names = ["day 1"] * 4 + ["day 3"] * 2 + ["day 2"] * 4
-    pairs = [Pair(f"Satz {number}", f"Sentence {number}") for number in range(10)]
-    pairs[4] = Pair("SATZ 0", "Something else")  # stands elsewhere
-    pairs[5] = Pair("kurz", "far longer than what it says it is a translation of, by any measure")
-    pairs[7] = Pair("x", "and this one is longer than it ought to be, and so not fit for training")
-    (tmp_path / "meta.tsv").write_text("".join(f"{name}\n" for name in names))
-    filters = FilterConfig(max_words=10, max_length_ratio=9)
-
-    def split(tests, validations, **texts):
-        sessions = SessionSplit(
-            file=tmp_path / "meta.tsv",
-            held_out=("day 2", "day 3"),
-            test_pairs=tests,
-            validation_pairs=validations,
-        )
-        split = SplitConfig(sessions=sessions)
-        outcome, kept = clean({"train": pairs, **texts}, split=split, filters=filters)
-        rows = {
-            name: [pairs.index(pair) for pair in kept[name]] for name in ("train", "validation")
-        }
-        return outcome.list_reasons("train"), kept["test"], rows
-
-    left = [0, 1, 2, 3, 4]
-    expected = {"train": left, "validation": [6, 7, 8]}
-    assert split(2, 3) == ({}, [pairs[5], pairs[9]], expected)
-    expected = {"train": [*left, 6, 8], "validation": [9]}
-    assert split(1, 1) == ({"too_many_words": 1}, [pairs[5]], expected)
-    given = [Pair("Neu", "New")]  # takes nothing of the sessions
-    expected = {"train": [*left, 6, 8, 9], "validation": [5]}
-    assert split(1, 1, test=given) == ({"too_many_words": 1}, given, expected)

@@ -109,10 +109,7 @@ def test_inspection_drops_nothing_and_reports(params, tmp_path):
     [notice] = [notice for notice in measured["notices"] if "not en, most often fr" in notice]
     assert notice.startswith("32 pairs (5.0%) have a target")
     assert notice.endswith("; set download.corpora.own.filter.screen={}")
-    for quiet in (
-        {"look": {"accepted": ["stray_language", "numbers", "repeated"]}},
-        {"look": None},
-    ):
+    for quiet in ({"look": {"accepted": ["stray_language", "repeated"]}}, {"look": None}):
         assert run(params(train, **quiet), tmp_path / "quiet")[0]["notices"] == []
 
 

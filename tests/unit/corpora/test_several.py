@@ -236,27 +236,6 @@ def test_one_language_on_both_sides_is_refused(corpus):
     assert settings(corpora, languages={"source": "de", "target": "de-simple"})
 
 
-def test_sessions_are_of_one_corpus(corpus, tmp_path):
-    corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
-    split = {"sessions": {"file": str(tmp_path / "s"), "held_out": ["x"]}}
-    with pytest.raises(ConfigError, match="one and two may give validation and test"):
-        settings(corpora, split=split)
-    corpora["two"]["train_only"] = True
-    assert settings(corpora, split=split)
-
-
-def test_sessions_without_a_set_to_split_off_are_refused(corpus, tmp_path):
-    split = {"sessions": {"file": str(tmp_path / "s"), "held_out": ["x"]}}
-    sets = {"train": [("a", "b")], "validation": [("c", "d")]}
-    assert settings({"one": corpus("one", sets)}, split=split)
-    given = corpus("one", sets | {"test": [("e", "f")]})
-    with pytest.raises(ConfigError, match=r"split.sessions has no effect"):
-        settings({"one": given}, split=split)
-    other = corpus("two", [("a", "b")]) | {"train_only": True}
-    with pytest.raises(ConfigError, match=r"since validation and test are given by one; remove it"):
-        settings({"one": given, "two": other}, split=split)
-
-
 def test_a_split_came_from_its_own_file_or_that_of_train(corpus):
     params = settings({"own": corpus("own", {"train": [("a", "b")], "test": [("c", "d")]})})
     own = params.corpora["own"]

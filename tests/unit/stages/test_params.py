@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nmt_core.base.config import build, list_kinds
+from nmt_core.base.config import list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import registered
 from nmt_core.server.settings import ServerConfig
 from stages.configure.sections import build_all, check_all, read_settings
-from stages.params import SECTIONS, DownloadParams, TrainParams, load
+from stages.params import SECTIONS, TrainParams, load
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 
@@ -90,23 +90,6 @@ def test_all_errors_are_reported_at_once():
         "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
         "params.yaml: export.golden_sentences must be integer, got 'x' (str)",
     ]
-
-
-def test_the_file_of_sessions_is_pinned(tmp_path):
-    files = {name: tmp_path / name for name in ("days", "de", "en")}
-    for path in files.values():
-        path.write_text("a\n")
-    sessions = {"file": str(files["days"]), "held_out": ["a"]}
-    train = {"source": str(files["de"]), "target": str(files["en"])}
-    values = {
-        "languages": {"source": "de", "target": "en"},
-        "corpora": {"own": {"kind": "files", "train": train}},
-        "split": {"sessions": sessions},
-    }
-    pinned = build(DownloadParams, values, at="download").pinned()
-
-    assert pinned.pins().keys() == pinned.corpora["own"].pins().keys() | {str(files["days"])}
-    assert all(pinned.pins().values())
 
 
 def kinds_within(kinds):
