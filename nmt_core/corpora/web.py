@@ -82,8 +82,7 @@ class WebCorpus(FetchedCorpus):
 
     url: Address
     """Address of a file that holds both sides, or of the source's; the suffix of its path names the
-    format, such as .tmx, .tsv.gz or .zip. User name and password belong in ~/.netrc; ``{secret}``
-    in the query stands for the environment variable NMT_DOWNLOAD_SECRET."""
+    format, such as .tmx, .tsv.gz or .zip. User name and password belong in ~/.netrc."""
 
     target_url: Address | None = None
     """Address of the file whose line N translates line N of ``url``; null if ``url`` holds both."""

@@ -82,7 +82,9 @@ FORMATS = Registry(
         "markdown": _describe(
             ".md .markdown", "text/markdown", "markdown:read_markdown", is_text=True
         ),
-        "subtitles": _describe(".srt .vtt", "text/plain", "subtitles:read_subtitles", is_text=True),
+        "subtitles": _describe(
+            ".srt .vtt", "text/plain", "plain_text:read_subtitles", is_text=True
+        ),
         "po": _describe(".po", "text/x-gettext-translation", "catalogues:read_po_file"),
         "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file"),
         "json": _describe(".json", "application/json", "catalogues:read_json_strings"),

@@ -16,7 +16,7 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.corpora.corpus import Size
-from nmt_core.corpora.fetch.cache import find_cached
+from nmt_core.corpora.fetch.source import find_cached
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.named import estimate_total, list_split_off
 from nmt_core.corpora.splitting import PER

@@ -22,9 +22,8 @@ from rich.table import Table
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, ServerError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.fetch.cache import find_cached
 from nmt_core.corpora.fetch.http import fetch
-from nmt_core.corpora.fetch.source import HttpConfig
+from nmt_core.corpora.fetch.source import HttpConfig, find_cached
 from nmt_core.corpora.web import INDEX, OpusEntry, opus_index, read_opus_index
 from stages import paths
 from stages.runtime.entry import run_stage

@@ -1,26 +1,20 @@
 """Addresses on the web: secrets in them, their public form, and private networks.
 
 Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they must not hold
-secrets. Credentials belong in ``~/.netrc`` or the environment.
+secrets. Credentials belong in ``~/.netrc``.
 """
 
 import ipaddress
-import os
 import re
 import socket
 from typing import Annotated
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator
 
 from nmt_core.base.errors import DownloadError
 
 SCHEMES = ("http", "https")
-
-PLACEHOLDER = "{secret}"
-"""In the query of an address: replaced by the environment variable :data:`VARIABLE`."""
-
-VARIABLE = "NMT_DOWNLOAD_SECRET"
 
 NETRC_ADVICE = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
 
@@ -67,18 +61,16 @@ def _check(url: str) -> str:
             f"got {redact_url(url)!r} with one; {NETRC_ADVICE}"
         )
     for name, _, value in (part.partition("=") for part in re.split("[?#;&]", url)[1:]):
-        named, secret = _SECRET_NAME.search(unquote(name)), unquote(value)
-        if (named and value != PLACEHOLDER) or _SECRET_VALUE.fullmatch(secret):
+        if _SECRET_NAME.search(unquote(name)) or _SECRET_VALUE.fullmatch(unquote(value)):
             raise ValueError(
                 f"must not contain a secret, since settings are committed and pushed, got "
-                f"{name}=...; write {name}={PLACEHOLDER} and set the environment variable "
-                f"{VARIABLE}"
+                f"{name}=...; fetch the file yourself, and name it by kind: files"
             )
     return url
 
 
 Address = Annotated[str, AfterValidator(_check)]
-"""An address on the web without secrets; may hold ``{placeholders}``."""
+"""An address on the web without secrets; may hold ``{language}``."""
 
 
 def redact_url(url: str) -> str:
@@ -96,23 +88,6 @@ def redact_url(url: str) -> str:
 def redact(text: str) -> str:
     """Return a text without the users, passwords and queries of the addresses in it."""
     return _QUERY.sub(r"\1?...", _USER.sub("", text))
-
-
-def add_secret(url: str) -> str:
-    """Return an address with the secret of the environment in the place of its placeholder.
-
-    Raises:
-        DownloadError: if the environment has no secret.
-    """
-    base, mark, query = url.partition("?")
-    if PLACEHOLDER not in query:
-        return url
-    secret = os.environ.get(VARIABLE)
-    if not secret:
-        raise DownloadError(
-            f"{redact_url(url)} requires a secret; set the environment variable {VARIABLE}"
-        )
-    return f"{base}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
 
 
 def check_redirect(origin: str, goal: str) -> None:

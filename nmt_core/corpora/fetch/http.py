@@ -1,7 +1,8 @@
 """Fetch a file over HTTP: with retries, resumed after a break, whole when it appears.
 
-A transfer grows ``NAME.part``; ``NAME.part.json`` records its version, so that a later run resumes
-it only if the server still has that version (RFC 9110, If-Range). ``NAME.json`` records size,
+A transfer grows ``NAME.part``; ``NAME.part.json`` records the validator of its version, a strong
+ETag or a date, so that a later run resumes it only if the server still has that version (RFC 9110,
+If-Range). ``NAME.json`` records size,
 SHA-256 and version of the finished file, which is not fetched again while it has that digest. A new
 version replaces the file only when it is whole and usable.
 """
@@ -12,7 +13,6 @@ import os
 import re
 import time
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from secrets import SystemRandom
 
@@ -27,19 +27,19 @@ from nmt_core.corpora.fetch.address import (
     BAD_ADDRESS,
     NETRC_ADVICE,
     SCHEMES,
-    add_secret,
     check_redirect,
     redact_url,
 )
-from nmt_core.corpora.fetch.cache import (
-    ServerVersion,
+from nmt_core.corpora.fetch.source import (
+    Fetched,
+    HttpConfig,
+    Source,
     find_cached,
     find_place,
     quarantine,
-    read_server_version,
+    read_record,
     sibling_path,
 )
-from nmt_core.corpora.fetch.source import Fetched, HttpConfig, Source
 
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses with their secrets
 
@@ -155,8 +155,7 @@ class _Transfer:
     def _keep(self, digest: str) -> Fetched:
         """Record the new file and give it its name."""
         size = self._size()
-        version = asdict(read_server_version(self._version))
-        record = {"size_bytes": size, "sha256": digest, **version}
+        record = {"size_bytes": size, "sha256": digest}
         files.write_json(sibling_path(self._path, ".json"), record)
         self._part.replace(self._path)
         self._version.unlink(missing_ok=True)
@@ -189,15 +188,15 @@ class _Transfer:
         """Return the number of bytes at hand and the headers that request the others."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "nmt"}
         offset = self._size()
-        validator = read_server_version(self._version).validator
-        if not offset or not validator:
+        validator = read_record(self._version).get("validator")
+        if not offset or not validator or not isinstance(validator, str):
             return 0, headers
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
 
     def _open(self, client: httpx2.Client, headers: dict[str, str]) -> httpx2.Response:
         """Follow redirects to the answer; raise an error for a bad status."""
         source = self._source
-        url, auth = parse_url(add_secret(source.url), source.setting), find_credentials()
+        url, auth = parse_url(source.url, source.setting), find_credentials()
         request = client.build_request("GET", url, headers=headers)
         for _ in range(MAX_REDIRECTS + 1):
             response = client.send(request, stream=True, auth=auth)
@@ -239,8 +238,8 @@ class _Transfer:
         if match is None or int(match[1]) != offset:
             self._part.unlink(missing_ok=True)
             raise _TransientError(f"the server sent the range {header!r}, not from byte {offset}")
-        expected = read_server_version(self._version).validator
-        if offset and _version(response).validator not in ("", expected):
+        expected = read_record(self._version).get("validator")
+        if offset and _find_validator(response) not in ("", expected):
             self._part.unlink(missing_ok=True)
             raise _TransientError("the file has changed since its first part was fetched")
         return None if match[2] == "*" else int(match[2])
@@ -257,7 +256,7 @@ class _Transfer:
         newlines = _count_lines(self._part) if lines and offset else 0
         with self._part.open("ab" if offset else "wb") as file:
             if not offset:  # the file is empty now, so this version can only be its own
-                files.write_json(self._version, asdict(_version(response)))
+                files.write_json(self._version, {"validator": _find_validator(response)})
             size = file.tell()
             for chunk in response.iter_raw():
                 size += len(chunk)
@@ -321,11 +320,11 @@ def find_credentials() -> httpx2.Auth | None:
         ) from None
 
 
-def _version(response: httpx2.Response) -> ServerVersion:
-    headers = response.headers
-    return ServerVersion(
-        headers.get("ETag", ""), headers.get("Last-Modified", ""), _content_length(response)
-    )
+def _find_validator(response: httpx2.Response) -> str:
+    """Return the strong validator of an answer; a weak ETag is not one."""
+    etag: str = response.headers.get("ETag", "")
+    date: str = response.headers.get("Last-Modified", "")
+    return etag if etag and not etag.startswith("W/") else date
 
 
 def _content_length(response: httpx2.Response) -> int | None:

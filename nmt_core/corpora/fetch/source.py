@@ -1,4 +1,4 @@
-"""Files on the web as settings name them: address, expected digest, and the fetched file.
+"""Files on the web as settings name them, and their local copies.
 
 This module does not import an HTTP client, so that settings load fast.
 """
@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field
 
+from nmt_core.base import files
 from nmt_core.base.config import Config
+from nmt_core.base.errors import DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.address import redact_url
 
@@ -71,7 +73,7 @@ class Source:
     """A file on the web, with its expected digest."""
 
     url: str
-    """http or https; secrets are inserted when the request is sent, and never shown."""
+    """http or https."""
     setting: str
     """The setting that holds the address, for messages."""
     sha256: str = ""
@@ -128,3 +130,51 @@ class Fetchable(Config):
         """Return the required files on the web for two languages."""
         del languages
         return []
+
+
+def sibling_path(path: Path, suffix: str) -> Path:
+    """Return the path of a file beside another."""
+    return path.with_name(path.name + suffix)
+
+
+def find_place(source: Source, folder: Path) -> Path:
+    """Return the path of a file.
+
+    Raises:
+        DownloadError: if a folder is in the way.
+    """
+    path = folder / source.name
+    for suffix in ("", ".json", ".part", ".part.json", ".lock"):
+        place = sibling_path(path, suffix)
+        if place.is_dir():
+            raise DownloadError(f"{place} is a folder, but a file belongs there; move it away")
+    return path
+
+
+def quarantine(path: Path) -> Path:
+    """Move an unusable file to ``NAME.rejected``."""
+    rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
+    path.replace(rejected)
+    sibling_path(path, ".json").unlink(missing_ok=True)
+    return rejected
+
+
+def find_cached(source: Source, folder: Path) -> Fetched | None:
+    """Return the cached file if it is as it was recorded and has the required digest."""
+    path = find_place(source, folder)
+    recorded = read_record(sibling_path(path, ".json")).get("sha256")
+    if recorded is None or not path.exists():
+        return None
+    digest = files.sha256(path)
+    if digest != recorded or digest != (source.sha256.lower() or digest):
+        return None
+    return Fetched(path, redact_url(source.url), path.stat().st_size, digest)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the record of a file or of an unfinished transfer; empty if it is damaged."""
+    try:
+        record = files.read_json(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}

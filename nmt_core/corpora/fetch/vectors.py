@@ -5,7 +5,6 @@ The copy is in fastText's text format (:mod:`nmt_core.data.vectors`).
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -126,32 +125,52 @@ def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
     """Copy the valid ones of the first ``rows`` rows of ``vectors``.
 
     Returns:
-        Counts: "rows" written, "dimensions", and invalid rows by reason: "wrong_length",
-        "space_in_word", "invalid_utf8", "not_finite", "duplicate_word" (after the first), and
-        "missing" (fewer rows than the header states).
+        Counts: "rows" written, "dimensions", and rows left out: "malformed", "duplicate_word", and
+        "missing" (fewer than the header states).
 
     Raises:
         CorpusError: if the header is missing, or no row is valid.
     """
     promised, dimensions, lines = open_vectors(vectors)
-    counts: Counter[str] = Counter()
+    counts: Counter[str] = Counter(missing=min(rows, promised))
     body = path.with_name(path.name + ".rows")
+    words: set[bytes] = set()
     try:
         with body.open("wb") as file:
-            for row in _iterate_valid(lines, min(rows, promised), dimensions, counts):
-                file.write(row + b"\n")
-        if not counts["rows"]:
-            reasons = ", ".join(f"{why} {count}" for why, count in sorted(counts.items()) if count)
+            for line in islice(lines, min(rows, promised)):
+                fields = (line or b"").rstrip().split(b" ")
+                if not _is_valid(fields, dimensions):
+                    kind = "malformed"
+                elif fields[0] in words:
+                    kind = "duplicate_word"
+                else:
+                    kind = "rows"
+                    words.add(fields[0])
+                    file.write(b" ".join(fields) + b"\n")
+                counts.update({kind: 1, "missing": -1})
+        if not words:
             raise CorpusError(
-                f"{vectors} has no valid row of {dimensions} numbers ({reasons or 'it is empty'}); "
-                f"fetch it again"
+                f"{vectors} has no valid row of {dimensions} numbers ({counts['malformed']:,} are "
+                f"malformed); fetch it again"
             )
         with files.whole_file(path) as part, part.open("wb") as file, body.open("rb") as content:
-            file.write(f"{counts['rows']} {dimensions}\n".encode())
+            file.write(f"{len(words)} {dimensions}\n".encode())
             shutil.copyfileobj(content, file)
     finally:
         body.unlink(missing_ok=True)
-    return {"rows": counts.pop("rows"), "dimensions": dimensions} | dict(sorted(counts.items()))
+    return {"rows": counts.pop("rows"), "dimensions": dimensions} | dict(sorted((+counts).items()))
+
+
+def _is_valid(fields: list[bytes], dimensions: int) -> bool:
+    """Tell whether a row is a word in UTF-8 without spaces, and finite numbers."""
+    try:
+        word = fields[0].decode()
+        with np.errstate(over="ignore"):
+            numbers = np.array(fields[1:], dtype=np.float32)
+    except ValueError:
+        return False
+    is_word = word.split() == [word]
+    return is_word and len(numbers) == dimensions and bool(np.isfinite(numbers).all())
 
 
 def copy_model(model: Path, path: Path) -> None:
@@ -169,36 +188,3 @@ def copy_model(model: Path, path: Path) -> None:
                 shutil.copyfileobj(content, file)
     except FileNotFoundError as error:
         raise explain_unreadable_file(model, error) from None
-
-
-def _iterate_valid(
-    lines: Iterator[bytes | None], rows: int, dimensions: int, counts: Counter[str]
-) -> Iterator[bytes]:
-    words: set[bytes] = set()
-    seen = 0
-    for line in islice(lines, rows):
-        seen += 1
-        fields = [] if line is None else line.rstrip().split(b" ")
-        why = _fault(fields, dimensions) or ("duplicate_word" if fields[0] in words else None)
-        if why is None:
-            words.add(fields[0])
-            yield b" ".join(fields)
-        counts[why or "rows"] += 1
-    if seen < rows:
-        counts["missing"] = rows - seen
-
-
-def _fault(fields: list[bytes], dimensions: int) -> str | None:
-    if len(fields) <= dimensions:
-        return "wrong_length"
-    try:
-        word = b" ".join(fields[:-dimensions]).decode("utf-8")
-        if len(word.split()) != 1 or word != word.strip():
-            return "space_in_word"
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(np.array(fields[1:], dtype=np.float32)).all()
-    except UnicodeDecodeError:
-        return "invalid_utf8"
-    except ValueError:
-        return "not_finite"
-    return None if finite else "not_finite"

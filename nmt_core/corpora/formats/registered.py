@@ -110,7 +110,7 @@ PAIR_FORMATS = Registry(
         "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.translations:read_tmx"),
         "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.translations:read_xliff"),
         "po": PairFormat((".po",), "nmt_core.corpora.formats.translations:read_po"),
-        "moses": PairFormat((ARCHIVE,), "nmt_core.corpora.formats.moses:read_moses"),
+        "moses": PairFormat((ARCHIVE,), "nmt_core.corpora.formats.translations:read_moses"),
     },
 )
 """Formats of parallel text by name."""

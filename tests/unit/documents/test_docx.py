@@ -253,18 +253,11 @@ def test_wrong_document_is_refused(data, message):
         read_word_document(data)
 
 
-@pytest.mark.parametrize(
-    ("name", "most", "message"),
-    [
-        ("MOST_BYTES", 10_000, "unpacks to 20,0"),
-        ("MOST_FILES", 1, "2 files"),
-        ("MOST_TEXT_BYTES", 10, "bytes of text"),
-    ],
-)
-def test_unpacked_size_is_limited(monkeypatch, name, most, message):
-    monkeypatch.setattr(module, name, most)
+@pytest.mark.parametrize("name", ["MOST_BYTES", "MOST_FILES", "MOST_TEXT_BYTES"])
+def test_unpacked_size_is_limited(monkeypatch, name):
+    monkeypatch.setattr(module, name, 1)
 
-    with pytest.raises(DocumentError, match=message):
+    with pytest.raises(DocumentError, match=r"unpacks to .*, more than 1"):
         read_word_document(zipped(**TEXT, bomb=bytes(20_000)))
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.subtitles import read_subtitles
+from nmt_core.documents.plain_text import read_subtitles
 from tests.support.echoes import Echo, answer, keep, shout
 
 TIMES = "00:00:01,000 --> 00:00:02,500"

@@ -1,12 +1,25 @@
+import json
+import re
+from functools import partial
+
 import polib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.catalogues import read_po_file
+from nmt_core.documents.catalogues import read_arb, read_json_strings, read_po_file
 from nmt_core.documents.messages import find_placeholders
-from tests.support.echoes import DOUBTFUL, Answer, Echo, garble, keep, shout, show_passages
+from tests.support.echoes import (
+    DOUBTFUL,
+    Answer,
+    Echo,
+    answer,
+    garble,
+    keep,
+    shout,
+    show_passages,
+)
 
 HEADER = r"""# A comment.
 msgid ""
@@ -120,12 +133,12 @@ def test_translation_is_read_by_polib():
     assert [entry.flags for entry in file] == [["c-format"], [], [], []]
 
 
-@pytest.mark.parametrize("answer", DOUBTFUL)
-def test_doubtful_translation_is_fuzzy(answer):
+@pytest.mark.parametrize("doubtful", DOUBTFUL)
+def test_doubtful_translation_is_fuzzy(doubtful):
     data = (head() + '#, c-format\nmsgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n').encode()
     good = Answer("x", confidence=0.5)
 
-    written = Echo(lambda line: answer if line == "a" else good).translate(
+    written = Echo(lambda line: doubtful if line == "a" else good).translate(
         read_po_file(data, ("en", "de"))
     )
 
@@ -195,12 +208,107 @@ def test_wrong_file_is_refused(text, message):
         read_po_file(text.encode("latin-1"), ("en", "de"))
 
 
-@pytest.mark.parametrize("data", [b"", b"# nothing\n", head().encode()])
-def test_file_without_messages_stays(data):
-    assert keep(read_po_file(data, ("en", "de"))) == data
+FIELD = re.compile(r"\{\{n\}\}|\{n\}|\$t\(key\)|</?b>|%s")
+CODES = ("en", "de")
+BITS = ["Hi you", "{{n}}", "{n}", "$t(key)", "<b>x</b>", '"', "\\", "\n", "é", "100%", "%s", ""]
+STRING = st.one_of(st.lists(st.sampled_from(BITS), max_size=4).map(" ".join), st.text(max_size=5))
+VALUES = st.recursive(
+    st.one_of(STRING, st.integers(), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(STRING, inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+LOOKS = st.sampled_from(
+    [
+        partial(json.dumps, indent=2, ensure_ascii=False),
+        partial(json.dumps, indent="\t"),
+        partial(json.dumps, separators=(",", " : ")),
+    ]
+)
 
 
-def test_messages_are_cut_at_line_ends_and_tags():
-    data = (head() + 'msgid "One.\\nTwo <b>bold</b>"\nmsgstr ""\n').encode()
+@settings(max_examples=50)
+@given(VALUES, LOOKS, st.sampled_from(["\n", "\r\n"]))
+def test_unchanged_json_stays_byte_for_byte(value, write, end):
+    data = write(value).replace("\n", end).encode("utf-8", "surrogatepass")
 
-    assert show_passages(read_po_file(data, None)) == ["One.\nTwo <bold>"]
+    for read in (read_json_strings, read_arb):
+        assert keep(read(data, CODES)) == data
+
+
+def list_strings(value, path=()):
+    """Yield each string that is no key, with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from list_strings(inner, (*path, number))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from list_strings(inner, (*path, key))
+
+
+@settings(max_examples=50)
+@given(VALUES, LOOKS, st.integers(0, 9))
+def test_keys_and_placeholders_are_kept(value, write, seed):
+    written = garble(read_json_strings(write(value).encode(), CODES), seed)
+
+    before, after = dict(list_strings(value)), dict(list_strings(json.loads(written)))
+    assert after.keys() == before.keys()
+    for path, text in before.items():
+        found, kept = (
+            re.findall(r"\{\{n\}\}|\{n\}|\$t\(key\)|</?b>|%s", t) for t in (text, after[path])
+        )
+        assert sorted(kept) == sorted(found)
+
+
+def test_values_are_translated():
+    data = b'{"a": "one",\n "one": ["two", {"b": "three \\u00fc {{N}} \\/"}], "n": 1}'
+
+    assert shout(read_json_strings(data, CODES)) == (
+        b'{"a": "ONE",\n "one": ["TWO", {"b": "THREE \\u00dc {{N}} /"}], "n": 1}'
+    )
+
+
+ARB = """{
+  "@@locale": "en",
+  "greeting": "Hi {NAME}",
+  "@greeting": {"description": "Says hi", "placeholders": {"name": {"example": "Bob"}}},
+  "files": "{n, plural, =0{no files} other{{N} files}}"
+}
+"""
+
+
+def test_figures_alone_stay():
+    data = b'{"version": "1.0", "rate": "1.5 of 5", "share": "100%"}'
+
+    assert show_passages(read_json_strings(data, CODES))[0] == "1.0"
+    assert answer(read_json_strings(data, CODES), "x") == data.replace(b"1.5 of 5", b"x")
+
+
+def test_metadata_stay_and_locale_changes():
+    read = read_arb(ARB.encode(), ("en", "pt-BR"))
+
+    assert show_passages(read) == ["Hi {NAME}"]
+    assert read.untranslated.total() == 1
+    assert shout(read_arb(ARB.encode(), ("en", "pt-BR"))).decode() == (
+        ARB.replace('"en"', '"pt_BR"').replace("Hi {NAME}", "HI {NAME}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "line 1 of this document is not JSON"),
+        (b'{"a": "b",}', "not JSON"),
+        (b'{\n"a": b}', "line 2 of this document is not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"\xff", "not UTF-8"),
+        (b'["%s"]' % (b"a" * 10**6), "unit of .* 100,000"),
+        (b'{"@@locale": "fr"}', "is in 'fr', and not 'en'"),
+    ],
+)
+def test_wrong_json_is_refused(data, message):
+    with pytest.raises(DocumentError, match=message):
+        read_arb(data, CODES)
