@@ -155,10 +155,7 @@ def measured_batches(
     Of what is longer than ``LONGEST`` tokens, on either side, only those are read. Whatever the
     text, a batch takes so much memory and no more; training text is filtered, but validation and
     test text is not, and one line may be a whole document.
-
-    Args:
-        pairs: token numbers of source and target, without BOS and EOS.
-        vocabulary: size of the target's.
+    ``vocabulary`` is the size of the target's.
     """
     whole = list(pairs)
     cut = [(source[:LONGEST], target[:LONGEST]) for source, target in whole]

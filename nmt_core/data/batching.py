@@ -32,14 +32,8 @@ def batches_of_epoch(
 ) -> Batches:
     """Return the batches of one epoch, in the order of training; every pair is in exactly one.
 
-    A pair longer than ``max_tokens`` is a batch of its own.
-
-    Args:
-        lengths: of the pairs.
-        config: of batches.
-        seed: decides the order, with the epoch and the group.
-        epoch: its number.
-        group: number of the group of pairs, of an epoch that is planned in several.
+    A pair longer than ``max_tokens`` is a batch of its own. The seed decides the order, with the
+    epoch and the group, of an epoch that is planned in several.
     """
     place = name_place(epoch, group)
     if isinstance(config, BucketBatching):
@@ -66,13 +60,7 @@ def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
 
 
 def split_evenly(lengths: Lengths, parts: int, draw: np.random.Generator) -> Batches:
-    """Return pairs in ``parts`` batches of similar lengths and sizes, in a drawn order.
-
-    Args:
-        lengths: of at least as many pairs as there are to be batches.
-        parts: how many.
-        draw: draws the order.
-    """
+    """Return at least as many pairs in ``parts`` batches of similar lengths, in a drawn order."""
     numbers = _snake(lengths, np.arange(len(lengths)))
     longest = int(lengths.max()) + 1
     sizes = range(longest, longest * len(lengths) + 1)

@@ -32,13 +32,6 @@ class AugmentedPairs:
     """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
 
     A pair that would become longer than the longest of the dataset stays as it is.
-
-    Args:
-        dataset: the pairs as they are.
-        sides: source and target.
-        languages: codes of both.
-        config: the share of the pairs that each modifier changes.
-        seed: decides all draws, with the epoch.
     """
 
     def __init__(

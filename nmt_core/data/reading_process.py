@@ -29,9 +29,6 @@ def read_in_process(
 ) -> Generator[Share[BatchT], None, None]:
     """Yield the shares of an iterator that another process makes and runs.
 
-    Args:
-        make: goes to the other process.
-
     Raises:
         TrainingError: if that process dies.
     """

@@ -116,10 +116,6 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
 
     Rows of the reserved tokens, such as the ``</s>`` of fastText, are never used.
 
-    Args:
-        path: a file that the download stage wrote, so that every row of it is sound.
-        vocabulary: whose words.
-
     Raises:
         CorpusError: if the file is missing or damaged.
     """
@@ -146,11 +142,6 @@ def build_embedding_matrix(
     PAD is zeros. UNK is the mean of the words' vectors, and so is every word that has none. BOS and
     EOS are normal with mean 0 and the root mean square of the words' numbers as deviation: their
     expected squared length is the mean squared length of the words' vectors.
-
-    Args:
-        vectors: at least one.
-        random: draws BOS and EOS.
-        name: whose vectors these are, for messages, such as ``"source"``.
 
     Raises:
         CorpusError: if no word at all has a vector.

@@ -102,16 +102,8 @@ def greedy_search(
 ) -> list[list[int]]:
     """Translate a batch; return the tokens of every sentence, without BOS and EOS.
 
-    It finds what a beam of one finds that stops fast. The model must be in evaluation mode, and
-    sources end with EOS.
-
-    Args:
-        model: the model.
-        source: source sentences.
-        source_padding: True where ``source`` is padding.
-        max_lengths: see ``compute_length_limits``.
-        unknown: see ``SearchConfig``.
-        prefix: prefixes of translations, followed by PAD.
+    It finds what a beam of one finds that stops fast. The model must be in evaluation mode, sources
+    end with EOS, and PAD follows prefixes.
     """
     rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
     hypotheses = decode_stepwise(model, source, source_padding, rules, pick_most_likely)

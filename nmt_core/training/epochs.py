@@ -73,10 +73,7 @@ def train_epochs(
 ) -> list[Point]:
     """Train to the end, load the best weights, return the points of all validations.
 
-    Args:
-        objective: its data and loss.
-        checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: begins to show a training of so many updates.
+    ``checkpoints`` is a folder of this training alone; those that it holds are continued.
     """
     config = objective.config
     steps = sum(objective.reading.steps(epoch) for epoch in range(config.epochs))

@@ -134,14 +134,8 @@ def train_classifier(
 ) -> tuple[TextClassifier, list[Point]]:
     """Return a classifier of texts, and the points of its validations.
 
-    Args:
-        config: the model and its training.
-        words: the tokens of texts.
-        training: texts to learn from.
-        validation: texts to select the best epoch by, of the same labels.
-        vectors: embeddings to start from; random ones without.
-        checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: shows a training of that many updates.
+    The best epoch is selected by the accuracy on ``validation``. Without ``vectors``, embeddings
+    start from random ones. Checkpoints in the folder of this training alone are continued.
     """
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)

@@ -167,13 +167,8 @@ def train_language_model(
 ) -> tuple[AnyLanguageModel, list[Point]]:
     """Return a language model of a text, and the points of its validations.
 
-    Args:
-        config: the model and its training.
-        units: the tokens of the text.
-        training: text to learn from, in which BOS begins independent parts.
-        validation: text to choose the best model by.
-        checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: shows a training of that many updates.
+    BOS begins independent parts of both texts. Checkpoints in the folder of this training alone are
+    continued.
     """
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
