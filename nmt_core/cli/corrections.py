@@ -1,6 +1,7 @@
 """``nmt corrections`` and ``nmt memory``: corrections of users, and approved translations."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -153,12 +154,11 @@ def delete(
 
     The file is written anew, whole or not at all; nothing of what is deleted stays in it, nor, with
     `--memory`, in the memory that it was approved for.
-
-    **Example**
-
-        nmt corrections delete --journal corrections.jsonl --key-digest 1f825aa2
     """
-    is_meant = _match(_require_ids(ids) if not key_digest else ids or [], key_digest or "")
+    if key_digest and len(key_digest) < SHORTEST_DIGEST:
+        raise ConfigError(f"--key-digest needs {SHORTEST_DIGEST} characters or more of the digest")
+    chosen = ids or [] if key_digest else _require_ids(ids)
+    is_meant = partial(_is_meant, chosen, key_digest or "")
     known = [each for each in _read(journal) if is_meant(each)]
     if memory:  # before the journal forgets which are meant
         key = (key_digest or "")[:KEY_CHARACTERS]
@@ -205,10 +205,6 @@ def import_units(
     """Put the translated units of a file into the memory, which is made if need be.
 
     They are served as approved. A unit whose source is there replaces the old one.
-
-    **Example**
-
-        nmt memory import --memory memory.db --languages de-en old.tmx
     """
     from nmt_core.translation.memory.store import MemoryScope, MemoryUnit
 
@@ -297,18 +293,8 @@ def _require_ids(ids: Collection[str] | None) -> Collection[str]:
     return ids
 
 
-def _match(ids: Collection[str], key_digest: str) -> Callable[[Correction], bool]:
-    """Return a test for corrections of some ids or of a key.
-
-    Raises:
-        ConfigError: if the digest is too short to name a key.
-    """
-    if key_digest and len(key_digest) < SHORTEST_DIGEST:
-        raise ConfigError(f"--key-digest needs {SHORTEST_DIGEST} characters or more of the digest")
-
-    def is_meant(each: Correction) -> bool:
-        key = each.suggestion.key
-        is_of_key = key.startswith(key_digest) or key_digest.startswith(key)
-        return each.id in ids or bool(key and key_digest and is_of_key)
-
-    return is_meant
+def _is_meant(ids: Collection[str], key_digest: str, correction: Correction) -> bool:
+    """Tell whether a correction has one of some ids, or is of a key."""
+    key = correction.suggestion.key
+    is_of_key = key.startswith(key_digest) or key_digest.startswith(key)
+    return correction.id in ids or bool(key and key_digest and is_of_key)

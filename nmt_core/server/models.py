@@ -8,16 +8,21 @@ one stays.
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
+
+from babel import Locale
+from py3langid import langid
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.errors import RequestError, describe_failure
-from nmt_core.server.languages import name_language
+from nmt_core.server.schemas import Detected
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -237,3 +242,45 @@ def summarize_card(card: str) -> tuple[str, str]:
     rows = {name: value.replace("\\|", "|") for name, value in reversed(CARD_ROW.findall(card))}
     score = next((f"{name} {rows[name]}" for name in ("BLEU", "chrF") if name in rows), "")
     return rows.get("corpus", ""), score
+
+
+AUTO = "auto"
+"""In the place of a source language: detect it."""
+
+NAMES = {**Locale("en").languages, "bn": "Bengali"}
+"""English names by code, as LibreTranslate says them: it has no Bangla."""
+
+READ_CHARACTERS = 2000
+"""Characters of a text that are read; more do not help."""
+
+_LOADING = Lock()
+
+
+def name_language(code: str) -> str:
+    """Return the English name of a language, or its code if it has none."""
+    return str(NAMES.get(code, code))
+
+
+def load_detector() -> Any:
+    """Return the classifier; the first caller loads it."""
+    with _LOADING:
+        return _load_once()
+
+
+@cache
+def _load_once() -> Any:
+    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+
+
+def detect_languages(text: str, among: Collection[str]) -> list[Detected]:
+    """Return some languages, the likeliest first; confidence is that among all languages.
+
+    If the classifier knows none of them, the first is returned, with no confidence.
+    """
+    ranked = load_detector().rank(text[:READ_CHARACTERS])
+    known = [
+        Detected(language=language, confidence=round(100 * share, 1))
+        for language, share in ranked
+        if language in among
+    ]
+    return known or [Detected(language=min(among), confidence=0.0)]

@@ -14,8 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 
 from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.errors import RequestError, missing
-from nmt_core.server.languages import AUTO, load_detector, name_language
-from nmt_core.server.models import ServedModel, summarize_card
+from nmt_core.server.models import AUTO, ServedModel, load_detector, name_language, summarize_card
 from nmt_core.server.schemas import (
     Body,
     Detected,

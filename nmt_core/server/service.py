@@ -15,7 +15,6 @@ from nmt_core.documents.review import summarize_doubts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.answers import TranslatedText, write_answer
 from nmt_core.server.errors import RequestError, beyond_limit
-from nmt_core.server.languages import AUTO, detect_languages
 from nmt_core.server.memory import (
     SUGGESTED_PER_MINUTE,
     ServedMemory,
@@ -24,7 +23,7 @@ from nmt_core.server.memory import (
     open_journal,
 )
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import LanguagePair, Models, ServedModel
+from nmt_core.server.models import AUTO, LanguagePair, Models, ServedModel, detect_languages
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import (
     Detected,

@@ -215,10 +215,21 @@ class TranslationMemory:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
+    """Raise errors of SQLite as one sentence, without text of users."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise _explain(error, path) from None
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+    else:
+        return
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        raise DiskError(f"{path} could not be written ({name}); make room, or make it writable")
+    if name.startswith("SQLITE_BUSY"):
+        raise DiskError(f"{path} is being written by another program; try again when it is done")
+    raise CorpusError(
+        f"{path} is damaged, or not a translation memory ({name}); name one that nmt memory import "
+        f"wrote, or a new file"
+    )
 
 
 def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
@@ -268,19 +279,6 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} is not a translation memory of version {MEMORY_VERSION}; name a memory that "
             f"nmt memory import wrote, or a new file"
         )
-
-
-def _explain(error: sqlite3.DatabaseError, path: Path) -> CorpusError | DiskError:
-    """Return the error of SQLite in one sentence, without text of users."""
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        return DiskError(f"{path} could not be written ({name}); make room, or make it writable")
-    if name.startswith("SQLITE_BUSY"):
-        return DiskError(f"{path} is being written by another program; try again when it is done")
-    return CorpusError(
-        f"{path} is damaged, or not a translation memory ({name or type(error).__name__}); name "
-        f"one that nmt memory import wrote, or a new file"
-    )
 
 
 def _digest(source: str) -> int:

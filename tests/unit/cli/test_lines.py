@@ -2,8 +2,6 @@
 
 import io
 import os
-import re
-import sys
 
 import pytest
 from hypothesis import given
@@ -71,19 +69,3 @@ def test_a_line_without_an_end_is_refused(monkeypatch):
     monkeypatch.setattr(streams, "MOST_LINE_BYTES", 1000)
     with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
         list(streams.read_chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
-
-
-@pytest.mark.parametrize(("redirected", "shown"), [(True, True), (False, False)])
-def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirected, shown):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
-    with streams.show_progress() as advance:
-        advance(300)
-
-    assert bool(re.search("[\u2801-\u28ff]\\S* 300 lines", terminal.getvalue())) == shown

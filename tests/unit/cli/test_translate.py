@@ -3,7 +3,6 @@
 import shlex
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,11 +11,9 @@ import pytest
 from nmt_core.base.languages import Languages
 from nmt_core.cli import lines as streams
 from nmt_core.cli import options
-from nmt_core.cli.lines import write_portions
 from nmt_core.documents.review import RESTORED, UNKNOWN
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.restoration import Restorer
-from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.scripted import scripted_translator
@@ -173,16 +170,6 @@ def test_restored_and_unknown_words_are_reported(doubting, tmp_path, validated):
     assert reports.count(RESTORED) == 1
 
 
-def test_progress_counts_each_line(monkeypatch):
-    counted = []
-    monkeypatch.setattr("nmt_core.cli.lines.show_progress", lambda: nullcontext(counted.append))
-    write_portions(
-        [["a", "b"], ["c"]], lambda lines: [[EMPTY_TRANSLATION]] * len(lines), lambda *_: (), 0.0
-    )
-
-    assert counted == [2, 1]
-
-
 # terms and tags
 
 
@@ -203,17 +190,6 @@ def test_given_glossary_is_added_to_the_models_own_and_wins(bundle, tmp_path, mo
     )
     terms.write_text("a\tb\na\tc\n")
     assert "line 2" in refuse("translate", "--model", tmp_path, "--glossary", terms, "x")
-
-
-def test_exported_model_has_its_glossaries(tmp_path):
-    glossaries = (
-        Glossary({"a": ("b",)}, DE_EN.codes),
-        Glossary({"a": ("c",), "d": ()}, DE_EN.codes),
-    )
-    translator = replace(tiny_translator(), languages=DE_EN, glossaries=glossaries)
-    [loaded] = Translator.load(export(tmp_path / "export", translator=translator)).glossaries
-
-    assert loaded.translations == {"a": ("b",), "d": ()}
 
 
 def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):

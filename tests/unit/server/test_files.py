@@ -48,22 +48,6 @@ async def test_translation_keeps_the_form(format_, text, translation):
 
 
 @in_a_loop
-async def test_sentences_are_those_of_the_text():
-    text = "  Das ist gut. Ist es das? Ja!\n\n- Eins.\n- Zwei drei.\n"
-    answer = await translate(text, details=True)
-    sentences, whole = answer["details"]["sentences"], answer["translatedText"]
-
-    assert [sentence["source"] for sentence in sentences] == [
-        *("Das ist gut.", "Ist es das?", "Ja!"),
-        *("Eins.", "Zwei drei."),
-    ]
-    written = "".join(sentence["before"] + sentence["text"] for sentence in sentences)
-    assert whole == written + answer["details"]["after"] == text.upper()
-    read = "".join(sentence["source_before"] + sentence["source"] for sentence in sentences)
-    assert read + "\n" == text
-
-
-@in_a_loop
 async def test_alternatives_are_whole_texts():
     answer = await translate("Das ist gut. Ist es das?\n", alternatives=2)
 

@@ -6,15 +6,16 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_core.base.errors import BundleError, ConfigError
-from nmt_core.server import languages
+from nmt_core.server import models as served_models
 from nmt_core.server.errors import RequestError
-from nmt_core.server.languages import detect_languages, name_language
 from nmt_core.server.models import (
     MAX_CARD_CHARACTERS,
     Bundle,
     LanguagePair,
     Models,
     Watched,
+    detect_languages,
+    name_language,
     poll_folder,
     read_card,
     summarize_card,
@@ -252,7 +253,7 @@ async def test_page_shows_and_links_the_card(tmp_path):
 def test_likeliest_served_language_is_first(monkeypatch, ranked, detected):
     texts = []
     detector = SimpleNamespace(rank=lambda text: texts.append(text) or ranked)
-    monkeypatch.setattr(languages, "load_detector", lambda: detector)
+    monkeypatch.setattr(served_models, "load_detector", lambda: detector)
     found = detect_languages("x" * 3000, {"en", "de"})
 
     assert [(each.language, each.confidence) for each in found] == detected

@@ -35,26 +35,6 @@ async def test_json_form_and_address_are_understood(request_):
     assert (200, {"translatedText": "HALLO WELT"}) == (answer.status_code, answer.json())
 
 
-TEXTS = [f"text {number}" for number in range(30)]
-FIELDS = {"source": "de", "target": "en", "q": TEXTS}
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        {"data": FIELDS},
-        {"params": FIELDS},
-        {"files": [("source", (None, "de")), ("target", (None, "en")),
-                   *(("q", (None, text)) for text in TEXTS)]},
-    ],
-)  # fmt: skip
-@in_a_loop
-async def test_repeated_field_is_a_list(request_):
-    answer = await ask(**request_)
-
-    assert answer.json() == {"translatedText": [text.upper() for text in TEXTS]}
-
-
 @pytest.mark.parametrize("source", ["en", "auto"])
 @in_a_loop
 async def test_text_in_the_target_language_stays(source):

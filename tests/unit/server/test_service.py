@@ -8,7 +8,7 @@ import pytest
 
 from nmt_core.server import service
 from nmt_core.server.errors import RequestError
-from nmt_core.server.service import Service, limit_time
+from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User, read_keys
 from tests.support.stand_in import (
@@ -134,19 +134,6 @@ async def test_words_are_linked_for_markup_and_details(q, details, links):
     assert (options["links"], options["probabilities"]) == (links, details)
 
 
-@pytest.mark.parametrize(("tag", "tokens"), [("", 512), ("own", 511)])
-@in_a_loop
-async def test_tag_takes_the_place_of_a_token(monkeypatch, tag, tokens):
-    settings, original = [], service.cut_text
-    monkeypatch.setattr(
-        service, "cut_text", lambda *given: settings.append(given[1]) or original(*given)
-    )
-    async with client_of(serve_stand_in()) as client:
-        await client.post("/translate", json={"q": "Ja.", "tag": tag, **PAIR})
-
-    assert settings[0].segment_tokens == tokens
-
-
 def post(path, text):
     """Return what is posted for a text to be translated, as a file or as it is."""
     if path == "/translate":
@@ -166,13 +153,6 @@ async def test_work_has_a_deadline(path):
         assert answer.status_code == 503
         assert "longer than the 0.2 seconds" in answer.json()["error"]
         assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
-
-
-@in_a_loop
-async def test_other_timeouts_are_not_the_deadline():
-    with pytest.raises(TimeoutError):
-        async with limit_time(300):
-            raise TimeoutError
 
 
 @pytest.mark.parametrize("path", ["/translate", "/translate_file"])

@@ -137,15 +137,6 @@ def test_what_is_found_is_what_comparing_with_every_unit_finds(memory):
     assert sum(one is not None for one in wanted) > 30
 
 
-def test_rare_words_are_asked_before_common_ones(memory, monkeypatch):
-    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_ROWS", 5)
-    monkeypatch.setattr("nmt_core.translation.memory.search.MOST_COMMON", 1)
-    frame = "der die das {} kommt heute wieder gern zu uns nach hause zurück"
-    put(memory, *((frame.format(word), word) for word in WORDS))
-
-    assert [WORDS[-1]] == targets(memory, frame.format(WORDS[-1]) + " jetzt", most=1)
-
-
 @pytest.mark.parametrize(
     ("known", "asked"),
     [
