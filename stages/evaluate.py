@@ -5,11 +5,12 @@ Reads:  models/trained/, data/corpus/, data/tags.json, data/tokenizer/,
         data/vocabulary/, reports/download.json
 Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
         reports/examples.json, reports/attention/*.png, reports/learning_curve.png,
-        reports/index.html
+        reports/scores/*.csv, reports/index.html
 """
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ PICTURE_TOKENS = 30
 """Longer sentences make unreadable pictures."""
 
 SEARCH_SENTENCES = 500
-"""Maximum number of validation sentences by which the length penalty is chosen."""
+"""Maximum number of validation sentences for choosing a length penalty and comparing beams."""
 
 FEWEST_POINTS = 4
 """Minimum number of logged points of a training for a curve."""
@@ -175,12 +176,23 @@ def measure(
         ),
         confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
+        beam_sizes=score_beam_sizes(params, translator, validation, language=language),
         slices=measures.measure_slices(
             params,
             text,
             corpora,
             word_counts=measures.count_training_words(inputs.corpus, text.sources),
         ),
+    )
+
+
+def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[str | None]]:
+    """Return the validation sentences on which settings of the search are tried."""
+    sources, references, tags = validation
+    return (
+        [*sources[:SEARCH_SENTENCES]],
+        [*references[:SEARCH_SENTENCES]],
+        [*tags[:SEARCH_SENTENCES]],
     )
 
 
@@ -205,8 +217,7 @@ def choose_length_penalty(
         return translator, []
     metric = load_metric(params.metrics[0], language)
     sign = 1 if metric.higher_is_better else -1
-    sources, references = (side[:SEARCH_SENTENCES] for side in validation[:2])
-    tags = validation[2][:SEARCH_SENTENCES]
+    sources, references, tags = take_first(validation)
     read = tag_lines(translator.source, sources, tags) if any(tags) else sources
     trials = try_length_penalties(
         translator,
@@ -216,6 +227,24 @@ def choose_length_penalty(
     )
     best = max(trials, key=lambda trial: trial.score)
     return set_length_penalty(translator, best.length_penalty), trials
+
+
+def score_beam_sizes(
+    params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
+) -> dict[str, float]:
+    """Return the first score of validation text by beam size: 1, 2, 4 ... and the configured one.
+
+    ``language`` is the code of the target language.
+    """
+    metric = load_metric(params.metrics[0], language)
+    sources, references, tags = take_first(validation)
+    read = tag_lines(translator.source, sources, tags)
+    configured = translator.config.beam.beam_size
+    sizes = [*takewhile(lambda size: size < configured, (2**n for n in count())), configured]
+    texts = {size: translator.translate_sentences(read, beam_size=size) for size in sizes if read}
+    return {
+        str(size): metric.score(lines, references, sources).value for size, lines in texts.items()
+    }
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:
@@ -296,6 +325,7 @@ def main() -> None:
         tracker.artifact(paths.REPORTS / "index.html")
     show_scores(training["fingerprint"], numbers)
     files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
+    measures.write_plots(paths.REPORTS / "scores", evaluation)
     files.write_json(paths.METRICS / "evaluate.json", evaluation.summarize())
 
 

@@ -87,6 +87,8 @@ class Evaluation(Result):
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
     length_penalty_trials: tuple[LengthPenaltyTrial, ...] = ()
+    beam_sizes: dict[str, float] = Field({})
+    """The first score of validation text by beam size."""
     slices: dict[str, SliceScore] = Field({})
     verdict: RunVerdict | None = None
     """None in the result of an earlier version."""

@@ -1,7 +1,7 @@
 """Measures of a translated test set: scores, parts of it, likelihood, failures and slices."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -21,7 +21,7 @@ from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
-from stages.reporting.evaluation import ScoredPart
+from stages.reporting.evaluation import Evaluation, ScoredPart
 
 MOST_COUNTED = 200_000
 """Lines of training text in which words are counted, evenly spread."""
@@ -173,3 +173,18 @@ def count_training_words(corpus: Path, sources: Sequence[str]) -> dict[str, int]
     total = sum(1 for _ in files.read_lines(path))
     step = -(-total // MOST_COUNTED) or 1
     return count_word_lines(islice(files.read_lines(path), 0, None, step), sources)
+
+
+def write_plots(folder: Path, evaluation: Evaluation) -> None:
+    """Write tables for ``dvc plots``: the first score by beam size and slice, and confidence."""
+    first = evaluation.first_metric
+    model = evaluation.confidence.model
+    curve = model.reliability.curve if model and model.reliability else ()
+    slices = ((n, part.scores[first][0]) for n, part in evaluation.slices.items() if part.scores)
+    tables: dict[str, tuple[str, Iterable[tuple[object, float]]]] = {
+        "beam_sizes": ("beam_size,score", evaluation.beam_sizes.items()),
+        "slices": ("slice,score", slices),
+        "confidence": ("confidence,good", ((bin_.confidence, bin_.good) for bin_ in curve)),
+    }
+    for name, (head, rows) in tables.items():
+        files.write_lines(folder / f"{name}.csv", [head, *(f"{key},{n:.4f}" for key, n in rows)])

@@ -9,10 +9,11 @@ import yaml
 from nmt_core.base import files
 from stages import paths
 from stages.reporting.evaluation import Evaluation
+from stages.reporting.measures import write_plots
 from tests.support.projects import PROJECT
 from tests.support.run_pages import MEASURED
 
-EVALUATED = Evaluation.parse(MEASURED)
+EVALUATED = Evaluation.parse(MEASURED | {"beam_sizes": {"1": 20.5, "5": 21.5}})
 TRAINED = {"steps": 100_000, "loss": 1.0964, "perplexity": 2.9934, "token_accuracy": 98.81}
 
 
@@ -30,9 +31,10 @@ def shown(project):
     dvc("init", "-q")
     document = yaml.safe_load((PROJECT / "dvc.yaml").read_text())
     metrics = [one for stage in document["stages"].values() for one in stage.get("metrics", ())]
-    paths.PIPELINE.write_text(yaml.safe_dump({"metrics": metrics}))
+    paths.PIPELINE.write_text(yaml.safe_dump({"metrics": metrics, "plots": document["plots"]}))
     files.write_json(paths.METRICS / "train.json", TRAINED | {"bleu": 95.19})
     files.write_json(paths.METRICS / "evaluate.json", EVALUATED.summarize())
+    write_plots(paths.REPORTS / "scores", EVALUATED)
     return dvc
 
 
@@ -42,3 +44,12 @@ def test_metrics_are_read_in_120_columns(shown):
     assert not warnings
     assert max(map(len, table.splitlines())) <= 120
     assert {"bleu", "chrf", "loss", "perplexity", "steps"} <= {*table.splitlines()[0].split()}
+
+
+def test_plots_show_beam_sizes_and_slices(shown):
+    _, warnings = shown("plots", "show")
+    page = (paths.HOME / "dvc_plots/index.html").read_text()
+
+    assert not warnings
+    assert '"field": "beam_size"' in page
+    assert '"field": "slice"' in page
