@@ -1,7 +1,7 @@
-"""Predict a training from a short one on a sample of the text, or pin a budget to a time.
+"""Predict a training from a short one on the same text, or pin a budget to a time.
 
 Usage: python -m stages.planning [pin]
-Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/
+Reads:  params.yaml, data/, reports/shard.json
 Writes: nothing; pin writes params.yaml and runs/pinned.json
 
 `pin` writes to params.yaml the target tokens that a budget of seconds is worth, and prints no plan.
@@ -13,16 +13,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 
 from nmt_core.base import config, files
-from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import format_duration
 from nmt_core.training.settings import VALIDATIONS, Budget
 from stages import paths
@@ -36,24 +36,18 @@ from stages.runtime.params_file import dump_yaml
 from stages.runtime.usage import Usage
 from stages.tracking.run_metadata import UP_TO_TRAINING
 
-STAGES = ("tokenize", "vocabulary", "embeddings", "shard", "train")
-
-SAMPLE = {"train": 10_000, "validation": 128, "test": 128}
-"""Maximum number of sampled pairs of each split."""
+SENTENCES = 128
+"""Maximum number of validation sentences of the short training."""
 
 CHANGES = (
-    "workers.dask=null",
     "train.budget={seconds:15.0}",  # validated every 5 seconds
     "train.training.validate_every=1000000000",
-    "train.schedule.learning_rate=1e-9",
+    f"train.training.validation_sentences={SENTENCES}",
 )
-"""Settings of the training on the sample."""
+"""Settings of the short training."""
 
-LINKED = (
-    *(Path("stages"), Path("nmt_core"), paths.PIPELINE),
-    *(paths.WEIGHTS, paths.TAGS, paths.MONOLINGUAL, paths.VECTORS, paths.INITIAL_MODEL),
-)
-"""Code, which fingerprints need, and inputs of the stages except the corpus."""
+LINKED = ("stages", "nmt_core", "dvc.yaml", "data")
+"""Code, which fingerprints need, and the inputs of training."""
 
 HIDDEN = ("DVC_", "NMT_", "MLFLOW_", "TORCHELASTIC")
 """Prefixes of environment variables that name a run or a server."""
@@ -94,76 +88,54 @@ def main() -> None:
 
 
 def calibrate(settings: dict[str, Any]) -> Calibration:
-    """Run the stages up to training on a sample, in a temporary folder.
+    """Train for some seconds in a temporary folder.
 
     Raises:
-        CorpusError: if a split of the corpus is empty.
-        NmtError: if a stage fails.
+        NmtError: if the training text is not there, or training fails.
     """
-    corpus = paths.CORPUS / "corpus.json"
-    pairs = files.read_json(corpus)["pairs"] if corpus.exists() else {}
-    if empty := [split for split in SAMPLE if not pairs.get(split)]:
-        raise CorpusError(f"{paths.CORPUS} holds no {' and no '.join(empty)} pairs to plan with")
-    say("calibrating: training on a sample for less than a minute")
-    sizes = {split: min(pairs[split], most) for split, most in SAMPLE.items()}
-    validated = min(settings["train"]["training"]["validation_sentences"], pairs["validation"])
+    report = paths.REPORTS / "shard.json"
+    if not report.exists():
+        raise NmtError(f"{report} is missing; run: make plan")
+    shards = files.read_json(report)
+    say("calibrating: training for less than a minute")
+    wanted = settings["train"]["training"]["validation_sentences"]
+    validated = min(wanted, shards["validation_pairs"])
     paths.RUNS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as name:
         folder = Path(name)
-        write_sample(paths.CORPUS, folder / paths.CORPUS, sizes)
-        (folder / paths.REPORTS).mkdir()
-        for path in filter(Path.exists, LINKED):
+        for path in filter(Path.exists, map(Path, LINKED)):
             (folder / path).symlink_to(path.absolute())
         changed = apply_changes(settings, [*CHANGES])
         files.write_text(folder / paths.PARAMS, dump_yaml(changed))
         files.write_text(folder / "mlflow.py", "raise ImportError('not tracked')\n")
-        usage = [run_in(folder, stage) for stage in STAGES][-1]
+        usage = run_training(folder)
         points = read_validations(folder)
-        shards = files.read_json(folder / paths.REPORTS / "shard.json")
     speeds = [(b[1] - a[1]) / max(b[2] - a[2], 1e-9) for a, b in pairwise(points)]
     speeds = speeds[1:] or speeds  # the first updates are slower
     steps, tokens, updating, ended = points[-1]
     took = ended - points[0][3]
     validation = max(0.0, took - updating) / (len(points) - 1)
-    validation *= validated / min(validated, sizes["validation"])
-    sampled = shards["train_target_tokens"] + shards["train_pairs"]
     return Calibration(
         start_seconds=max(0.0, usage.seconds - took),
-        validation_seconds=validation,
+        validation_seconds=validation * validated / min(validated, SENTENCES),
         tokens_per_second=(min(speeds), max(speeds)),
         tokens_per_update=tokens / steps,
-        tokens_per_pass=sampled * pairs["train"] / sizes["train"],
+        tokens_per_pass=shards["train_target_tokens"] + shards["train_pairs"],
         memory_bytes=usage.memory_bytes,
     )
 
 
-def write_sample(corpus: Path, folder: Path, sizes: Mapping[str, int]) -> None:
-    """Write ``sizes`` pairs of each split to a folder, evenly spread over the corpus."""
-    described = files.read_json(corpus / "corpus.json")
-    for split, size in sizes.items():
-        total = described["pairs"][split]
-        ends = accumulate((part[split] for part in described["corpora"]), initial=0)
-        taken = pairwise([end * size // total for end in ends])
-        for part, (before, after) in zip(described["corpora"], taken, strict=True):
-            part[split] = after - before
-        for path in corpus.glob(f"{split}.*"):
-            rows = enumerate(files.read_lines(path))
-            kept = (line for n, line in rows if n * size // total < (n + 1) * size // total)
-            files.write_lines(folder / path.name, kept)
-    files.write_json(folder / "corpus.json", described)
-
-
-def run_in(folder: Path, stage: str) -> Usage:
-    """Run a stage in a folder and return its usage; raise an error with the reason if it fails."""
-    log, usage = folder / "log.txt", folder / paths.USAGE / f"{stage}.json"
-    command = [sys.executable, "-u", "-m", f"stages.{stage}"]
+def run_training(folder: Path) -> Usage:
+    """Train in a folder and return the usage; raise an error with the reason if it fails."""
+    log, usage = folder / "log.txt", folder / paths.USAGE / "train.json"
     own = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    command = [sys.executable, "-u", "-m", "stages.train"]
     with log.open("wb") as out:
         ended = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=out, check=False)
     if ended.returncode or not usage.exists():
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         reason = lines[-1] if lines else f"exit code {ended.returncode}"
-        raise NmtError(f"the {stage} stage fails on a sample of the text: {reason}")
+        raise NmtError(f"a short training fails: {reason}")
     return config.build(Usage, files.read_json(usage), at=str(usage))
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from nmt_core.base import files
-from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
 from stages.configure.compose import apply_changes, compose_settings
 from stages.configure.sections import build_all, read_settings
@@ -26,11 +26,15 @@ CALIBRATION = Calibration(
     tokens_per_pass=600_000,
     memory_bytes=2**30,
 )
-PAIRS = {"train": 40, "validation": 6, "test": 10}
 
 
 def train(*changes):
     return build_all(apply_changes(SETTINGS, [*changes]), source="test")["train"]
+
+
+def test_memory_counts_every_process():
+    plan = describe_plan(CALIBRATION, train("train.compute.processes=4"))
+    assert "up to 6.4 GiB" in plan
 
 
 @pytest.mark.parametrize(
@@ -111,13 +115,13 @@ def run(project, monkeypatch):
     ("arguments", "change", "message"),
     [
         (["compare"], "train.seed=1", "or 'pin', got 'compare'"),
-        ([], "train.seed=1", "data/corpus holds no train and no validation and no test pairs"),
-        (["pin"], "train.seed=1", "data/corpus holds no train"),
+        ([], "train.seed=1", r"reports/shard\.json is missing"),
+        (["pin"], "train.seed=1", r"reports/shard\.json is missing"),
         ([], "train.budget.steps=0", r"train\.budget\.steps"),
     ],
 )
 def test_impossible_plans_are_refused(run, arguments, change, message):
-    with pytest.raises((ConfigError, CorpusError), match=message):
+    with pytest.raises(NmtError, match=message):
         run(arguments, change)
 
 
@@ -132,51 +136,23 @@ def test_time_becomes_tokens_once(run, capsys):
     assert run(["pin"], hour, "train.seed=2")["train"]["budget"] != pinned["budget"]
 
 
-@pytest.fixture
-def corpus(project):
-    """A corpus of two parts of text, of which the first has half of each split."""
-    halves = {split: count // 2 for split, count in PAIRS.items()}
-    files.write_json(paths.CORPUS / "corpus.json", {"pairs": PAIRS, "corpora": [halves, halves]})
-    for split, count in PAIRS.items():
-        for side in paths.SIDES:
-            lines = (f"{side} {n}" for n in range(count))
-            files.write_lines(paths.CORPUS / f"{split}.{side}", lines)
-    return paths.CORPUS
-
-
-@pytest.mark.parametrize("size", [1, 7, 13, 40])
-def test_a_sample_keeps_lines_parallel(corpus, tmp_path, size):
-    planning.write_sample(corpus, tmp_path / "sample", {**PAIRS, "train": size})
-    source, target = (
-        [int(line.split()[1]) for line in files.read_lines(tmp_path / f"sample/train.{side}")]
-        for side in paths.SIDES
-    )
-
-    assert source == target
-    assert len(set(source)) == size
-    corpora = files.read_json(tmp_path / "sample/corpus.json")["corpora"]
-    assert [part["train"] for part in corpora] == [
-        sum(n < 20 for n in source),
-        sum(n >= 20 for n in source),
-    ]
-
-
-def test_measurements_are_extrapolated_to_the_text(corpus, monkeypatch):
+def test_measurements_are_extrapolated_to_the_text(project, monkeypatch):
     """A start of 4 s; every validation takes 15 s, after updates of 5 s at 900 to 1,100 tokens."""
     journal, tokens = [{"kind": "run", "milliseconds": 0}], 0
     for n, speed in enumerate((500, 900, 1100), start=1):
         tokens += 5 * speed
         values = {"validation/loss": 1.0, "train/target_tokens": tokens, "train/seconds": 5.0 * n}
         journal.append({"step": 10 * n, "milliseconds": 20_000 * n, "values": values})
+    (project / "data").mkdir()
 
-    def run_stage(folder, stage):
+    def run_training(folder):
+        assert (folder / "data").resolve() == project / "data"
         files.write_lines(folder / "runs/a-b/journal.jsonl", map(json.dumps, journal))
-        report = {"train_target_tokens": 90, "train_pairs": 10}
-        files.write_json(folder / "reports/shard.json", report)
         return Usage(seconds=64.0, processor_seconds=1.0, memory_bytes=9)
 
-    monkeypatch.setattr(planning, "run_in", run_stage)
-    monkeypatch.setattr(planning, "SAMPLE", {"train": 20, "validation": 3, "test": 5})
+    shards = {"train_target_tokens": 180, "train_pairs": 20, "validation_pairs": 256}
+    files.write_json(paths.REPORTS / "shard.json", shards)
+    monkeypatch.setattr(planning, "run_training", run_training)
     assert planning.calibrate(SETTINGS) == Calibration(4.0, 30.0, (900, 1100), tokens / 30, 200, 9)
     assert [*paths.RUNS.iterdir()] == []
 
@@ -189,20 +165,20 @@ if Path("broken").exists():
     sys.exit("first\\nit is broken")
 Path("runs/usage").mkdir(parents=True)
 usage = '{"seconds": 2.5, "processor_seconds": 1.5, "memory_bytes": 7}'
-Path("runs/usage/probe.json").write_text(usage)
+Path("runs/usage/train.json").write_text(usage)
 """
 
 
-def test_a_stage_on_a_sample_is_tied_to_no_run(project, monkeypatch):
-    for name, code in (("__init__", ""), ("probe", PROBE)):
+def test_short_training_is_tied_to_no_run(project, monkeypatch):
+    for name, code in (("__init__", ""), ("train", PROBE)):
         files.write_text(project / f"stages/{name}.py", code)
     canaries = {"MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "NMT_COMPARISON", "LANGUAGE_OF_MINE"}
     for name in canaries:
         monkeypatch.setenv(name, "canary")
 
     usage = Usage(seconds=2.5, processor_seconds=1.5, memory_bytes=7)
-    assert planning.run_in(project, "probe") == usage
+    assert planning.run_training(project) == usage
     assert canaries & {*(project / "seen.txt").read_text().split()} == {"LANGUAGE_OF_MINE"}
     files.write_text(project / "broken", "")
-    with pytest.raises(NmtError, match=r"probe stage fails on a sample.*: it is broken"):
-        planning.run_in(project, "probe")
+    with pytest.raises(NmtError, match="a short training fails: it is broken"):
+        planning.run_training(project)
