@@ -33,8 +33,7 @@ from stages.reporting import measures
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.reporting.measures import TranslatedText
-from stages.reporting.pages import render_run_page
-from stages.reporting.sentences import judge_sentences
+from stages.reporting.pages import judge_sentences, render_run_page
 from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import (

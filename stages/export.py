@@ -33,8 +33,7 @@ from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
-from stages.reporting.bill import list_materials
-from stages.reporting.card import StageResults, render_card
+from stages.reporting.card import StageResults, list_materials, render_card
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.entry import run_stage

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 
 from nmt_core.base import files
+from nmt_core.evaluation.metric import ScoreInterval
 
 _log = logging.getLogger(__name__)
 
@@ -59,13 +60,7 @@ def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
 
 
 def draw_attention_map(path: Path, look: Look, *, fonts: Sequence[str] | None = None) -> None:
-    """Write a PNG with a row per target token and a column per source token; dark is much.
-
-    Args:
-        path: where to write.
-        look: the attention.
-        fonts: families that are searched in order for a character; matplotlib's own by default.
-    """
+    """Write a PNG with a row per target token and a column per source token; dark is much."""
     size = max(4.0, 0.45 * len(look.source) + 1.5), max(3.0, 0.32 * len(look.target) + 1.5)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
@@ -89,14 +84,7 @@ def draw_learning_curve(
     scores: Curve,
     rates: Curve,
 ) -> None:
-    """Write a PNG of a training: losses, validation scores and learning rates, by update.
-
-    Args:
-        path: where to write.
-        losses: in nats per token.
-        scores: of greedy translations of validation text, labelled by the metric.
-        rates: of the updates.
-    """
+    """Write a PNG of a training by update: losses in nats per token, scores and learning rates."""
     figure = Figure(figsize=(14, 3.6), layout="constrained")
     loss, learning, rate = figure.subplots(1, 3)
     for curve, color in zip(losses, COLORS, strict=True):
@@ -115,6 +103,21 @@ def draw_learning_curve(
         axes.set_xlabel("updates")
         axes.set_xlim(left=0)
         _tidy(axes)
+    save_figure(figure, path)
+
+
+def draw_intervals(path: Path, scores: Mapping[str, ScoreInterval], *, label: str) -> None:
+    """Write a PNG with the score of every system and its interval, the first on top."""
+    figure = Figure(figsize=(7, 1.2 + 0.45 * len(scores)), layout="constrained")
+    axes = figure.subplots()
+    for row, score in enumerate(scores.values()):
+        axes.plot([score.low, score.high], [row, row], color=COLORS[0], linewidth=2.5, alpha=0.5)
+        axes.plot(score.value, row, "o", color=COLORS[0], markersize=7)
+        axes.annotate(f"{score.value:.1f}", (score.value, row - 0.15), ha="center", va="bottom")
+    axes.set_yticks(range(len(scores)), [*scores])
+    axes.set_ylim(len(scores) - 0.5, -0.8)
+    axes.set_xlabel(label)
+    _tidy(axes)
     save_figure(figure, path)
 
 

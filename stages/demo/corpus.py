@@ -1,14 +1,162 @@
-"""The demo language as a corpus."""
+"""The demo language as a corpus; validation and test sets combine known words anew.
 
+Every combination of words (see :class:`~stages.demo.grammar.Combination`) is held out or not by
+itself, for any seed:
+
+    share = first 8 bytes, big-endian, of BLAKE2b("construction head dependent"), modulo 100
+    share in 0..7    the combination is held out for the test set
+    share in 8..11   the combination is held out for the validation set
+    otherwise        the combination may be seen in training
+
+A training pair shows no held-out combination. A test pair shows at least one that is held out for
+the test set and none for the validation set, and a validation pair the other way round. Every word
+of the two sets, words with digits excepted, occurs on the same side of the training set; no two
+pairs have the same source or the same target, compared without case and punctuation.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Literal
 
+from pydantic import Field
+
+from nmt_core.base.config import Config
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
+from nmt_core.base.random import derive_seed
 from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
-from nmt_core.corpora.splitting import Split
-from stages.demo.generate import GrammarConfig, generate
+from nmt_core.corpora.splitting import SPLITS, Split
+from stages.demo.grammar import Combination, Grammar, Node
+from stages.demo.reader import read_grammar
+
+GRAMMAR = Path(__file__).with_name("grammar.txt")
+
+TEST_SHARE = 8
+VALIDATION_SHARE = 4
+"""Combinations in a hundred that are held out."""
+
+LONGEST_WORDS = 30
+"""Longest sentence, in words on either side; a longer one is drawn again."""
+
+DRAWS_PER_PAIR = 50
+"""Draws, on average, after which a split is given up."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class GrammarConfig(Config):
+    """Sizes of the corpus of the demo language."""
+
+    train_pairs: int = Field(20_000, ge=1, le=10_000_000)
+    """Pairs in the training set; below about 2000, too few words are known to test with."""
+
+    validation_pairs: int = Field(500, ge=1, le=10_000_000)
+    """Pairs in the validation set."""
+
+    test_pairs: int = Field(1000, ge=1, le=10_000_000)
+    """Pairs in the test set."""
+
+    seed: int = 1
+    """Another seed writes other sentences; what is held out stays."""
+
+
+def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
+    """Write the corpus: the same config gives the same pairs everywhere.
+
+    Returns:
+        The pairs of ``train``, ``validation`` and ``test``, German first.
+
+    Raises:
+        CorpusError: if the training set is too small to test with known words only.
+    """
+    counts: dict[Split, int] = {split: getattr(config, f"{split}_pairs") for split in SPLITS}
+    numbers = iter(range(DRAWS_PER_PAIR * sum(counts.values()) + 10_000))
+    corpus: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
+    seen: set[str] = set()
+    early: list[int] = []
+    for number in numbers:
+        node, split = _draw(config.seed, number)
+        if split == "train":
+            _keep(node, corpus[split], seen)
+            if len(corpus[split]) == counts[split]:
+                break
+        elif split:
+            early.append(number)
+    known = _list_words("\n".join(side) for side in zip(*corpus["train"], strict=True))
+    for number in chain(early, numbers):
+        node, split = _draw(config.seed, number)
+        if split and len(corpus[split]) < counts[split]:
+            _keep(node, corpus[split], seen, known)
+        short = [name for name in SPLITS if len(corpus[name]) < counts[name]]
+        if not short:
+            return corpus
+    drawn, wanted = len(corpus[short[0]]), counts[short[0]]
+    raise CorpusError(
+        f"only {drawn} of {wanted} {short[0]} pairs could be written with words of the training "
+        f"set; raise train_pairs or lower {short[0]}_pairs"
+    )
+
+
+@cache
+def load_grammar() -> Grammar:
+    """Read the grammar of the demo language."""
+    return read_grammar(GRAMMAR.read_text(encoding="utf-8"))
+
+
+@cache
+def held_out(combination: Combination) -> Split:
+    """Return the only split that may show a combination, where train stands for any."""
+    digest = hashlib.blake2b(" ".join(combination).encode()).digest()
+    share = int.from_bytes(digest[:8], "big") % 100
+    if share < TEST_SHARE:
+        return "test"
+    return "validation" if share < TEST_SHARE + VALIDATION_SHARE else "train"
+
+
+def split_of(combinations: Iterable[Combination]) -> Split | None:
+    """Return the split of a sentence, or None if two splits claim it."""
+    claims = {held_out(combination) for combination in combinations} - {"train"}
+    if len(claims) > 1:
+        return None
+    return claims.pop() if claims else "train"
+
+
+def _draw(seed: int, number: int) -> tuple[Node, Split | None]:
+    """Draw a sentence, which depends on nothing but seed and number."""
+    grammar = load_grammar()
+    node = grammar.draw(Random(derive_seed(seed, "grammar", number)))
+    return node, split_of(grammar.combinations(node))
+
+
+def _keep(node: Node, pairs: list[Pair], seen: set[str], known: set[str] | None = None) -> None:
+    """Add a sentence that is short, new on both sides, and of words that are known."""
+    pair = Pair(*load_grammar().say(node))
+    if max(text.count(" ") for text in pair) >= LONGEST_WORDS:
+        return
+    if known is not None and not known.issuperset(_list_words(pair)):
+        return
+    keys = {f"{side} {' '.join(_WORD.findall(text.lower()))}" for side, text in enumerate(pair)}
+    if not keys & seen:
+        seen |= keys
+        pairs.append(pair)
+
+
+def _list_words(texts: Iterable[str]) -> set[str]:
+    """Return the words of both sides that a model must know, marked with their side."""
+    return {
+        f"{side} {word}"
+        for side, text in enumerate(texts)
+        for word in set(_WORD.findall(text))
+        if word.isalpha()
+    }
+
 
 CHARACTERS = 67
 """Average length of a sentence."""

@@ -14,10 +14,6 @@ Values = frozenset[str]
 Features = Mapping[str, Values]
 
 
-class GrammarError(ValueError):
-    """A grammar breaks the rules of its format; the sentence names the line."""
-
-
 class Combination(NamedTuple):
     """Two words, by their first forms in both languages, in a construction such as ``object``."""
 
@@ -69,7 +65,6 @@ Side = dict[str, str | Forms | Template]
 class Alternative:
     """One way to expand a symbol: a rule with slots, or a word."""
 
-    place: str
     weight: int = 1
     features: dict[str, Values] = field(default_factory=dict)
     """Features that it requires of its head."""
@@ -91,7 +86,7 @@ class Node(NamedTuple):
     """Those features that have one value and by which words are inflected."""
 
 
-class _DeadEndError(Exception):
+class DeadEndError(Exception):
     """No alternative has the required features."""
 
 
@@ -137,12 +132,9 @@ class Grammar:
         """Draw a derivation.
 
         Raises:
-            GrammarError: if no alternative fits a rule.
+            DeadEndError: if no alternative fits a rule.
         """
-        try:
-            return self._draw(symbol, asked, random)
-        except _DeadEndError as error:
-            raise GrammarError(f"no {symbol} can be drawn, for {error}; add one") from None
+        return self._draw(symbol, asked, random)
 
     def combinations(self, node: Node) -> Iterator[Combination]:
         """Yield the words that stand in one construction."""
@@ -154,11 +146,7 @@ class Grammar:
             yield from self.combinations(child)
 
     def say(self, node: Node) -> tuple[str, str]:
-        """Return a derivation in German and in English.
-
-        Raises:
-            GrammarError: if a word lacks a form, or a rule a section.
-        """
+        """Return a derivation in German and in English."""
         texts = [self._say(node, side, node.marks, "") for side in range(len(LANGUAGES))]
         for side, rules in enumerate(self._spelling):
             for pattern, replacement in rules:
@@ -170,21 +158,18 @@ class Grammar:
         if ".." in symbol:
             low, high = map(int, symbol.split(".."))
             number = str(low + int(random.random() * (high - low + 1)))
-            return Node(Alternative("", sides=[{"": number}] * 2), {}, {}, {})
+            return Node(Alternative(sides=[{"": number}] * 2), {}, {}, {})
         names, known = self._fitting[symbol]
         fitting, totals = known.get(tuple(map(asked.get, names))) or self._fit(symbol, asked)
-        reason: _DeadEndError | None = None
         while fitting:
             pick = bisect(totals, int(random.random() * totals[-1]))
             if word := fitting[pick].word:
                 return word
             try:
                 return self._expand(fitting[pick], asked, random)
-            except _DeadEndError as error:
-                reason = reason or error
+            except DeadEndError:
                 fitting, totals = _sum_weights(fitting[:pick] + fitting[pick + 1 :])
-        wishes = (f"{name}={','.join(sorted(own))}" for name, own in asked.items())
-        raise reason or _DeadEndError(f"no {symbol} has {' '.join(sorted(wishes))}")
+        raise DeadEndError(symbol)
 
     def _fit(self, symbol: str, asked: Features) -> "Choice":
         """Return the alternatives with the required features, down to the word at their head."""
@@ -201,7 +186,7 @@ class Grammar:
                 if slot.head:
                     rest = {k: v for k, v in whole.items() if k not in alternative.settings}
                     return bool(self._fit(slot.symbol, {**rest, **_meet(slot.asked, rest)})[0])
-        except _DeadEndError:
+        except DeadEndError:
             return False
         return True
 
@@ -252,12 +237,8 @@ class Grammar:
             return body
         if isinstance(body, list):
             return self._say_words(body, node, side, marks, section)
-        values = tuple(map(marks.get, body.features)) if body else ()
-        if body is None or values not in body.words:
-            form = ".".join(filter(None, (section, *values)))
-            line_name = node.alternative.place
-            raise GrammarError(f"{line_name}: there is no {LANGUAGES[side]} for {form!r}; write it")
-        return body.words[values]
+        assert body is not None, (section, node.alternative)
+        return body.words[tuple(map(marks.get, body.features))]
 
     def _say_words(
         self, words: Template, node: Node, side: int, marks: dict[str, str], section: str
@@ -330,5 +311,5 @@ def _meet(own: Features, asked: Features) -> dict[str, Values]:
         if name in asked:
             met[name] = values & asked[name]
             if not met[name]:
-                raise _DeadEndError(f"{name} cannot be {' '.join(sorted(values))}")
+                raise DeadEndError(name)
     return met

@@ -3,12 +3,17 @@
 It begins with the metadata that Hugging Face reads (https://huggingface.co/docs/hub/model-cards).
 """
 
+import platform
+import re
 from collections.abc import Mapping
+from importlib.metadata import Distribution, distributions
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import yaml
 
+from nmt_core.base.packages import DISTRIBUTION
 from nmt_core.evaluation.registered import find_label
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
@@ -134,3 +139,58 @@ def _write_metadata(
         "model-index": [{"name": f"nmt-{pair}", "results": [result]}],
     }
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def list_materials(*, model: str, version: str) -> dict[str, Any]:
+    """Return the packages of this environment as CycloneDX.
+
+    Args:
+        model: the name of the model.
+        version: its version.
+    """
+    installed = {normalize_name(each.name): each for each in reversed([*distributions()])}
+    installed.pop(DISTRIBUTION, None)
+    python = {
+        "type": "platform",
+        "name": platform.python_implementation(),
+        "version": platform.python_version(),
+    }
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "component": {"type": "machine-learning-model", "name": model, "version": version}
+        },
+        "components": [python, *(_component(name, installed[name]) for name in sorted(installed))],
+    }
+
+
+def normalize_name(name: str) -> str:
+    """Return the name of a package as PyPI compares names (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _component(name: str, package: Distribution) -> dict[str, Any]:
+    version = package.version
+    purl = f"pkg:pypi/{name}@{quote(version, safe='')}"
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "version": version,
+        "licenses": _licences(package),
+        "purl": purl,
+    }
+
+
+def _licences(package: Distribution) -> list[dict[str, Any]]:
+    """Return the licence in the package's metadata: an SPDX expression, or names."""
+    known = package.metadata.json
+    if expression := known.get("license_expression"):
+        return [{"expression": expression}]
+    named = [line for line in known.get("classifier", ()) if line.startswith("License ::")]
+    names = {line.split(" :: ")[-1] for line in named} - {"OSI Approved"}
+    if not names and (text := str(known.get("license", "")).strip()):
+        names = {text.splitlines()[0]}
+    return [{"license": {"name": name}} for name in sorted(names)]

@@ -1,10 +1,11 @@
 """Comparison of systems trained on equal terms: their results, and tests of their differences.
 
 Reads:  experiments that DVC keeps, and the times in their journals in runs/
-Writes: reports/comparison/comparison.{json,md}
+Writes: reports/comparison/comparison.{json,md,png}
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,6 +23,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import name_program
 from nmt_core.base.progress import format_duration
 from nmt_core.evaluation.metric import ScoreInterval
+from nmt_core.evaluation.pictures import draw_intervals
 from nmt_core.evaluation.registered import METRICS, find_label
 from nmt_core.evaluation.significance import (
     Difference,
@@ -45,9 +47,6 @@ NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 UNEVEN = 1.2
 """Ratio of the largest to the smallest amount of training above which it is reported."""
-
-SMALLEST_SHOWN = 0.001
-"""Smallest p-value that is written as a number."""
 
 
 class ComparisonError(NmtError):
@@ -245,8 +244,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
 def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemScore:
     """Return the mean of the scores of seeds, with its interval.
 
-    The part of sentences in the mean's variance is taken as the mean of their part in each seed's
-    variance, an upper bound: as if all seeds failed on the same sentences.
+    The mean of the variances by sentences is an upper bound: as if all seeds failed on the same.
     """
     if len(scores) == 1:
         return SystemScore(**scores[0].model_dump())
@@ -258,11 +256,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemSco
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Refuse runs that cannot be compared.
-
-    Raises:
-        ComparisonError: naming the two runs and the difference.
-    """
+    """Raise a :class:`ComparisonError` if two runs cannot be compared, naming the difference."""
     first, *others = outcomes
     for other in others:
         names = f"{first.run.experiment} and {other.run.experiment}"
@@ -307,14 +301,14 @@ def format_score(score: SystemScore) -> str:
 
 def average(costs: Iterable[float | None], form: Callable[[float], str]) -> str:
     """Return the mean of a cost over seeds; a dash if it is unknown for any."""
-    values = [*costs]
-    known = [value for value in values if value is not None]
-    return form(fmean(known)) if len(known) == len(values) else "–"
+    values = [math.nan if cost is None else cost for cost in costs]
+    return "–" if math.isnan(sum(values)) else form(fmean(values))
 
 
 def format_difference(difference: float, p_value: float) -> str:
     """Return a difference and its p-value."""
-    p = f"p = {p_value:.3f}" if p_value >= SMALLEST_SHOWN else f"p < {SMALLEST_SHOWN}"
+    smallest = 0.001
+    p = f"p = {p_value:.3f}" if p_value >= smallest else f"p < {smallest}"
     return f"{difference:+.1f}, {p}"
 
 
@@ -375,7 +369,8 @@ def render_markdown(comparison: Comparison) -> str:
     lines = ["```", comparison.command, "```", "", f"At commit {comparison.commit}.", ""]
     for head, rows in list_tables(comparison):
         lines += [*render_pipe_table(head, rows), ""]
-    return "\n".join([*lines, *(f"{note}\n" for note in list_notes(comparison))])
+    lines += [f"{note}\n" for note in list_notes(comparison)]
+    return "\n".join([*lines, "![scores](comparison.png)", ""])
 
 
 def render_report(comparison: Comparison) -> Group:
@@ -394,6 +389,9 @@ def render_report(comparison: Comparison) -> Group:
 
 
 def write_report(comparison: Comparison, folder: Path = FOLDER) -> None:
-    """Write the report for people and for programs."""
+    """Write the report for people, for programs and as a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
     files.write_text(folder / "comparison.md", render_markdown(comparison))
+    first = next(iter(comparison.signatures))
+    scores = {name: own[first] for name, own in comparison.scores.items()}
+    draw_intervals(folder / "comparison.png", scores, label=f"{find_label(first)}, 95 % interval")

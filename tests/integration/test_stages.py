@@ -33,8 +33,7 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.download import describe_corpora
 from stages.params import TokenizeParams, VocabularyParams
-from stages.reporting.bill import list_materials
-from stages.reporting.card import StageResults, render_card
+from stages.reporting.card import StageResults, list_materials, render_card
 from stages.reporting.download_report import DownloadReport, NearDuplicates
 from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.demo import draw_corpus

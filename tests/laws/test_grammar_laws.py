@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base.random import derive_seed
 from nmt_core.corpora.parallel_text import Pair
-from stages.demo import generate as generation
-from stages.demo.generate import GrammarConfig, generate, held_out, load_grammar
+from stages.demo import corpus as generation
+from stages.demo.corpus import GrammarConfig, generate, held_out, load_grammar
 from stages.demo.grammar import Combination
 from tests.support.demo import draw_corpus, narrow
 

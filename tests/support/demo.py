@@ -9,8 +9,8 @@ from random import Random
 
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
-from stages.demo.generate import GRAMMAR, GrammarConfig, generate
-from stages.demo.grammar import Alternative, Grammar, GrammarError, Node
+from stages.demo.corpus import GRAMMAR, GrammarConfig, generate
+from stages.demo.grammar import Alternative, DeadEndError, Grammar, Node
 from stages.demo.reader import read_grammar
 
 TEXT = GRAMMAR.read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def translate(sentence: str) -> str | None:
     for number in range(40_000):
         try:
             node = grammar.draw(Random(number))
-        except GrammarError:  # the words that are left do not go together
+        except DeadEndError:  # the words that are left do not go together
             continue
         german, english = (re.sub(r"\d+", "0", text) for text in grammar.say(node))
         if german == wanted:

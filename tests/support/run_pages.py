@@ -4,8 +4,7 @@ from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_run_page
-from stages.reporting.sentences import JudgedSentence
+from stages.reporting.pages import JudgedSentence, render_run_page
 from stages.reporting.verdict import judge_run
 from tests.support.data_pages import HOSTILE
 

@@ -12,7 +12,7 @@ from stages.params import SECTIONS
 from tests.support.projects import PROJECT
 
 FILES = (
-    "budget.py", "corpus.py", "filters.py", "generate.py", "initial_model.py", "jobs.py",
+    "budget.py", "corpus.py", "filters.py", "initial_model.py", "jobs.py",
     "params.py", "schedule.py", "settings.py", "splitting.py", "subword_sampling.py",
     "subwords.py", "units.py", "vectors.py",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora import filtering
 from nmt_core.corpora.filters import LookConfig
 from nmt_core.corpora.screening import screen
-from stages.demo.generate import GrammarConfig
+from stages.demo.corpus import GrammarConfig
 from stages.params import DownloadParams, load
 from tests.support.bringing import bring
 from tests.support.demo import draw_corpus

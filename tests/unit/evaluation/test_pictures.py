@@ -10,11 +10,13 @@ from matplotlib import get_data_path, image
 from matplotlib.font_manager import fontManager
 
 from nmt_core.evaluation import pictures
+from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.pictures import (
     Curve,
     Look,
     choose_fonts,
     draw_attention_map,
+    draw_intervals,
     draw_learning_curve,
 )
 
@@ -111,14 +113,6 @@ def test_fonts_are_chosen_by_their_characters(installed, caplog, fonts, texts, c
     assert [record.args[0] for record in caplog.records] == [missing] * bool(missing)
 
 
-def test_text_in_another_font_is_drawn(installed, tmp_path):
-    target = ["日", "本", "語", "</s>"]
-    boxes = draw(tmp_path / "1.png", target=target)
-    installed("Japanese", "日本語")
-
-    assert boxes != draw(tmp_path / "2.png", target=target, fonts=choose_fonts(["日本語"]))
-
-
 def test_learning_curve_has_losses_scores_and_rates(monkeypatch):
     rates = Curve("learning rate", [1, 2, 3], [0.1, 0.2, 0.05])
     losses = [Curve("validation", [3], [2.0]), Curve("training", [3], [1.0])]
@@ -130,6 +124,22 @@ def test_learning_curve_has_losses_scores_and_rates(monkeypatch):
     assert lines == [[[2.0], [1.0]], [[5.0]], [[0.1, 0.2, 0.05]]]
     legend = [text.get_text() for text in axes[0].get_legend().get_texts()]
     assert legend == ["validation", "training"]
+
+
+def test_systems_have_a_point_and_an_interval(monkeypatch):
+    scores = {
+        "a": ScoreInterval(value=4.0, low=3.0, high=5.5),
+        "b": ScoreInterval(value=2.0, low=1.0, high=3.0),
+    }
+    [axes] = list_axes(monkeypatch, draw_intervals, scores, label="BLEU")
+    lines = [
+        ([*map(float, np.ravel(line.get_xdata()))], np.ravel(line.get_ydata())[0])
+        for line in axes.lines
+    ]
+    assert lines == [([3.0, 5.5], 0), ([4.0], 0), ([1.0, 3.0], 1), ([2.0], 1)]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a", "b"]
+    assert axes.yaxis_inverted()
+    assert axes.get_xlabel() == "BLEU"
 
 
 def test_attention_map_has_the_source_above_its_columns(monkeypatch):

@@ -8,7 +8,6 @@ from nmt_core.evaluation.quality import (
     compute_unknown_rate,
     count_failures,
     count_kept_literals,
-    is_too_long,
 )
 from nmt_core.text.vocabulary import UNK
 from nmt_core.training.loss import measure_predictions
@@ -50,14 +49,6 @@ def test_failures_of_text_without_spaces_are_counted_in_its_words():
     )
 
     assert failures == NONE | {"empty": 2, "looping": 1, "too_long": 1}
-
-
-@pytest.mark.parametrize(
-    ("words", "reference", "expected"),
-    [(14, 4, False), (15, 4, True), (40, 20, False), (41, 20, True), (0, 0, False), (11, 0, True)],
-)
-def test_twice_as_long_and_ten_more_is_too_long(words, reference, expected):
-    assert is_too_long(words, reference) == expected
 
 
 @pytest.mark.parametrize(

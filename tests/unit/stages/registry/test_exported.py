@@ -14,7 +14,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.gate import digest_test_set
-from stages.demo.generate import GrammarConfig, generate
+from stages.demo.corpus import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported

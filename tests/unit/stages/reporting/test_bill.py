@@ -5,7 +5,7 @@ import json
 import sys
 from importlib.metadata import distribution
 
-from stages.reporting.bill import list_materials
+from stages.reporting.card import list_materials
 
 
 @functools.cache

@@ -205,6 +205,7 @@ def test_report_is_for_people_and_programs(compared, tmp_path):
     stored = Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
     assert stored == compared
     assert page == render_markdown(compared)
+    assert (tmp_path / "comparison.png").read_bytes().startswith(b"\x89PNG")
     assert "make compare" in page
     assert "c0ffee" in page
     assert "| better | 30.5 ± 0.7 (28.5–32.5) |" in page

@@ -15,16 +15,14 @@ from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import (
     CELL_CHARACTERS,
     MOST_CHARACTERS,
-    quote_text,
-    render_pipe_table,
-    render_template,
-)
-from stages.reporting.sentences import (
     MOST_WORDS,
     JudgedSentence,
     choose_shown,
     judge_sentences,
     mark_difference,
+    quote_text,
+    render_pipe_table,
+    render_template,
 )
 from tests.support.data_pages import HOSTILE, NEAR, PAIRS, describe, gather
 from tests.support.data_pages import render as render_data
