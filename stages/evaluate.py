@@ -47,7 +47,7 @@ from stages.runtime.trained import (
     tag_lines,
 )
 from stages.tracking import run_metadata
-from stages.tracking.evaluation import list_numbers, open_evaluation, show_scores
+from stages.tracking.run_metadata import list_numbers, open_evaluation, show_scores
 
 PICTURE_TOKENS = 30
 """Longer sentences make unreadable pictures."""

@@ -44,13 +44,13 @@ from stages.runtime.trained import (
     load_trained,
     read_validation,
 )
-from stages.tracking.evaluation import (
+from stages.tracking.run_metadata import (
     is_experiment,
     list_numbers,
     open_evaluation,
     open_training,
+    read_public_params,
 )
-from stages.tracking.run_metadata import read_public_params
 
 
 def run(

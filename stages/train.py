@@ -57,8 +57,8 @@ from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import check_digests, compute_fingerprint, write_digests
 from stages.tracking import run_metadata
-from stages.tracking.evaluation import record_inputs
 from stages.tracking.journal import Journal
+from stages.tracking.run_metadata import record_inputs
 from stages.tracking.tracker import open_tracker
 
 

@@ -26,8 +26,13 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.interrupt import end_with_parent
 from stages import paths
-from stages.runtime.checkout import find_server_python
-from stages.tracking.mlflow_login import OPTIONS, USER, list_login_variables, write_login_settings
+from stages.runtime.checkout import (
+    OPTIONS,
+    USER,
+    find_server_python,
+    list_login_variables,
+    write_login_settings,
+)
 
 FOLDER = Path("servers")
 

@@ -37,8 +37,8 @@ from stages import paths
 from stages.reporting.evaluation import Evaluation
 from stages.reporting.pages import render_pipe_table
 from stages.runtime.params_file import ParamsLoader
-from stages.tracking.evaluation import name_evaluation
 from stages.tracking.journal import Journal
+from stages.tracking.run_metadata import name_evaluation
 
 FOLDER = paths.REPORTS / "comparison"
 

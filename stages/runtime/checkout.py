@@ -4,14 +4,15 @@ A run that needs another params.yaml puts the present one aside. If it crashes, 
 checkout puts the first one back, before anything is read.
 
 While it runs, ``make server`` keeps its addresses and passwords in ``.env``; on other machines a
-copy of that file serves. Prefect's own command reads it, too.
+copy of that file serves. Prefect's own command reads it, too. MLflow's servers require a login,
+because every account of a machine reaches its loopback address.
 """
 
 import hashlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -109,3 +110,43 @@ def check_port(port: int) -> None:
         raise NmtError(
             f"port {port} cannot be had ({error.strerror}); choose another: PORT={port + 1}"
         ) from None
+
+
+USER = "admin"
+LOGIN_SETTINGS = "logins.ini"
+
+APPLICATION = Path(__file__).parents[2] / "infra/mlflow_app"
+"""The folder of the application that checks logins and locations of artifacts."""
+
+OPTIONS = ("--app-name=nmt", "--workers=1")
+"""Options of a server that requires a login."""
+
+LOGIN_SECONDS = 60
+"""Seconds for which a correct login is not checked again; each check takes 0.1 s."""
+
+
+def write_login_settings(folder: Path) -> None:
+    """Write the settings of logins into a folder that the server's user alone can read."""
+    (folder / LOGIN_SETTINGS).write_text(
+        f"[mlflow]\ndefault_permission = NO_PERMISSIONS\nauth_cache_ttl_seconds = {LOGIN_SECONDS}\n"
+        f"database_uri = sqlite:///{folder / 'logins.db'}\n",
+        encoding="utf-8",
+    )
+
+
+def list_login_variables(folder: Path, password: str) -> Mapping[str, str]:
+    """Return the variables of a server that requires a login.
+
+    Args:
+        folder: has the settings; the first start keeps a digest of the password there.
+        password: of the user :data:`USER`.
+    """
+    folders = [str(APPLICATION), os.environ.get("PYTHONPATH", "")]
+    return {
+        "MLFLOW_AUTH_ADMIN_USERNAME": USER,
+        "MLFLOW_AUTH_ADMIN_PASSWORD": password,
+        "MLFLOW_AUTH_CONFIG_PATH": str(folder / LOGIN_SETTINGS),
+        "MLFLOW_FLASK_SERVER_SECRET_KEY": password,
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # processes that nothing here uses
+        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+    }

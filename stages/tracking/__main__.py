@@ -10,14 +10,15 @@ import typer
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
-from stages.runtime.checkout import check_port, find_server_python
-from stages.tracking.journal import Journal
-from stages.tracking.mlflow_login import (
+from stages.runtime.checkout import (
     OPTIONS,
     USER,
+    check_port,
+    find_server_python,
     list_login_variables,
     write_login_settings,
 )
+from stages.tracking.journal import Journal
 from stages.tracking.tracker import (
     TrackingError,
     list_journals,

@@ -27,7 +27,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,6 @@ from stages.tracking.journal import Journal
 
 if TYPE_CHECKING:
     from stages.tracking.mlflow_run import MlflowRun
-    from stages.tracking.run_metadata import Dataset
 
 LOGGER = logging.getLogger(__name__)
 
@@ -70,6 +69,21 @@ ENVIRONMENT = {
 
 class TrackingError(NmtError):
     """MLflow did not accept entries of a journal."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The text of a split."""
+
+    name: str
+    digest: str
+    """Two runs that show the same were given the same lines in the same order."""
+    context: str
+    source_type: str
+    source: dict[str, Any]
+    """Where it came from, as MLflow writes it for a source of that type."""
+    columns: tuple[str, str]
+    pairs: int
 
 
 class MlflowTracker:

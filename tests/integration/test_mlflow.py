@@ -20,13 +20,12 @@ from typer.testing import CliRunner
 from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
-from stages.tracking import evaluation
+from stages.tracking import run_metadata
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
-from stages.tracking.evaluation import open_evaluation, show_scores
 from stages.tracking.journal import PARENT, Journal
-from stages.tracking.run_metadata import Dataset
-from stages.tracking.tracker import open_tracker, send
+from stages.tracking.run_metadata import open_evaluation, show_scores
+from stages.tracking.tracker import Dataset, open_tracker, send
 from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 from tests.support.runs import journaled, only_run, points, runs, train
@@ -254,10 +253,10 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
 
 def test_a_pulled_training_brings_its_journal(database, monkeypatch):
     """MLflow has no point twice where the machine that trained had sent some."""
-    monkeypatch.setattr(evaluation, "load", lambda *_: None)
-    monkeypatch.setattr(evaluation, "describe_run", lambda _: {"mlflow.runName": "rnn"})
+    monkeypatch.setattr(run_metadata, "load", lambda *_: None)
+    monkeypatch.setattr(run_metadata, "describe_run", lambda _: {"mlflow.runName": "rnn"})
     monkeypatch.setattr(
-        evaluation, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
+        run_metadata, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
     )
     point = {"step": 10, "epoch": 0, "target_tokens": 9, "learning_rate": 0.5, "train_loss": 2.0}
     point |= {"validation_loss": 3.0, "validation_scores": {"bleu": 12.5}}
@@ -280,13 +279,6 @@ def test_a_pulled_training_brings_its_journal(database, monkeypatch):
     }
     history = database.get_metric_history(training.info.run_id, "train/loss")
     assert [point.value for point in history] == [2.5]
-
-
-def test_a_run_that_failed_is_marked(database):
-    with pytest.raises(ZeroDivisionError), open_tracker("f", experiment="e"):
-        _ = 1 / 0
-
-    assert only_run(database).info.status == "FAILED"
 
 
 def test_files_are_kept_with_the_run(database, project):

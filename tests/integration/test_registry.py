@@ -28,7 +28,7 @@ from stages.params import EvaluateParams
 from stages.registry.__main__ import app
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import enact, record_verdict, run_contest
-from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, RegistryError
+from stages.registry.registry import Registry, RegistryAwayError, RegistryError
 from stages.tracking import tracker
 from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
@@ -325,31 +325,6 @@ def test_a_contest_between_sealed_exports(
         assert again.outcome == "same"
         record_verdict(again, new)
         assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == "promote"
-
-
-@pytest.mark.slow
-def test_the_first_is_champion_without_a_contest(registry, project):
-    first = sealed(project, "first", tiny_translator())
-    found = run_contest(registry, first, ON_ONE_CORE, gate=GateConfig())
-
-    assert (found.outcome, found.verdict) == ("first", None)
-    assert enact(registry, found, first, promotion="flow", by="a flow")
-    assert registry.champion().tags.items() >= first.tags.items()
-    assert registry.champion().tags["reason"] == "nmt-de-en has no champion yet"
-
-
-@pytest.mark.slow
-def test_who_was_judged_against_a_champion_of_the_past_is_refused(registry, project, systems):
-    old, new = sealed(project, "old", systems[0]), sealed(project, "new", systems[1])
-    for _ in range(2):
-        register(registry, old.folder.parents[1], **old.tags)
-    promote(registry, 1, None, "first")
-    found = run_contest(registry, new, ON_ONE_CORE, gate=GateConfig())
-    promote(registry, 2, 1, "meanwhile")
-
-    with pytest.raises(ChampionMovedError):
-        enact(registry, found, new, promotion="flow", by="a flow")
-    assert number(registry) == 2
 
 
 def test_an_export_is_registered_once_and_comes_back_as_it_was(registry, project, monkeypatch):

@@ -33,7 +33,7 @@ from infra.servers.server import (
     find_free_port,
     watch,
 )
-from stages.tracking.mlflow_login import USER
+from stages.runtime.checkout import USER
 from tests.support.commands import invoke
 
 ANSWER = """\

@@ -7,7 +7,7 @@ import pytest
 from nmt_core.base.errors import ConfigError
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import MOST_SCORES, Evaluation
-from stages.tracking.evaluation import list_numbers
+from stages.tracking.run_metadata import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
 from tests.support.run_pages import MEASURED, judge, make_confidence
 

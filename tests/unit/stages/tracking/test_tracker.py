@@ -7,8 +7,7 @@ import pytest
 
 from stages.tracking import mlflow_run, tracker
 from stages.tracking.journal import Journal
-from stages.tracking.run_metadata import Dataset
-from stages.tracking.tracker import open_tracker
+from stages.tracking.tracker import Dataset, open_tracker
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
