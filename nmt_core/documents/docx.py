@@ -12,7 +12,7 @@ from functools import partial
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.ooxml import RunStyle, make_run_parts, split_run
+from nmt_core.documents.ooxml import make_run_parts, split_run
 from nmt_core.documents.segments import Group, Output, Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
@@ -133,7 +133,7 @@ class _Reader:
         count = 1 if inline and inline[0].name == "pPr" else 0
         joined = [*self._join_fields(inline)]
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
-        parts = [*make_run_parts(ordered, RunStyle(PREFIX))]
+        parts = [*make_run_parts(ordered, PREFIX)]
         raw, cut = join_raw(pieces), join_raw(ordered)
         yield Group(parts, partial(_keep_unchanged, raw=raw, cut=cut))
 

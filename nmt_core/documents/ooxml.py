@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import (
@@ -41,19 +40,6 @@ FORMAT = "\x01"
 
 LINE_END = re.compile(r"(?:_x000D_)?(?:\r\n|\r|\n)")
 """A line end in a cell; Excel writes those of Windows so."""
-
-
-class RunStyle(NamedTuple):
-    """Elements by which a format writes runs; names are without their prefix."""
-
-    prefix: str = ""
-    """Of elements, with its colon."""
-    is_spaced: bool = True
-    """Whether an attribute says that white space is kept."""
-    is_bare: bool = False
-    """Whether text stands outside of runs."""
-    is_cell: bool = False
-    """Whether lines of text are lines."""
 
 
 @dataclass
@@ -93,7 +79,7 @@ def read_runs(
         at = end
     prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
     is_bare = is_cell and not any(piece.name == "r" for piece in pieces)
-    yield from make_run_parts(runs, RunStyle(prefix, is_cell, is_bare, is_cell))
+    yield from make_run_parts(runs, prefix, is_spaced=is_cell, is_bare=is_bare, has_lines=is_cell)
 
 
 def split_run(pieces: Sequence[XmlPiece]) -> Iterator[tuple[Sequence[XmlPiece], Run]]:
@@ -141,19 +127,34 @@ def read_properties(pieces: Sequence[XmlPiece]) -> str:
     return "".join([tag, *children, *[piece.raw for piece in pieces[1:][-1:]]])
 
 
-def make_run_parts(runs: Sequence[Piece], style: RunStyle) -> Iterator[Part]:
-    """Yield the parts of a paragraph of runs and what stands between them."""
+def make_run_parts(
+    runs: Sequence[Piece],
+    prefix: str,
+    *,
+    is_spaced: bool = True,
+    is_bare: bool = False,
+    has_lines: bool = False,
+) -> Iterator[Part]:
+    """Yield the parts of a paragraph of runs and what stands between them.
+
+    Args:
+        runs: pieces of the paragraph.
+        prefix: of elements, with its colon.
+        is_spaced: whether an attribute says that white space is kept.
+        is_bare: whether text stands outside of runs.
+        has_lines: whether lines of text are lines.
+    """
     lengths: Counter[str] = Counter()
     for run in runs:
         if isinstance(run, Run):
             lengths[run.properties] += len(run.text)
     usual = lengths.most_common(1)[0][0] if lengths else ""
-    space = ' xml:space="preserve"' if style.is_spaced else ""
-    before, after = f"<{style.prefix}t{space}>", f"</{style.prefix}t>"
-    if not style.is_bare:
-        before, after = f"<{style.prefix}r>{{}}{before}", f"{after}</{style.prefix}r>"
+    space = ' xml:space="preserve"' if is_spaced else ""
+    before, after = f"<{prefix}t{space}>", f"</{prefix}t>"
+    if not is_bare:
+        before, after = f"<{prefix}r>{{}}{before}", f"{after}</{prefix}r>"
     write = partial(_write_runs, usual=usual, before=before, after=after)
-    yield from make_parts([*_mark_runs(runs, usual, has_lines=style.is_cell)], write)
+    yield from make_parts([*_mark_runs(runs, usual, has_lines=has_lines)], write)
 
 
 def _mark_runs(runs: Sequence[Piece], usual: str, *, has_lines: bool) -> Iterator[Piece]:
