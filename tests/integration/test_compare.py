@@ -91,7 +91,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
         assert run["sentences_per_second"] > 0
         assert run["system"] in first.stdout
         assert run["system"] in page
-    assert "equal budgets of 60 updates" in page
+    assert "equal budgets of 60 steps" in page
     assert [pair["metric"] for pair in report["differences"]] == ["bleu", "chrf"]
 
 
