@@ -23,7 +23,6 @@ from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.base.progress import LineProgress
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.replay import read_texts
 from stages import paths
@@ -47,7 +46,12 @@ TEACHERS = paths.DOWNLOADS / "teachers"
 @task(task_run_name="translate", cache_policy=NO_CACHE)
 def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis:
     """Let the teacher translate the text that it has not translated yet."""
-    return synthesize(config, languages, say=LineProgress(get_run_logger().info))
+    log = get_run_logger().info
+    return synthesize(
+        config,
+        languages,
+        say=lambda done, total: log(f"{done:,} of {total:,} lines are translated"),
+    )
 
 
 @flow(name="synthesize")

@@ -131,27 +131,6 @@ class TrainingDisplay(AbstractContextManager["TrainingDisplay"]):
         self.console.print(Text(sentence, style="yellow"), soft_wrap=True)
 
 
-class LineProgress:
-    """Says now and then how many lines are done, with speed and time left."""
-
-    def __init__(self, say: Callable[[str], object], seconds: float = QUIET_SECONDS) -> None:
-        self._say, self._seconds = say, seconds
-        self._began = self._said = time.monotonic()
-        self._first: int | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """Take how many lines are done, and of how many."""
-        now = time.monotonic()
-        if self._first is None:  # what was there already tells nothing of the speed
-            self._first, self._began = done, now
-        if now - self._said < self._seconds or done == self._first:
-            return
-        self._said = now
-        speed = (done - self._first) / (now - self._began)
-        left = format_duration((total - done) / speed)
-        self._say(f"{done:,} of {total:,} lines, {speed:,.0f} lines/s, {left} left")
-
-
 def format_duration(seconds: float) -> str:
     """Return a time as hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)

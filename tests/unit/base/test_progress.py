@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from nmt_core.base import progress as module
-from nmt_core.base.progress import LineProgress, TrainingDisplay, format_duration
+from nmt_core.base.progress import TrainingDisplay, format_duration
 from nmt_core.training.settings import Budget
 
 POINT = {
@@ -127,16 +127,3 @@ def test_a_note_is_no_markup():
 )
 def test_times_are_hours_minutes_and_seconds(seconds, words):
     assert format_duration(seconds) == words
-
-
-def test_line_progress_measures_only_its_own_lines(seconds):
-    said = []
-    tell = LineProgress(said.append, seconds=15)
-    for now, done in ((0, 5000), (10, 5100), (20, 5200), (30, 5300), (36, 5360)):
-        seconds[0] = 100.0 + now
-        tell(done, 10000)
-
-    assert said == [
-        "5,200 of 10,000 lines, 10 lines/s, 0:08:00 left",
-        "5,360 of 10,000 lines, 10 lines/s, 0:07:44 left",
-    ]
