@@ -48,9 +48,7 @@ def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynt
     """Let the teacher translate the text that it has not translated yet."""
     log = get_run_logger().info
     return synthesize(
-        config,
-        languages,
-        say=lambda done, total: log(f"{done:,} of {total:,} lines are translated"),
+        config, languages, say=lambda done, total: log(f"{done:,} of {total:,} lines")
     )
 
 

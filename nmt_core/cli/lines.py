@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.raw_lines import decode_utf8
 from nmt_core.documents.review import report_doubts
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.translation import Translation

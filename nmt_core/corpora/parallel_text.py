@@ -21,13 +21,16 @@ from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, cut
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
+    UTF16,
     bound_lines,
+    decode_utf8,
     explain_damage,
     is_compressed,
+    looks_like_utf16,
     open_raw,
+    refuse_utf16,
     require_regular_file,
 )
-from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16, refuse_utf16
 from nmt_core.corpora.formats.registered import PairedUnits, RowPlace, open_units
 from nmt_core.corpora.repairs import RepairName, repair_line
 from nmt_core.text.normalize import INVISIBLE

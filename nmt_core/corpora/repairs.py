@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
-from nmt_core.base.utf8 import mend_mojibake
+from nmt_core.base.raw_lines import mend_mojibake
 
 RepairName = Literal["mojibake", "entities", "tags"]
 """Problems of a line that can be repaired."""

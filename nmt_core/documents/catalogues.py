@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.messages import (
     BRACES,
     Unit,

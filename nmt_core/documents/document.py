@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.segments import Item, Part, Passage, find_segments, write_parts
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

@@ -15,8 +15,12 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import explain_damage, require_regular_file
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.raw_lines import (
+    BYTE_ORDER_MARK,
+    decode_utf8,
+    explain_damage,
+    require_regular_file,
+)
 from nmt_core.literals.finding import LiteralFinder, find_literals
 from nmt_core.literals.terms import KeptTerms, TranslatedTerms
 

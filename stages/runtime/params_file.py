@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.utf8 import decode_utf8
+from nmt_core.base.raw_lines import decode_utf8
 
 
 class ParamsLoader(yaml.SafeLoader):

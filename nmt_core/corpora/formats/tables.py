@@ -26,13 +26,14 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.packages import require
 from nmt_core.base.raw_lines import (
+    BYTE_ORDER_MARK,
     bound_lines,
     bound_size,
     explain_damage,
     open_raw,
     read_raw_lines,
+    refuse_utf16,
 )
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.corpora.formats.registered import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 

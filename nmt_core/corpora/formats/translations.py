@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
+    BYTE_ORDER_MARK,
     MAX_LINE_BYTES,
     bound_lines,
     explain_damage,
@@ -23,7 +24,6 @@ from nmt_core.base.raw_lines import (
     open_member,
     open_raw,
 )
-from nmt_core.base.utf8 import BYTE_ORDER_MARK
 from nmt_core.corpora.formats.registered import (
     PairedUnits,
     RowPlace,

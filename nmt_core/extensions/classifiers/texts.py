@@ -17,7 +17,7 @@ from torch import Tensor
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.base.utf8 import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.data.vectors import build_embedding_matrix, read_vectors
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import UNK, Vocabulary

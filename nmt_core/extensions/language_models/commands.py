@@ -12,8 +12,8 @@ import typer
 from nmt_core.base import compute, config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.raw_lines import decode_utf8
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
-from nmt_core.base.utf8 import decode_utf8
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.options import (
     Changes,
