@@ -9,7 +9,7 @@ import bisect
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,13 +19,6 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
-
-
-class SegmentationSampler(Protocol):
-    """Draws segmentations of words."""
-
-    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
-        """Return the numbers of the pieces; at most as many chances are used as characters."""
 
 
 class MergeDropout:
@@ -142,7 +135,7 @@ class SubwordSampler:
             )
         scored = tokenizer.scored_pieces
         self._texts = {number: piece for piece, (number, _) in scored.items()}
-        self._segmenter: SegmentationSampler
+        self._segmenter: MergeDropout | UnigramLattice
         if config.kind == "bpe_dropout":
             ranked = {piece: (number, -score) for piece, (number, score) in scored.items()}
             self._segmenter = MergeDropout(ranked, config.dropout)

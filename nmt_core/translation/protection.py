@@ -157,45 +157,32 @@ class ProtectedLine(NamedTuple):
     is_unquoted: bool
     """True if quotation marks around the whole line were removed."""
 
-    @property
-    def in_capitals(self) -> bool:
-        """True if the line is in capitals, and its translation should be."""
-        return self.odd_case == "upper"
-
 
 @dataclass(frozen=True)
 class Protector:
     """Prepares lines for a model, and writes and checks its translations."""
 
     source: Side
+    target: Side
     languages: Languages
-    symbols: bool
-    """Whether both vocabularies have symbols."""
     restorer: Restorer | None
     """Restores ordinary case and accents."""
     search: SearchConfig
     """Bounds the length of a translation."""
     aligner: Aligner | None
     """Finds the words of a translation that terms replace."""
-    terms: Sequence[LiteralFinder] = ()
-    """Find the terms of glossaries."""
+    glossaries: Sequence[Glossary] = ()
 
-    @classmethod
-    def of(
-        cls,
-        source: Side,
-        target: Side,
-        languages: Languages,
-        restorer: Restorer | None,
-        search: SearchConfig,
-        aligner: Aligner | None,
-        glossaries: Sequence[Glossary] = (),
-    ) -> "Protector":
-        """Return the protector of a model."""
-        terms = tuple(chain.from_iterable(glossary.finders for glossary in glossaries))
-        sides = (source.vocabulary, target.vocabulary)
-        symbols = all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
-        return cls(source, languages, symbols, restorer, search, aligner, terms)
+    @cached_property
+    def symbols(self) -> bool:
+        """Whether both vocabularies have symbols."""
+        sides = (self.source.vocabulary, self.target.vocabulary)
+        return all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
+
+    @cached_property
+    def terms(self) -> Sequence[LiteralFinder]:
+        """Find the terms of glossaries."""
+        return tuple(chain.from_iterable(glossary.finders for glossary in self.glossaries))
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line as the model should read it first; ``unquoted`` removes outer quotes."""
@@ -254,10 +241,9 @@ class Protector:
 
     def finish(self, line: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and its breaches."""
-        written = translation.text.upper() if line.in_capitals else translation.text
-        text = self._replace_terms(
-            line, restore(written, line.masked, in_capitals=line.in_capitals)
-        )
+        in_capitals = line.odd_case == "upper"
+        written = translation.text.upper() if in_capitals else translation.text
+        text = self._replace_terms(line, restore(written, line.masked, in_capitals=in_capitals))
         masked = line.masked.texts
         tokens, source_tokens = translation.tokens, translation.source_tokens
         if masked:

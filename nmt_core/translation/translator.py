@@ -243,7 +243,7 @@ class Translator:
         """What keeps literals; None where nobody has said of which languages the sides are."""
         if self.languages is None:
             return None
-        return Protector.of(
+        return Protector(
             self.source,
             self.target,
             self.languages,

@@ -26,7 +26,7 @@ BUDGETS = {
     "nmt_core/server": 3010,
     "nmt_core/text": 2880,
     "nmt_core/training": 2390,
-    "nmt_core/translation": 3660,
+    "nmt_core/translation": 3650,
     "stages": 10530,
     "flows": 2710,
     "infra": 570,
