@@ -45,7 +45,7 @@ BUDGETS = {
     "tests/unit/models": 1550,
     "tests/unit/search": 620,
     "tests/unit/server": 3170,
-    "tests/unit/stages": 7360,
+    "tests/unit/stages": 7250,
     "tests/unit/text": 1490,
     "tests/unit/training": 1410,
     "tests/unit/translation": 3000,
