@@ -118,7 +118,7 @@ def _read_scales(locale: Locale) -> dict[str, int]:
     return powers
 
 
-def find_measures(text: str, language: str) -> AbstractSet[str]:
+def look_up_units(text: str, language: str) -> AbstractSet[str]:
     """Return the units that a text beside a number may mean; none if it is not a unit."""
     forms, _ = load_units(language)
     sign = next((sign for sign in text if unicodedata.category(sign) == "Sc"), text)
@@ -136,7 +136,7 @@ def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
         unit: the unit in either language.
         languages: their codes.
     """
-    meant = find_measures(unit, languages[0]) | find_measures(unit, languages[1])
+    meant = look_up_units(unit, languages[0]) | look_up_units(unit, languages[1])
     words = {fold_unit(word) for word in _WORD.findall(text)}
     forms, names = load_units(languages[1])
     if unit in text or any(

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import regex
 
-from nmt_core.literals.cldr import Conventions, find_measures, load_conventions
+from nmt_core.literals.cldr import Conventions, load_conventions, look_up_units
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces in numbers and before their units."""
@@ -156,10 +156,10 @@ def read_beside(
     if behind and LONE_SIGN.fullmatch(behind[1]):
         return behind[1], scale, (start, behind.end())
     before = _SIGN_BEFORE.search(line, max(0, start - LONGEST_SIGN), start)
-    if before and find_measures(before[1], language):
+    if before and look_up_units(before[1], language):
         return before[1], scale, (before.start(), end)
     unit = behind[1] if behind and not _MAY_BE_WORD.fullmatch(behind[1]) else ""
-    if not behind or not unit or not find_measures(unit, language):
+    if not behind or not unit or not look_up_units(unit, language):
         return "", scale, None
     is_name = unit.replace("-", "").isalpha() and not _CODE.fullmatch(unit)
     return unit, scale, None if is_name else (start, behind.end())
