@@ -24,7 +24,7 @@ from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
-from nmt_core.corpora.replay import read_texts
+from nmt_core.corpora.reading import read_texts
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.sections import build_all, read_settings

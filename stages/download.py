@@ -38,8 +38,8 @@ from nmt_core.corpora.fetch.initial_model import (
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.local import MonolingualCorpus
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
-from nmt_core.corpora.reading import CorpusReader
-from nmt_core.corpora.replay import (
+from nmt_core.corpora.reading import (
+    CorpusReader,
     TrainedText,
     list_replayed,
     read_replayed,

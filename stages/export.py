@@ -20,7 +20,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.corpora.replay import TrainedText, read_texts
+from nmt_core.corpora.reading import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.settings import read_model_config
 from nmt_core.text.aligner.learning import Shortlist, learn_shortlist

@@ -169,9 +169,7 @@ def join_corpora(
             held_out[name] = joined.digests[joined.keep]
         joined.write(folder)
     _check_splits(outcome, split)
-    for own, corpus in filtered.items():
-        if not corpus.kept["train"] and not corpus.replayed:
-            raise CorpusError(_explain_empty(own, "pair", corpus, outcome.kept))
+    _check_corpora(filtered, "pair")
     return outcome
 
 
@@ -213,9 +211,7 @@ def join_monolingual(
     (written / "train.source").replace(path)
     (written / "train.target").unlink()
     written.rmdir()
-    for name, cleaned in filtered.items():
-        if not cleaned.kept["train"]:
-            raise CorpusError(_explain_empty(name, "line", cleaned, {}))
+    _check_corpora(filtered, "line")
 
 
 def _mark_held_out_before(train: JoinedSplit) -> Mask:
@@ -228,46 +224,35 @@ def _mark_held_out_before(train: JoinedSplit) -> Mask:
 
 
 def _check_splits(outcome: CleaningOutcome, split: SplitConfig) -> None:
-    """Refuse a split without any pair, train first, since the others may come of it."""
+    """Refuse a split without any pair, train first, since the others may be split off it."""
     kept = outcome.kept
-    readings = [each for corpus in outcome.corpora.values() for each in corpus.readings.items()]
+    given = {name for corpus in outcome.corpora.values() for name in corpus.readings}
     for name in ("train", "test", "validation"):
-        if kept[name]:
-            continue
-        if name not in {given for given, _ in readings}:
-            message = (
+        if not kept[name] and name in given:
+            raise CorpusError(f"no pair is left for {name} ({_explain(outcome.list_reasons(name))}")
+        if not kept[name]:
+            raise CorpusError(
                 f"no pair of {kept['train']} fell into {name} at {split.rate(name):g} in "
                 f"10,000; raise split.{name}_per_10000 or give a {name} text"
             )
-        else:
-            reasons = outcome.list_reasons(name)
-            advice = _advise(reasons) or "give more text or loosen the filter"
-            message = f"no pair is left for {name} ({_list(reasons, kept)}); {advice}"
-        breaks = sum(reading.repaired["inner_line_break"] for _, reading in readings)
-        overlong = any(reading.dropped["line_too_long"] for _, reading in readings)
-        if breaks > sum(kept.values()) or overlong:
-            message += r"; lines must end in \n, not in CR alone"
-        raise CorpusError(message)
 
 
-def _explain_empty(name: str, unit: str, corpus: FilteredCorpus, kept: Mapping[Split, int]) -> str:
-    reasons = corpus.list_reasons("train")
-    return (
-        f"no {unit} of the corpus {name} is left for train ({_list(reasons, kept)}); "
-        f"{_advise(reasons) or 'loosen its filter'}, or remove it from download.corpora"
-    )
+def _check_corpora(corpora: Mapping[str, FilteredCorpus], unit: str) -> None:
+    """Refuse a corpus of which nothing is left for train."""
+    for name, corpus in corpora.items():
+        if not corpus.kept["train"] and not corpus.replayed:
+            raise CorpusError(
+                f"no {unit} of the corpus {name} is left for train "
+                f"({_explain(corpus.list_reasons('train'))}, or remove it from download.corpora"
+            )
 
 
-def _advise(reasons: Counter[str]) -> str:
-    """Return the remedy if most pairs are those of validation and test, or near duplicates."""
-    held_out = ("also_in_validation", "also_in_test", "near_duplicate")
-    if 2 * sum(reasons[reason] for reason in held_out) <= reasons.total():
-        return ""
-    return "text of validation and test is never trained on, so give other text"
-
-
-def _list(reasons: Counter[str], kept: Mapping[Split, int]) -> str:
-    elsewhere = any(kept.values())
-    nothing = "none, all fell into other splits" if elsewhere else "none, the text is empty"
+def _explain(reasons: Counter[str]) -> str:
+    """Return why pairs were removed, and the remedy."""
     listed = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
-    return f"removed: {listed or nothing}"
+    held_out = ("also_in_validation", "also_in_test", "near_duplicate")
+    if 2 * sum(reasons[reason] for reason in held_out) > reasons.total():
+        advice = "text of validation and test is never trained on, so give other text"
+    else:
+        advice = "give more text or loosen the filter"
+    return f"removed: {listed or 'none, the text is empty or fell into other splits'}); {advice}"

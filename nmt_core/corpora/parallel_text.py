@@ -143,7 +143,7 @@ def read_pairs(
             pair = _make_pair(rows, row, number, reading.repaired, repair)
         except _BadLineError as bad:
             if bad.problem not in drop:
-                raise CorpusError(str(bad)) from None
+                raise CorpusError(f"{bad}, or set on_bad_line to drop") from None
             reading.dropped[bad.problem] += 1
         else:
             yield number, pair
@@ -248,17 +248,14 @@ def _make_pair(
             raise _BadLineError(
                 "wrong_columns",
                 f"{places[0]} has {len(lines)} columns, needs {rows.place.columns}"
-                f"{': source, tab, target' if rows.place.noun == 'line' else ''}; "
-                f"correct it or set on_bad_line to drop",
+                f"{': source, tab, target' if rows.place.noun == 'line' else ''}; correct it",
             )
         places = [f"the {side} of {places[0]}" for side in Pair._fields]
     if repair:
         lines = [_repair(line, repair, repaired) for line in lines]
     for line, at in zip(lines, places, strict=True):
         if not _VISIBLE.search(line):
-            raise _BadLineError(
-                "empty_side", f"{at} is empty; fill or remove the pair, or set on_bad_line to drop"
-            )
+            raise _BadLineError("empty_side", f"{at} is empty; fill or remove the pair")
     return Pair(*lines)
 
 
@@ -273,10 +270,7 @@ def _decode(
 ) -> str:
     at = place.name(number)
     if raw is None:
-        raise _BadLineError(
-            "line_too_long",
-            f"{path} {at} is too long for a sentence; split it, or set on_bad_line to drop",
-        )
+        raise _BadLineError("line_too_long", f"{path} {at} is too long for a sentence; split it")
     if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
         raw = raw.removeprefix(_BYTE_ORDER_MARK)
         repaired["byte_order_mark"] += 1
@@ -289,8 +283,7 @@ def _decode(
             path,
             line=number + place.before,
             noun=place.noun,
-            remedy="convert it to UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW, or set "
-            "on_bad_line to drop",
+            remedy="convert it to UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
         )
     except CorpusError as error:
         raise _BadLineError("invalid_utf8", str(error)) from None
@@ -298,8 +291,7 @@ def _decode(
         if number == 1 and looks_like_utf16(raw):
             raise _BadLineError("nul_character", f"{path} {UTF16}")
         raise _BadLineError(
-            "nul_character",
-            f"{path} {at} contains a NUL character; correct the file, or set on_bad_line to drop",
+            "nul_character", f"{path} {at} contains a NUL character; correct the file"
         )
     line, breaks = _INNER_LINE_BREAKS.subn(" ", line)
     if breaks:

@@ -31,7 +31,6 @@ from nmt_core.corpora.fetch.source import (
 from nmt_core.corpora.formats.registered import (
     NO_FORMAT,
     advise_suffixes,
-    holds_both_sides,
     may_hold_both_sides,
     open_units,
 )
@@ -75,45 +74,27 @@ class FetchedCorpus(Corpus):
 
 
 class WebCorpus(FetchedCorpus):
-    """Files of parallel text on the web: two aligned ones, or one that holds both sides."""
+    """A file on the web that holds both sides."""
 
     kind: Literal["url"]
     """The tag of this choice."""
 
     url: Address
-    """Address of a file that holds both sides, or of the source's; the suffix of its path names the
-    format, such as .tmx, .tsv.gz or .zip. User name and password belong in ~/.netrc."""
-
-    target_url: Address | None = None
-    """Address of the file whose line N translates line N of ``url``; null if ``url`` holds both."""
-
-    target_sha256: Checksum = ""
-    """Required checksum of the file at ``target_url``."""
+    """Address of the file; the suffix of its path names the format, such as .tmx, .tsv.gz or .zip.
+    User name and password belong in ~/.netrc."""
 
     @model_validator(mode="after")
     def _check(self) -> "WebCorpus":
-        if self.target_url is None and not may_hold_both_sides(get_path(self.url)):
+        if not may_hold_both_sides(get_path(self.url)):
             raise ValueError(
-                f"target_url is missing; {redact_url(self.url)} "
-                f"{NO_FORMAT.format(advise_suffixes())}"
+                f"{redact_url(self.url)} {NO_FORMAT.format(advise_suffixes())}; fetch two aligned "
+                f"files yourself and name them by kind: files"
             )
-        if self.url == self.target_url:
-            raise ValueError("url and target_url are the same address; set that of the other side")
-        for url in (self.url, self.target_url):
-            if self.target_url and url and holds_both_sides(get_path(url)):
-                raise ValueError(
-                    f"{redact_url(url)} holds both sides; set it as url, and no target_url"
-                )
         return self
 
     @override
     def sources(self, languages: Languages) -> list[Source]:
-        if self.target_url is None:
-            return [self.make_source(self.url, languages)]
-        return [
-            Source(self.url, "url", sha256=self.sha256),
-            Source(self.target_url, "target_url", sha256=self.target_sha256),
-        ]
+        return [self.make_source(self.url, languages)]
 
     @override
     def describe(self) -> Description:

@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2240,
     "nmt_core/cli": 1850,
-    "nmt_core/corpora": 6130,
+    "nmt_core/corpora": 6070,
     "nmt_core/data": 1840,
     "nmt_core/documents": 4360,
     "nmt_core/evaluation": 1710,
@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1090,
     "tests/unit/benchmarks": 130,
     "tests/unit/cli": 1240,
-    "tests/unit/corpora": 4430,
+    "tests/unit/corpora": 4400,
     "tests/unit/data": 450,
     "tests/unit/documents": 2730,
     "tests/unit/evaluation": 1430,

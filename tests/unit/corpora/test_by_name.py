@@ -17,7 +17,7 @@ from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.source import find_cached
-from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
+from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.mtdata import MtdataCorpus
 from nmt_core.corpora.named import CORPORA, CorpusConfig, expand_name
 from nmt_core.corpora.parallel_text import CorpusReading, cut_rows, read_pairs
@@ -212,42 +212,6 @@ def test_any_format_is_read_by_its_address(site, fetch, name):
     assert read(WebCorpus(kind="url", url=url + "?x=1"), GERMAN, fetch) == PAIRS
 
 
-def test_two_files_of_the_web_are_aligned(site, fetch):
-    contents = ["\n".join(lines).encode() for lines in zip(*PAIRS, strict=True)]
-    urls = [site.put(f"/{number}.x", whole(content)) for number, content in enumerate(contents)]
-    digests = [hashlib.sha256(content).hexdigest() for content in contents]
-    pinned = {"sha256": digests[0], "target_sha256": digests[1]}
-    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1], **pinned)
-    assert read(corpus, GERMAN, fetch) == PAIRS
-
-
-@pytest.mark.parametrize("side", [0, 1])
-def test_each_of_two_files_is_held_to_its_checksum(site, fetch, side):
-    """And told by the setting that names it."""
-    urls = [site.put(f"/{number}.x", whole(b"eins\n")) for number in range(2)]
-    names = ["url", "target_url"]
-    wrong = {("sha256", "target_sha256")[side]: "0" * 64}
-    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1], **wrong)
-    with pytest.raises(DownloadError, match=rf"change the checksum beside {names[side]}$"):
-        read(corpus, GERMAN, fetch)
-
-
-@pytest.mark.parametrize(
-    ("url", "target_url"),
-    [
-        *(
-            (f"https://h/x{ending}", "https://h/y.en")
-            for ending in sorted({*list_pair_suffixes()} - {".zip"})
-        ),
-        ("https://h/x.de", ""),
-        ("https://h/x.de", "https://h/x.de"),
-    ],
-)
-def test_one_file_holds_both_sides_or_there_are_two(url, target_url):
-    with pytest.raises(ValueError, match=r"target_url|same address"):
-        WebCorpus(kind="url", url=url, target_url=target_url)
-
-
 ENTRIES = (
     opus.describe_archive("Books", "v1", alignment_pairs=51_467, size=10),
     opus.describe_archive("Tatoeba", VERSION, alignment_pairs=341_018, latest="False"),
@@ -290,12 +254,9 @@ def test_what_was_fetched_is_counted(site, fetch, tmp_path):
     """By whoever asks for a choice of the model, once the text is there."""
     find = partial(find_cached, folder=tmp_path)
     targets = "".join(target for _, target in PAIRS)
-    sides = [("\n".join(lines) + "\n").encode() for lines in zip(*PAIRS, strict=True)]
-    urls = [site.put(f"/{number}.x", whole(content)) for number, content in enumerate(sides)]
     table = site.put("/x.tmx", whole(formats.tmx(PAIRS)))
     archive = site.put("/x.zip", whole(opus.archive(PAIRS)))
     for corpus in (
-        WebCorpus(kind="url", url=urls[0], target_url=urls[1]),
         WebCorpus(kind="url", url=table),
         OpusCorpus(kind="opus", corpus="Old", version="v1", url=archive),
     ):

@@ -13,7 +13,7 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
-from nmt_core.corpora.replay import TrainedText, list_replayed
+from nmt_core.corpora.reading import TrainedText, list_replayed
 from stages import download
 from stages.params import DownloadParams
 
@@ -220,7 +220,7 @@ def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):
     with pytest.raises(CorpusError, match=told):
         run(settings(folder), folder)
     files.write_lines(folder / "alone.en", ["word " * 200, "We leave now"])
-    with pytest.raises(CorpusError, match="loosen its filter"):
+    with pytest.raises(CorpusError, match="loosen the filter"):
         run(settings(folder), folder)
 
 

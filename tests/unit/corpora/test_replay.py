@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.corpora.filters import ScreenConfig, make_comparison_key
-from nmt_core.corpora.replay import TEXTS, TrainedText, list_replayed, read_texts, weigh_replayed
+from nmt_core.corpora.reading import TEXTS, TrainedText, list_replayed, read_texts, weigh_replayed
 from stages.params import DownloadParams
 from tests.support.bringing import bring
 from tests.support.tiny import export
@@ -164,10 +164,11 @@ def test_an_export_names_its_text_and_an_earlier_one_none(tmp_path, old):
 
 def test_settings_that_were_removed_are_ignored(tmp_path, old):
     text = named(old)
-    text["split"]["by"] = "pair"
+    text["split"] |= {"by": "pair", "sessions": None}
     text["filter"] |= {"look": {"accepted": ["noise", "tags"]}, "screen": {"lost_share": 0.01}}
     corpus = text["corpora"]["old"]
     corpus["filter"] = {"look": None, "screen": {"truncated": "off"}}
+    corpus["renewed"] = {}
     corpus["test"] = {**corpus["train"], "references": ["a.en"]}
     files.write_json(tmp_path / TEXTS, [text])
     [read] = read_texts(tmp_path)
