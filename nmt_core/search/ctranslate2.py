@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import ctranslate2
 import numpy as np
@@ -42,37 +41,6 @@ PATIENCE = 1.4
 MOST_HYPOTHESES = 80
 """Hypotheses that are searched together; more are slower, as their probabilities fill caches."""
 
-END = SPECIALS[EOS]
-
-Tokens = list[str]
-
-
-class TokenTask(NamedTuple):
-    """A sentence to translate."""
-
-    source: Tokens
-    """With EOS."""
-    limit: int
-    """Tokens that its translation may have, EOS included."""
-
-
-class TokenHypothesis(NamedTuple):
-    """A hypothesis in tokens."""
-
-    tokens: Tokens
-    """With EOS, where it ended."""
-    score: float
-    """Log-probability over length, to the power of the length penalty."""
-    looks: list[list[float]]
-    """Attention of each token; empty if it was not requested."""
-    terms: tuple[float, ...] = ()
-    """Log-probability of each token, where that was asked for."""
-
-    @property
-    def ended(self) -> bool:
-        """Tell whether it is a whole sentence."""
-        return bool(self.tokens) and self.tokens[-1] == END
-
 
 @dataclass(frozen=True)
 class CTranslate2Engine(Engine):
@@ -102,50 +70,56 @@ class CTranslate2Engine(Engine):
         probabilities: bool,
         attention: bool,
     ) -> list[list[Hypothesis]]:
-        tasks = [
-            TokenTask(
-                [self.source.tokens[number] for number in request.source],
-                search.limit_length(len(request.source)),
-            )
-            for request in requests
-        ]
-        searched = self._search(tasks, search, batch_tokens, attention=attention)
+        searched = self._search(requests, search, batch_tokens, attention=attention)
         best = [candidates[: search.n_best] for candidates in searched]
         if probabilities:
-            best = self._score(tasks, best)
-        return [[self._number(each, search) for each in candidates] for candidates in best]
+            best = self._score(requests, best)
+        return [
+            [
+                each._replace(
+                    tokens=each.tokens[:-1],
+                    log_prob=each.score * len(each.tokens) ** search.length_penalty,
+                )
+                for each in candidates
+            ]
+            for candidates in best
+        ]
 
     def _search(
-        self, tasks: Sequence[TokenTask], search: BeamConfig, batch_tokens: int, *, attention: bool
-    ) -> list[list[TokenHypothesis]]:
-        """Return all candidates of every task, best first.
+        self, requests: Sequence[Request], search: BeamConfig, batch_tokens: int, *, attention: bool
+    ) -> list[list[Hypothesis]]:
+        """Return all candidates of every request, best first, with EOS.
 
         A batch is searched up to the greatest limit in it. A sentence whose search exceeded its own
         limit is searched again by itself, so that its translation depends on no neighbour.
         """
-        lengths = {row: len(task.source) for row, task in enumerate(tasks)}
+        lengths = {row: len(request.source) for row, request in enumerate(requests)}
         mixed = self._is_short(search) or (attention and search.beam_size > 1)
         most = 1 if mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
         batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most)]
-        by_row = dict(self._run(tasks, batches, search, attention=attention))
+        by_row = dict(self._run(requests, batches, search, attention=attention))
         beyond = [
             row
-            for row, task in enumerate(tasks)
-            if any(not each.ended or len(each.tokens) > task.limit for each in by_row[row])
+            for row, length in lengths.items()
+            if any(
+                each.tokens[-1:] != (EOS,) or len(each.tokens) > search.limit_length(length)
+                for each in by_row[row]
+            )
         ]
         alone = {row for row, *others in batches if not others}
         again = ([row] for row in beyond if row not in alone)
-        by_row |= dict(self._run(tasks, again, search, attention=attention))
+        by_row |= dict(self._run(requests, again, search, attention=attention))
         ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
         for row, candidates in zip(
-            beyond, self._score([tasks[row] for row in beyond], ended), strict=True
+            beyond, self._score([requests[row] for row in beyond], ended), strict=True
         ):
-            different = {tuple(each.tokens): each for each in candidates}.values()
+            different = {each.tokens: each for each in candidates}.values()
             rescored = [
-                each._replace(score=score_terms(each.terms, search), terms=()) for each in different
+                each._replace(score=score_terms(each.token_log_probs, search), token_log_probs=())
+                for each in different
             ]
             by_row[row] = sorted(rescored, key=lambda each: -each.score)
-        return [by_row[row] for row in range(len(tasks))]
+        return [by_row[row] for row in range(len(requests))]
 
     def _is_short(self, search: BeamConfig) -> bool:
         """Tell whether a search looks at a shortlist: the greedy one is as fast in batches."""
@@ -153,20 +127,23 @@ class CTranslate2Engine(Engine):
 
     def _run(
         self,
-        tasks: Sequence[TokenTask],
+        requests: Sequence[Request],
         batches: Iterable[Sequence[int]],
         search: BeamConfig,
         *,
         attention: bool,
-    ) -> Iterator[tuple[int, list[TokenHypothesis]]]:
-        """Yield the candidates of every row of every batch; all batches are begun before."""
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Yield the candidates of every row of every batch; all batches are begun before.
+
+        Their tokens are with EOS, where they ended; ``log_prob`` is not computed yet.
+        """
         patience = 1.0 if search.beam_size == 1 else PATIENCE
         never = [PAD, BOS, *self.target.tags.values()]
         answers = [
             (
                 rows,
                 self.program.translate_batch(
-                    [tasks[row].source for row in rows],
+                    [self._spell(requests[row]) for row in rows],
                     asynchronous=True,
                     beam_size=search.beam_size,
                     patience=patience,
@@ -174,7 +151,9 @@ class CTranslate2Engine(Engine):
                     length_penalty=search.length_penalty,
                     min_decoding_length=0,
                     no_repeat_ngram_size=search.no_repeat_ngram_size,
-                    max_decoding_length=max(tasks[row].limit for row in rows),
+                    max_decoding_length=search.limit_length(
+                        max(len(requests[row].source) for row in rows)
+                    ),
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",
                     suppress_sequences=[[self.target.tokens[number]] for number in never],
@@ -192,50 +171,60 @@ class CTranslate2Engine(Engine):
                     result = waiting.result()
                 looks = result.attention or [[] for _ in result.scores]
                 shift = self.score_shift if self._is_short(search) else 0.0
-                scores = (score - shift for score in result.scores)
-                columns = zip(result.hypotheses, scores, looks, strict=True)
-                yield row, [TokenHypothesis(*column) for column in columns]
+                yield (
+                    row,
+                    [
+                        Hypothesis(
+                            self._number(tokens),
+                            score - shift,
+                            0.0,
+                            (),
+                            np.array(weights, dtype=np.float32) if weights else None,
+                        )
+                        for tokens, score, weights in zip(
+                            result.hypotheses, result.scores, looks, strict=True
+                        )
+                    ],
+                )
 
     def _score(
-        self, tasks: Sequence[TokenTask], searched: Sequence[Sequence[TokenHypothesis]]
-    ) -> list[list[TokenHypothesis]]:
+        self, requests: Sequence[Request], searched: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
         """Return candidates with the log-probability of each of their tokens."""
         pairs = [
-            (task, each)
-            for task, candidates in zip(tasks, searched, strict=True)
+            (request, each)
+            for request, candidates in zip(requests, searched, strict=True)
             for each in candidates
         ]
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
-                [task.source for task, _ in pairs],
-                [each.tokens[:-1] for _, each in pairs],
+                [self._spell(request) for request, _ in pairs],
+                [[self.target.tokens[number] for number in each.tokens[:-1]] for _, each in pairs],
                 max_batch_size=MOST_ROWS,
                 max_input_length=0,
             )
         scored = iter(
-            each._replace(terms=tuple(result.log_probs))
+            each._replace(token_log_probs=tuple(result.log_probs))
             for (_, each), result in zip(pairs, results, strict=True)
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
 
-    def _number(self, candidate: TokenHypothesis, search: BeamConfig) -> Hypothesis:
-        """Return a candidate in numbers of tokens."""
-        length = len(candidate.tokens)
-        return Hypothesis(
-            tuple(self.target.encode(candidate.tokens[:-1])),
-            candidate.score,
-            candidate.score * length**search.length_penalty,
-            candidate.terms,
-            np.array(candidate.looks, dtype=np.float32) if candidate.looks else None,
-        )
+    def _spell(self, request: Request) -> list[str]:
+        """Return the tokens of a sentence."""
+        return [self.source.tokens[number] for number in request.source]
+
+    def _number(self, tokens: list[str]) -> tuple[int, ...]:
+        """Return the numbers of tokens, the last of which may be EOS."""
+        numbers = self.target.encode(tokens)
+        return (*numbers[:-1], EOS) if tokens[-1:] == [SPECIALS[EOS]] else tuple(numbers)
 
 
-def end_candidate(candidate: TokenHypothesis) -> TokenHypothesis:
+def end_candidate(candidate: Hypothesis) -> Hypothesis:
     """Return a candidate that ends: at its limit, EOS replaces its last token.
 
     EOS then has the attention of the last token.
     """
-    return candidate._replace(tokens=[*candidate.tokens[:-1], END])
+    return candidate._replace(tokens=(*candidate.tokens[:-1], EOS))
 
 
 def score_terms(terms: Sequence[float], search: BeamConfig) -> float:

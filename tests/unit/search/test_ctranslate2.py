@@ -13,7 +13,7 @@ from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
 from nmt_core.search import ctranslate2 as engine_file
 from nmt_core.search.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.search.ctranslate2 import load_ctranslate2
-from nmt_core.search.engine import Request
+from nmt_core.search.engine import Hypothesis, Request
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.search.rules import compute_length_limits
 from nmt_core.search.settings import BeamConfig
@@ -370,9 +370,7 @@ def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
     with pytest.raises(BundleError, match=told):
         engine.search(requests(2), GREEDY, **QUIET)
     with pytest.raises(BundleError, match=told):
-        engine._score(
-            [engine_file.TokenTask(["a"], 3)], [[engine_file.TokenHypothesis(["b"], -1.0, [])]]
-        )
+        engine._score(requests(1), [[Hypothesis((4, EOS), -1.0, -2.0, ())]])
 
 
 def test_no_gpu_is_made_up(tmp_path):
