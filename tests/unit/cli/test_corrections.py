@@ -228,15 +228,3 @@ def test_lines_are_taken_from_the_memory(memory, tmp_path):
     assert "1 of 2 lines from the memory" in done.stderr
     assert ["hound!", usual[0]] == whole.stdout.splitlines()
     assert "does not exist" in refuse("translate", "--model", bundle, "--memory", "none", "Hund")
-
-
-def test_sentences_of_a_document_are_taken_from_the_memory(memory, tmp_path):
-    bundle = export(tmp_path / "model", translator=replace(tiny_translator(), languages=DE_EN))
-    (page := tmp_path / "a.html").write_text("<p>Hund</p><p><b>Hund</b> a</p>\n<p>Haus</p>")
-    usual = run("translate-file", "--model", bundle, page, "--output", tmp_path / "usual.html")
-    done = run("translate-file", "--model", bundle, page, "--memory", memory)
-
-    assert (0, 0) == (usual.exit_code, done.exit_code), done.output
-    first, *others = (tmp_path / "a.en.html").read_text().split("</p>")
-    assert "<p>hound!" == first
-    assert (tmp_path / "usual.html").read_text().split("</p>")[1:] == others

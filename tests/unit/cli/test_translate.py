@@ -192,6 +192,27 @@ def test_given_glossary_is_added_to_the_models_own_and_wins(bundle, tmp_path, mo
     assert "line 2" in refuse("translate", "--model", tmp_path, "--glossary", terms, "x")
 
 
+@pytest.mark.parametrize("command", ["translate", "translate-file", "explain", "sample", "next"])
+def test_engine_device_threads_and_terms_reach_the_translator(tmp_path, monkeypatch, command):
+    loaded = []
+
+    def load(folder, **options):
+        loaded.append((folder, options))
+        return scripted_translator()
+
+    monkeypatch.setattr(options.Translator, "load", load)
+    monkeypatch.setattr(options.Translator, "next_tokens", lambda *_: [])
+    (terms := tmp_path / "terms.tsv").write_text("Haus\tmanor\n")
+    words = ["--model", tmp_path, "--device", "cuda:7", "--threads", 3]
+    has_engine = command not in ("sample", "next")  # which need PyTorch
+    words += ["--engine", "some", "--glossary", terms] if has_engine else []
+    result = run(command, *words, lines="das Haus")
+
+    engine = "some" if has_engine else "torch"
+    assert loaded == [(tmp_path, {"engine": engine, "device": "cuda:7", "threads": 3})]
+    assert ("das manor" in result.stdout) == has_engine
+
+
 def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):
     tagged = export(tmp_path / "export", translator=replace(tagged_translator(), languages=DE_EN))
     translator, line = Translator.load(tagged), "Der Hund sieht Haus."

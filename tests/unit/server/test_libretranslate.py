@@ -111,7 +111,7 @@ METHODS = [
 @pytest.mark.parametrize("form", ["json", "data", "params"])
 @pytest.mark.parametrize(("fields", "answer"), ANSWERED)
 @in_a_loop
-async def test_what_is_asked_as_documented_is_answered_so(fields, answer, form):
+async def test_documented_request_is_answered(fields, answer, form):
     if form != "json" and isinstance(fields["q"], list) and len(fields["q"]) == 1:
         pytest.skip("a form cannot tell one text from a list of one")
     given = await ask(**{form: fields})
@@ -123,9 +123,7 @@ async def test_what_is_asked_as_documented_is_answered_so(fields, answer, form):
 @pytest.mark.parametrize("form", ["json", "data"])
 @pytest.mark.parametrize(("path", "fields", "status", "error"), REFUSED)
 @in_a_loop
-async def test_what_is_asked_wrongly_is_told_in_the_documented_words(
-    path, fields, status, error, form
-):
+async def test_wrong_request_is_refused_in_libretranslates_words(path, fields, status, error, form):
     if form == "data" and fields.get("q") == []:
         pytest.skip("a form has no empty list")
     given = await ask(path, app=serve_stand_in(**LIMITS), **{form: fields})
@@ -135,7 +133,7 @@ async def test_what_is_asked_wrongly_is_told_in_the_documented_words(
 
 @pytest.mark.parametrize(("request_", "error"), FILES_REFUSED)
 @in_a_loop
-async def test_a_file_is_refused_in_the_documented_words(request_, error):
+async def test_wrong_file_is_refused_in_libretranslates_words(request_, error):
     given = await ask("/translate_file", **request_)
 
     assert (given.status_code, given.json()) == (400, {"error": error})
@@ -143,7 +141,7 @@ async def test_a_file_is_refused_in_the_documented_words(request_, error):
 
 @pytest.mark.parametrize(("path", "allowed"), METHODS)
 @in_a_loop
-async def test_a_route_answers_its_methods_alone(path, allowed):
+async def test_route_answers_its_methods_alone(path, allowed):
     async with client_of(serve_stand_in()) as client:
         for method in ("GET", "POST", "PUT", "DELETE"):
             given = await client.request(method, path)
@@ -155,7 +153,7 @@ async def test_a_route_answers_its_methods_alone(path, allowed):
 
 @pytest.mark.parametrize("path", [*(path for path, allowed in METHODS if "GET" in allowed), "/"])
 @in_a_loop
-async def test_what_can_be_fetched_can_be_asked_for_by_its_head_alone(path):
+async def test_head_is_that_of_get(path):
     """As programs ask that watch whether a server is up."""
     async with client_of(serve_stand_in()) as client:
         head, whole = await client.head(path), await client.get(path)
@@ -166,7 +164,7 @@ async def test_what_can_be_fetched_can_be_asked_for_by_its_head_alone(path):
 
 
 @in_a_loop
-async def test_the_api_describes_itself_to_programs():
+async def test_api_is_described_by_openapi():
     documented = {path for path, _ in METHODS} - {"/spec"}
     given, same = [await ask(path, method="GET") for path in ("/spec", "/openapi.json")]
 
@@ -176,7 +174,7 @@ async def test_the_api_describes_itself_to_programs():
 
 
 @in_a_loop
-async def test_a_language_found_is_told_with_a_share_of_a_hundred():
+async def test_detected_language_has_a_confidence():
     async with client_of(serve_stand_in()) as client:
         question = {"q": "Das ist ein deutscher Satz.", "source": "auto", "target": "en"}
         one = (await client.post("/translate", json=question)).json()
@@ -195,7 +193,7 @@ async def test_a_language_found_is_told_with_a_share_of_a_hundred():
 
 @pytest.mark.parametrize("text", ["Hallo", "Die Sëtzung ass op Lëtzebuergesch.", "42"])
 @in_a_loop
-async def test_a_language_found_is_one_that_may_be_asked_for(text):
+async def test_detected_language_may_be_requested(text):
     """Programs ask for the language of a text, and then for its translation from there."""
     found = (await ask("/detect", json={"q": text})).json()
 
@@ -216,7 +214,7 @@ async def test_list_has_one_language():
 
 
 @in_a_loop
-async def test_languages_say_into_which_they_are_translated():
+async def test_languages_have_targets():
     given = (await ask("/languages", method="GET")).json()
 
     assert given == [
@@ -226,7 +224,7 @@ async def test_languages_say_into_which_they_are_translated():
 
 
 @in_a_loop
-async def test_settings_have_every_documented_field():
+async def test_settings_have_the_documented_fields():
     app = serve_stand_in(max_characters=7)
     given = (await ask("/frontend/settings", app=app, method="GET")).json()
 

@@ -1,10 +1,12 @@
 """Glossaries and tags of requests, and glossaries of the operator."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from nmt_core.base.languages import Languages
+from nmt_core.cli.serve import split_model
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import LanguagePair
 from tests.support.scripted import scripted_translator
@@ -75,3 +77,16 @@ async def test_unknown_tag_is_refused_with_the_known_ones(tag, path, sent):
 
     assert answer.status_code == 400
     assert "choose one of news, own, or none" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("given", "pair", "folder"),
+    [
+        ("models/export", None, "models/export"),
+        ("de-en=models/export", ("de", "en"), "models/export"),
+        ("DE-En=a=b", ("de", "en"), "a=b"),
+        ("models/de-en", None, "models/de-en"),
+    ],
+)
+def test_model_may_name_its_pair(given, pair, folder):
+    assert split_model(given) == (pair, Path(folder))

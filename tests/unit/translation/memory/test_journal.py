@@ -94,7 +94,7 @@ def test_last_decision_counts_and_the_newest_is_last(journal, events, expected):
     assert read == expected.split()
 
 
-def test_a_correction_that_is_not_there_cannot_be_decided(journal):
+def test_unknown_correction_cannot_be_decided(journal):
     [known] = journal.suggest(suggestion())
     before = journal.path.read_bytes()
 
@@ -103,7 +103,7 @@ def test_a_correction_that_is_not_there_cannot_be_decided(journal):
     assert before == journal.path.read_bytes()
 
 
-def test_wherever_it_is_cut_off_whole_lines_are_kept(journal, caplog, at_once):
+def test_whole_lines_outlive_a_cut(journal, caplog, at_once):
     """Law: of a file cut off at any byte, the entries whose lines are whole are read."""
     journal.suggest(suggestion(target="ä"))
     journal.suggest(suggestion(target="b"))
@@ -163,7 +163,7 @@ def test_full_disk_leaves_the_journal_as_it_was(journal):
     assert 3 == len(journal.read())
 
 
-def test_it_is_answered_once_it_is_on_the_disk(journal, monkeypatch):
+def test_confirmation_follows_the_disk(journal, monkeypatch):
     journal.suggest(suggestion())
     synced = []
     monkeypatch.setattr(
@@ -196,7 +196,7 @@ def test_journal_has_a_largest_size(journal, monkeypatch):
         (b'{"format": "nmt corrections 1"}\n\xff\n', "line 2 of .* is damaged"),
     ],
 )
-def test_another_file_is_refused_and_stays(journal, content, message):
+def test_other_file_is_refused_and_stays(journal, content, message):
     journal.path.write_bytes(content)
 
     with pytest.raises(CorpusError, match=message):
@@ -207,7 +207,7 @@ def test_another_file_is_refused_and_stays(journal, content, message):
     assert content == journal.path.read_bytes()
 
 
-def test_what_is_deleted_leaves_no_trace_and_others_stay(journal):
+def test_deleted_ones_leave_no_trace(journal):
     journal.suggest(*(suggestion(f"Satz {n}", f"Text {n}", key=f"key{n % 3}") for n in range(9)))
     journal.decide("approved", ids(journal.read()))
     kept = [each for each in journal.read() if each.suggestion.key != "key1"]
@@ -241,7 +241,7 @@ for number in range(10**9):
 
 
 @pytest.mark.slow
-def test_what_was_answered_outlives_processes_that_are_killed(journal):
+def test_confirmed_ones_outlive_a_kill(journal):
     running = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, journal.path, str(name)],
@@ -318,7 +318,7 @@ def test_selected_text_is_a_line(source, target):
     assert [] == [*select_corrections([correction], EN_DE)]
 
 
-def test_a_suggestion_holds_text():
+def test_suggestion_holds_text():
     for empty in ("", " \n"):
         with pytest.raises(ValueError, match="must hold text"):
             suggestion(target=empty)

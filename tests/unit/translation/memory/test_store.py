@@ -42,7 +42,7 @@ def targets(memory, text, scope=ALL, **options):
     return [one.target for one in memory.search(text, scope, **options)]
 
 
-def test_the_same_sentence_is_found_whatever_its_white_space(memory):
+def test_white_space_is_ignored(memory):
     put(memory, (" Ein\n Haus. ", "A  house."))
 
     found = memory.find_exact("Ein Haus.", ALL)
@@ -51,7 +51,7 @@ def test_the_same_sentence_is_found_whatever_its_white_space(memory):
     assert memory.find_exact("ein Haus.", ALL) is None
 
 
-def test_the_same_sentence_is_found_however_its_letters_are_written(memory):
+def test_unicode_forms_are_equal(memory):
     """macOS writes ü as u and a mark, as do texts copied from PDF."""
     apart = unicodedata.normalize("NFD", "Er prüft die Maßnahmen für Übersetzer.")
     put(memory, (apart, "first"), ("Über uns", "About us"))
@@ -80,7 +80,7 @@ def test_unapproved_units_of_earlier_versions_are_not_served(memory):
     assert "hound" == memory.find_exact("Hund", ALL).target
 
 
-def test_each_sees_their_own_units_before_those_of_all_and_no_others(memory):
+def test_own_units_come_first_and_others_stay_private(memory):
     scopes = [ALL._replace(project=p, key=k) for k in ("", "mine", "theirs") for p in ("", "p")]
     for number, scope in enumerate(scopes):
         put(memory, ("Haus", f"house {number}"), scope=scope)
@@ -97,7 +97,7 @@ def test_each_sees_their_own_units_before_those_of_all_and_no_others(memory):
     assert ["house 3", "only"] == [unit.target for unit in memory.read(mine)]
 
 
-def test_a_poisoned_memory_changes_nothing_for_other_keys(memory):
+def test_units_of_a_key_crowd_out_no_others(memory):
     """However much of another key there is that resembles what is asked."""
     mine = ALL._replace(key="mine")
     put(memory, ("Der Hund schläft im Haus.", "The dog sleeps in the house."), scope=mine)
@@ -114,7 +114,7 @@ def make_sentences(draw, count):
     return [" ".join(draw.choices(WORDS, k=draw.randint(3, 14))) for _ in range(count)]
 
 
-def test_what_is_found_is_what_comparing_with_every_unit_finds(memory):
+def test_search_finds_what_brute_force_finds(memory):
     """Oracle: brute force, over sentences changed in up to a quarter of their words."""
     draw = random.Random(1)
     known = make_sentences(draw, 1500)
@@ -159,7 +159,7 @@ def test_short_texts_and_other_scripts_are_found(memory, known, asked):
 
 @given(st.text(max_size=30), st.text(max_size=30), st.floats(0.05, 1))
 @example("a" * 3, "a" * 4, 0.75)
-def test_lengths_are_bounded_so_that_nothing_similar_is_left_out(one, other, threshold):
+def test_bounds_of_length_leave_nothing_out(one, other, threshold):
     if one and other and normalized_similarity(one, other) >= threshold:
         least, greatest = bound_lengths(len(one), threshold)
         assert least <= len(other) <= greatest
@@ -180,7 +180,7 @@ def test_differences_are_shown_by_words():
     assert "Der {+alte +}Hund [-schläft-]{+schlief+}." == shown
 
 
-def test_what_is_deleted_leaves_no_trace(memory):
+def test_deleted_units_leave_no_trace(memory):
     key = ALL._replace(key="a" * 16)
     put(memory, ("Geheimnis eins", "secret"), ("Haus", "house"), scope=key)
     put(memory, ("Geheimnis zwei", "secret", "id2"), ("Haus", "home", "id3"))
@@ -251,7 +251,7 @@ def test_approved_corrections_enter_and_leave(memory):
     assert "house" == memory.find_exact("Haus", ALL).target
 
 
-def test_it_is_whole_or_not_there(memory):
+def test_portion_is_put_whole_or_not(memory):
     put(memory, ("Haus", "house"))
 
     def fail():
@@ -264,7 +264,7 @@ def test_it_is_whole_or_not_there(memory):
     assert ["house"] == targets(memory, "Haus")
 
 
-def test_who_reads_does_not_wait_for_who_writes(memory):
+def test_reader_does_not_wait_for_a_writer(memory):
     put(memory, ("Haus", "house"))
     with sqlite3.connect(memory.path) as writer:
         writer.execute("BEGIN IMMEDIATE")
@@ -273,7 +273,7 @@ def test_who_reads_does_not_wait_for_who_writes(memory):
             assert ["house"] == pool.submit(targets, memory, "Haus").result(timeout=5)
 
 
-def test_another_file_is_refused(tmp_path):
+def test_other_file_is_refused(tmp_path):
     (text := tmp_path / "text").write_text("Ein Haus.\n" * 200)
     other, newer = tmp_path / "other", tmp_path / "newer"
     with sqlite3.connect(other) as file:
@@ -294,7 +294,7 @@ def test_another_file_is_refused(tmp_path):
         assert before == (path.read_bytes() if path.is_file() else b"")
 
 
-def test_a_full_disk_is_told(memory):
+def test_full_disk_is_reported(memory):
     put(memory, ("Haus", "house"))
     with memory._connected() as connection:
         [pages] = connection.execute("PRAGMA page_count").fetchone()
