@@ -195,6 +195,26 @@ def test_beam_sizes_are_powers_of_two_and_the_configured_size():
     assert evaluate.score_beam_sizes(params, tiny_translator(), ([], [], []), language="en") == {}
 
 
+@pytest.mark.parametrize(
+    ("logged", "steps", "losses"),
+    [
+        ([10, 20, 30, 40], [10, 20, 30, 40], [1.0, 2.0, 3.0, 4.0]),
+        ([10, 20, 30], [80, 160], [4.9, 4.89]),
+    ],
+)
+def test_curves_are_logged_points_or_validations(monkeypatch, tmp_path, logged, steps, losses):
+    drawn = []
+    monkeypatch.setattr(evaluate, "draw_learning_curve", lambda _, *curves: drawn.extend(curves))
+    curve = [{"step": n, "loss": n / 10, "learning_rate": 0.1} for n in logged]
+    evaluate.draw_training(tmp_path, TRAINING | {"curve": curve})
+    [validation, training], scores, rates = drawn
+
+    assert (validation.x, validation.y) == ([80, 160], [4.4, 4.39])
+    assert (training.x, training.y) == (steps, pytest.approx(losses))
+    assert (scores.label, scores.x, scores.y) == ("BLEU", [80, 160], [21.0, 22.0])
+    assert (rates.x, rates.y) == (steps, [0.1] * len(steps))
+
+
 @pytest.fixture
 def tagged(tmp_path):
     """Inputs of two corpora, of which the second has a tag, and a translator that knows it."""

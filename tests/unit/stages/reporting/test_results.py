@@ -7,6 +7,7 @@ import pytest
 from nmt_core.base.errors import ConfigError
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import MOST_SCORES, Evaluation
+from stages.reporting.measures import write_plots
 from stages.tracking.run_metadata import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
 from tests.support.run_pages import MEASURED, judge, make_confidence
@@ -74,6 +75,15 @@ def test_mlflow_shows_the_numbers_of_all_parts():
     assert (numbers["test_confidence_area"], numbers["test_length_penalty"]) == (0.8, 1.5)
     assert numbers["test_confidence_calibration_error"] == 0.02
     assert not [name for name in numbers if "signature" in name]
+
+
+def test_plots_hold_the_first_score_and_confidence(tmp_path):
+    write_plots(tmp_path, Evaluation.parse(STORED))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "beam_sizes.csv": "beam_size,score\n1,20.5000\n5,21.5000\n",
+        "slices.csv": "slice,score\nnumbers,30.0000\n",
+        "confidence.csv": "confidence,good\n0.55,0.5000\n",
+    }
 
 
 @pytest.mark.parametrize("near", [{}, NEAR])
