@@ -17,7 +17,6 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.gate import (
     Candidate,
     Condition,
-    Effect,
     Verdict,
     find_judged_slice,
     judge,
@@ -273,7 +272,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
     """
     if contest.outcome == "same":
         return
-    folder = paths.RUNS / challenger.fingerprint
+    verdict, folder = contest.verdict, paths.RUNS / challenger.fingerprint
     files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
     files.write_text(folder / "promotion.md", render_verdict(contest))
     with open_tracker(
@@ -282,25 +281,29 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
         tags={
             "gate_outcome": contest.outcome,
             "gate_reason": contest.reason,
-            "gate_refused_by": ", ".join(contest.verdict.refused_by if contest.verdict else ()),
+            "gate_refused_by": ", ".join(verdict.refused_by if verdict else ()),
         },
     ) as tracker:
-        for row in list_effects(contest):
-            name = f"gate_{row.metric}"
+        for effect in verdict.effects if verdict else ():
             numbers = {
-                f"{name}_difference": row.difference,
-                f"{name}_better_p": row.better,
-                f"{name}_worse_p": row.worse,
+                "difference": effect.difference,
+                "better_p": effect.better,
+                "worse_p": effect.worse,
             }
-            tracker.metrics(numbers, step=0)
-        for condition in list_conditions(contest):
-            name = f"gate_{condition.name}"
-            numbers = {
-                f"{name}_champion": condition.champion,
-                f"{name}_challenger": condition.challenger,
-                f"{name}_worse_p": condition.worse,
-            }
-            tracker.metrics(numbers, step=0)
+            tracker.metrics(
+                {f"gate_{effect.metric}_{name}": value for name, value in numbers.items()}, step=0
+            )
+        for condition in verdict.conditions if verdict else ():
+            if condition.sentences:
+                numbers = {
+                    "champion": condition.champion,
+                    "challenger": condition.challenger,
+                    "worse_p": condition.worse,
+                }
+                tracker.metrics(
+                    {f"gate_{condition.name}_{name}": value for name, value in numbers.items()},
+                    step=0,
+                )
         for name in ("promotion.json", "promotion.md"):
             tracker.artifact(folder / name)
 
@@ -318,14 +321,3 @@ def describe_condition(condition: Condition) -> str:
         f"{condition.label}: {condition.challenger:.2f}, the champion {condition.champion:.2f}, "
         f"on {condition.sentences:,} sentences (worse with p = {condition.worse:.4f})"
     )
-
-
-def list_conditions(contest: Contest) -> list[Condition]:
-    """Return the conditions on which the two were compared."""
-    found = contest.verdict.conditions if contest.verdict else ()
-    return [condition for condition in found if condition.sentences]
-
-
-def list_effects(contest: Contest) -> tuple[Effect, ...]:
-    """Return the measured differences of the two."""
-    return contest.verdict.effects if contest.verdict else ()

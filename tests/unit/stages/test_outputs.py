@@ -97,16 +97,6 @@ def test_a_model_has_a_record_and_digests(tmp_path, origin):
     }
 
 
-@pytest.mark.parametrize(("select_by", "name"), [("loss", "bleu"), ("chrf", "chrf")])
-def test_the_metric_of_selection_is_configured(select_by, name):
-    found, metric = train.choose_metric(select_by, "en")
-    assert found == name
-    assert metric.higher_is_better
-    assert metric.score(["a b c d e"], ["a b c d e"], ["x"], resamples=0).value == pytest.approx(
-        100
-    )
-
-
 def test_versions_come_from_the_bill_of_materials():
     names = ("CPython", "torch", "numpy", "sentencepiece", "sacrebleu", "other")  # no spaCy
     bill = {"components": [{"name": name, "version": f"{n}.0"} for n, name in enumerate(names)]}

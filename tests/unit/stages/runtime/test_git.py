@@ -113,13 +113,3 @@ def test_a_checkout_may_have_no_branch(repository):
     assert current_branch() == "side/line"
     git("checkout", "--quiet", "--detach")
     assert current_branch() == ""
-
-
-def test_errors_of_git_take_one_line(repository):
-    with pytest.raises(NmtError, match=r"^git rev-parse: \S.*$") as told:
-        git("rev-parse", "--verify", "nothing")
-    assert "\n" not in str(told.value)
-    with pytest.raises(NmtError, match=r"^git diff: exit code 1$"):
-        Path("code.py").write_text("after\n")
-        git("diff", "--quiet")
-    assert git("diff", "--name-only") == "code.py"

@@ -1,8 +1,5 @@
 """A stage records its usage, and never fails because of it."""
 
-import os
-
-import psutil
 import pytest
 
 from nmt_core.base import files
@@ -36,28 +33,6 @@ def test_memory_is_the_peak_of_the_largest_process(child):
         f"from stages.runtime.usage import measure_usage as m; {hold}; print(m().memory_bytes)"
     )
     assert 150 * MEGABYTE <= int(run_python(program)) < 300 * MEGABYTE
-
-
-@pytest.mark.parametrize(
-    ("text", "peak"),
-    [
-        ("VmPeak:\t 99 kB\nVmHWM:\t   1234 kB\nVmRSS:\t 5 kB\n", 1234),
-        ("VmPeak:\t 99 kB\n", 7),
-        (None, 7),
-    ],
-)
-def test_peak_memory_is_read_from_the_system(tmp_path, monkeypatch, text, peak):
-    monkeypatch.setattr(usage, "STATUS", tmp_path / "status")
-    if text is not None:
-        (tmp_path / "status").write_text(text)
-    assert usage.find_peak(7) == peak
-
-
-def test_seconds_are_counted_on_other_systems(monkeypatch):
-    started = psutil.Process(os.getpid()).create_time()
-    monkeypatch.setattr(usage.time, "time", lambda: started + 7)
-    monkeypatch.setattr(usage.sys, "platform", "darwin")
-    assert usage.count_seconds() == pytest.approx(7)
 
 
 @pytest.mark.parametrize(
