@@ -38,7 +38,7 @@ of a block at its end, as ``{#name}``: they are of other programs, and no part o
 
 KEPT = re.compile(
     r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])"
-    r"|\{%[^\n]*?%\}|\{\{[^{}\n]*\}\}|!?\[\[[^\[\]\n]{1,500}\]\](?![(\[:])"
+    r"|\{%(?:(?!\{%)[^\n])*?%\}|\{\{[^{}\n]*\}\}|!?\[\[[^\[\]\n]{1,500}\]\](?![(\[:])"
     r"|\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)"
 )
 """Signs of other programs within sentences: a formula of LaTeX (*$5 and $6* is none), a command of
@@ -53,7 +53,8 @@ FRONT_MATTER = re.compile(
 SYNTAX = re.compile(
     r"\s*(?:(?P<box>!{3}|\?{3}\+?|={3}[!+]?)|(?P<sign>[:/+@^;<$%])(?P=sign){2,}|-+8<-+)(?:\s|$)"
     r"|\s*(?:[@{]?:?\[*_?toc_?\]*\}?|\{![^{}]*!\})\s*$"
-    r"|(?:import|export)\s.*[;'\"{}]\s*$|\s*\{%.*%\}\s*$",
+    r"|(?-i:import\s(?:[\w\s*,{}$]+\sfrom\s)?\s*['\"][^'\"]+['\"];?\s*$)"
+    r"|(?-i:export\s(?:default|const|let|var|function|async|class)\s|export\s*[{*])|\s*\{%.*%\}\s*$",
     re.IGNORECASE,
 )
 """A line of MkDocs, Docusaurus, MDX or Jekyll that begins with a word of signs which are none of

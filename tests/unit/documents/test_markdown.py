@@ -301,6 +301,10 @@ BOX = """!!! note
             "import {a} from 'b'\nimport c from \"d\"\n\ne\n",
             "import {a} from 'b'\nimport c from \"d\"\n\nE\n",
         ),
+        ("import the 'a'\n", "IMPORT THE 'A'\n"),
+        ('Export it as "b";\n', 'EXPORT IT AS "B";\n'),
+        ("export default {\n\na\n", "export default {\n\nA\n"),
+        ("{% b %}\na\n", "{% b %}\nA\n"),
         ("a!!! b ??? === 5 % :::\n", "A!!! B ??? === 5 % :::\n"),
         ("```\n!!! x\n    a\n```\nb\n", "```\n!!! x\n    a\n```\nB\n"),
     ],
@@ -309,3 +313,10 @@ def test_lines_of_syntax_stay(text, shouted):
     for end in ("\n", "\r\n"):
         document = read_markdown(text.replace("\n", end))
         assert shout(document) == shouted.replace("\n", end)
+
+
+@pytest.mark.parametrize("bit", ["{%", "{{", "[[", "$$a", "$a ", "import a ", "!!! ", "%}"])
+def test_long_line_takes_no_time(bit):
+    text = bit * 5_000
+
+    assert keep(read_markdown(text)) == text
