@@ -158,16 +158,6 @@ def decode_text(data: bytes) -> Encoded:
     return Encoded(text.removeprefix(mark), encoding, mark)
 
 
-def read_text_file(data: bytes, read: Callable[[str], TextDocument]) -> FileDocument:
-    """Read a file of text by a function that reads its text.
-
-    Raises:
-        DocumentError: if it is not in UTF-8 or UTF-16, or the function does.
-    """
-    encoded = decode_text(data)
-    return encoded.make_file(read(encoded.text))
-
-
 def decode_declared(data: bytes) -> Encoded:
     """Decode a file of HTML or XML.
 

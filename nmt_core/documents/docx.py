@@ -7,13 +7,12 @@ changes stays as it was.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.ooxml import make_run_parts, split_run
-from nmt_core.documents.segments import Group, Output, Part, Piece, Role, join_raw
+from nmt_core.documents.ooxml import keep_unchanged, make_run_parts, split_run
+from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
@@ -134,8 +133,7 @@ class _Reader:
         joined = [*self._join_fields(inline)]
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
         parts = [*make_run_parts(ordered, PREFIX)]
-        raw, cut = join_raw(pieces), join_raw(ordered)
-        yield Group(parts, partial(_keep_unchanged, raw=raw, cut=cut))
+        yield keep_unchanged(parts, join_raw(pieces), join_raw(ordered))
 
     def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the pieces of a paragraph."""
@@ -261,8 +259,3 @@ def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:
     for piece in held:
         is_link = piece.role in {Role.OPEN, Role.CLOSE}
         yield piece if is_link else Piece(Role.BLOCK, piece.raw, parts=piece.parts)
-
-
-def _keep_unchanged(output: Output, raw: str, cut: str) -> str:
-    """Return a paragraph as it was written, unless it differs from its source cut into runs."""
-    return raw if output.raw == cut else output.raw

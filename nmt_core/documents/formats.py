@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nmt_core.base import files
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
-from nmt_core.documents.document import Document, Untranslated, read_text_file, recode
+from nmt_core.documents.document import Document, Untranslated, decode_text, recode
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import TranslatedSegment
 from nmt_core.text.language_codes import LanguageCodes
@@ -54,9 +54,12 @@ class Format(NamedTuple):
             DocumentError: if it cannot be read, or is in other languages.
         """
         read = resolve_name(self.reader)
-        document: Document[bytes] = (
-            read_text_file(data, read) if self.is_text else read(data, codes)
-        )
+        document: Document[bytes]
+        if self.is_text:
+            encoded = decode_text(data)
+            document = encoded.make_file(read(encoded.text))
+        else:
+            document = read(data, codes)
         return document
 
 

@@ -54,16 +54,15 @@ READ = _names(
 )
 """Attributes that people read."""
 
-LABELLED = _names("optgroup option track")
 BUTTONS = _names("button reset submit")
 DESCRIPTIONS = _names("description og:description og:title twitter:description twitter:title")
-"""Elements with a label, types of input whose value is on a button, and names of what a page says
-of itself, which search engines show."""
+"""Types of input whose value is on a button, and names of what a page says of itself, which search
+engines show."""
 
 LANGUAGE = frozenset({"lang", "xml:lang"})
 """Attributes that say in which language an element is."""
 
-CHANGED = READ | LANGUAGE | {"content", "label", "value"}
+CHANGED = READ | LANGUAGE | {"content", "value"}
 """Attributes that may not stay as they are."""
 
 PAGE = ("html", "body")
@@ -353,7 +352,6 @@ def _split_tag(tag: Tag, marks: LanguageMarks) -> Iterator[Part]:
     given = {name: (value or "").lower() for name, value in tag.attributes}
     subjects = [given.get("name"), given.get("property")]
     read = {
-        "label": tag.name in LABELLED,
         "value": tag.name == "input" and given.get("type") in BUTTONS,
         "content": tag.name == "meta" and not DESCRIPTIONS.isdisjoint(subjects),
     }

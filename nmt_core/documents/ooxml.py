@@ -20,7 +20,16 @@ from nmt_core.documents.document import (
     Untranslated,
     decode_declared,
 )
-from nmt_core.documents.segments import HARD_BREAK, Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import (
+    HARD_BREAK,
+    Group,
+    Part,
+    Piece,
+    Role,
+    Written,
+    join_raw,
+    make_parts,
+)
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
@@ -79,7 +88,13 @@ def read_runs(
         at = end
     prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
     is_bare = is_cell and not any(piece.name == "r" for piece in pieces)
-    yield from make_run_parts(runs, prefix, is_spaced=is_cell, is_bare=is_bare, has_lines=is_cell)
+    parts = make_run_parts(runs, prefix, is_spaced=is_cell, is_bare=is_bare, has_lines=is_cell)
+    yield keep_unchanged([*parts], join_raw(pieces), join_raw(runs))
+
+
+def keep_unchanged(parts: Sequence[Part], raw: str, cut: str) -> Group:
+    """Return the parts of a paragraph, which stays ``raw`` unless they differ from ``cut``."""
+    return Group(parts, lambda output: raw if output.raw == cut else output.raw)
 
 
 def split_run(pieces: Sequence[XmlPiece]) -> Iterator[tuple[Sequence[XmlPiece], Run]]:

@@ -60,7 +60,11 @@ KINDS = {
             *("<r><t>Hello </t></r>", "<r><rPr><b/></rPr><t>you &amp; me</t></r>"),
             *('<r><rPr><i/></rPr><t xml:space="preserve"> now</t></r>', "<rPh><t>x</t></rPh>"),
             *("<r><t>two\nlines\n</t></r>", "<r><t>a&#10;b</t></r>"),
-            "<r><t>\n \ntwo\nLines\n </t></r>",
+            *(
+                "<r><t>\n \ntwo\nLines\n </t></r>",
+                "<r>\n <rPr/> <t>as\nis</t>\n</r>",
+                "<r><rPr/></r>",
+            ),
         ],
     ),
     "pptx": (
