@@ -61,7 +61,7 @@ def prepare_clone(
     Args:
         revision: a commit, a tag or origin/BRANCH; without one, the clone stays as it is.
         settings: changes of params.yaml, as ``python -m stages.configure`` takes them.
-        renew: look for new text on servers, too, not only on this machine.
+        renew: report changed files, and start from the present champion.
         say: takes messages on new text.
 
     Raises:
