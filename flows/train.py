@@ -121,7 +121,7 @@ def hold_up_to_date(
         settings: what to change in params.yaml; without any, and without a revision, all is taken
             as it lies.
         revision: the commit to work on.
-        renew: Report changed files, and start from the present champion.
+        renew: report changed files, and start from the present champion.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
         nodes: number of Slurm machines that train; this one alone without it.
         before_training: is called when the text is ready, and may refuse it.
