@@ -51,6 +51,9 @@ ifneq ($(UNKNOWN),)
 $(error make $(GOALS) has no variable $(UNKNOWN)=; did you mean $(shell $(PYTHON) -c '$(CLOSEST)' $(UNKNOWN) $(TAKEN))?)
 endif
 
+LEARNING_on := --learning
+LEARNING_off := --no-learning
+
 # Parameters of a run, as Prefect takes them.
 AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.argv[1:] else {}))
 
@@ -177,8 +180,8 @@ server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [H
 	python -m infra.servers --leashed $(if $(HOST),--host $(HOST)) $(if $(PORT_PREFECT),--prefect-port $(PORT_PREFECT)) \
 	  $(if $(PORT_MLFLOW),--mlflow-port $(PORT_MLFLOW))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server
-	python -m flows.deploy
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
+	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
 
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))

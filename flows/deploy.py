@@ -1,9 +1,9 @@
 """Put pools, limits, deployments and the watch over dead runs on the Prefect server.
 
-Usage: python -m flows.deploy [--pool NAME=TYPE ...]
+Usage: python -m flows.deploy [--pool NAME=TYPE ...] [--schedule on] [--notify ADDRESS]
 
-Repeating it does no harm: existing objects are updated from the files. ``active`` in prefect.yaml
-switches the schedules.
+Repeating it does no harm: existing objects are updated from the files. A schedule stays on or off
+unless an option switches it.
 """
 
 import json
@@ -31,6 +31,7 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.entry import report_errors, require_server
+from flows.notifications import ensure_automation, set_address
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.packages import name_program
 from nmt_core.corpora.fetch.address import redact_url
@@ -46,6 +47,9 @@ PROMOTION = "nmt-promotion"
 
 HEARTBEAT_SECONDS = 30
 """Seconds between heartbeats of a run; infra/pools sets it."""
+
+SCHEDULES = {"on": "retrain", "pools": "retrain-on-pools", "off": None}
+"""The deployment that retrains weekly, by the value of --schedule; at most one does."""
 
 ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
 
@@ -77,17 +81,6 @@ def watch_runs() -> AutomationCore:
             )
         ],
     )
-
-
-def ensure_automation(client: SyncPrefectClient, wanted: AutomationCore) -> None:
-    """Install an automation, or update the one of its name."""
-    automations = client.read_automations_by_name(wanted.name)
-    if automations:
-        client.update_automation(automations[0].id, wanted)
-    else:
-        client.create_automation(wanted)
-    for double in automations[1:]:
-        client.delete_automation(double.id)
 
 
 def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
@@ -141,14 +134,50 @@ def deploy(address: str) -> None:
         raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
 
 
+def read_switches(client: SyncPrefectClient) -> dict[str, bool]:
+    """Return by deployment whether its schedule is on."""
+    return {
+        deployment.name: any(plan.active for plan in deployment.schedules)
+        for deployment in client.read_deployments()
+        if deployment.schedules
+    }
+
+
+def set_switches(client: SyncPrefectClient, switches: dict[str, bool]) -> None:
+    """Turn the schedules of deployments on or off."""
+    for deployment in client.read_deployments():
+        for plan in deployment.schedules:
+            active = switches.get(deployment.name, plan.active)
+            if active != plan.active:
+                client.update_deployment_schedule(deployment.id, plan.id, active=active)
+
+
 def main(
     pool: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=KIND", help=f"Kind of a pool: a template of {TEMPLATES}."),
     ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="Weekly retraining: on, pools or off; unchanged by default."),
+    ] = None,
+    learning: Annotated[
+        bool | None,
+        typer.Option(help="Nightly learning from corrections; unchanged by default."),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS|off",
+            envvar="NOTIFY",
+            help="Webhook or mailtos:// address for failed scheduled runs; unchanged by default.",
+        ),
+    ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with report_errors():
+        if schedule is not None and schedule not in SCHEDULES:
+            raise ConfigError(f"--schedule must be {', '.join(SCHEDULES)}, got {schedule!r}")
         address = require_server()
         with (
             temporary_settings({PREFECT_API_URL: address}),
@@ -158,7 +187,18 @@ def main(
                 ensure_pool(client, name, kind)
             ensure_limit(client, PROMOTION, 1)
             ensure_automation(client, watch_runs())
-            deploy(address)
+            if notify:
+                set_address(client, notify)
+            switches = read_switches(client)
+            if schedule is not None:
+                retraining = filter(None, SCHEDULES.values())
+                switches |= {name: name == SCHEDULES[schedule] for name in retraining}
+            if learning is not None:
+                switches["learn"] = learning
+            try:
+                deploy(address)
+            finally:
+                set_switches(client, switches)
             names = sorted(deployment.name for deployment in client.read_deployments())
         typer.echo(f"deployed at {redact_url(address)}: {', '.join(names)}")
 

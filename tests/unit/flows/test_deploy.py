@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
 from unittest.mock import Mock
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL
 
 from flows import deploy
+from flows.notifications import make_block, report_failures
 from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
@@ -141,7 +143,9 @@ def test_pools_limit_watch_and_deployments_come_in_order(patch):
     @contextmanager
     def get_client(*, sync_client):
         assert PREFECT_API_URL.value() == address
-        yield SimpleNamespace(read_deployments=lambda: [SimpleNamespace(name="train")])
+        yield SimpleNamespace(
+            read_deployments=lambda: [SimpleNamespace(name="train", schedules=[])]
+        )
 
     patch(
         deploy,
@@ -158,3 +162,76 @@ def test_pools_limit_watch_and_deployments_come_in_order(patch):
     pools = [("cpu", "process"), ("gpu", "docker")]
     assert made == [*pools, (deploy.PROMOTION, 1), watch, address]
     assert ran.stdout == f"deployed at {address}: train\n"
+
+
+def test_failed_and_late_scheduled_runs_are_reported():
+    block = SimpleNamespace(save=lambda _, *, overwrite: uuid4() if overwrite else None)
+    trigger = report_failures(block).trigger
+
+    assert {"Failed", "Crashed", "Late"} == {name.rpartition(".")[2] for name in trigger.expect}
+    assert "prefect.tag.auto-scheduled" in str(trigger.match_related)
+    assert trigger.posture is Posture.Reactive
+
+
+@pytest.mark.parametrize("address", ["", "me@example.org", "ftp://example.org", "https://"])
+def test_unusable_address_is_refused(address):
+    with pytest.raises(ConfigError, match="NOTIFY must be a webhook"):
+        make_block(address)
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr':DeprecationWarning")
+def test_mail_is_sent_by_its_server():
+    block = make_block("mailtos://me:password@example.org?to=you@example.org")
+
+    assert len(block._apprise_client) == 1
+    assert "password" not in str(block)
+
+
+@pytest.mark.parametrize(
+    ("options", "on"),
+    [
+        (["--schedule", "on"], {"retrain", "by hand"}),
+        (["--schedule", "pools"], {"retrain-on-pools", "by hand"}),
+        (["--schedule", "off"], {"by hand"}),
+        (["--learning"], {"retrain-on-pools", "learn", "by hand"}),
+        (["--no-learning", "--schedule", "on"], {"retrain", "by hand"}),
+        ([], {"retrain-on-pools", "by hand"}),
+    ],
+)
+def test_options_switch_schedules_and_others_stay(patch, options, on):
+    """Prefect takes all schedules from prefect.yaml, where they are off."""
+    before = {"retrain": False, "retrain-on-pools": True, "learn": False, "by hand": True}
+    plans = {name: SimpleNamespace(id=name, active=active) for name, active in before.items()}
+
+    def deploy_anew(_):
+        for plan in plans.values():
+            plan.active = False
+
+    @contextmanager
+    def get_client(*, sync_client):
+        yield SimpleNamespace(
+            read_deployments=lambda: [
+                SimpleNamespace(id=name, name=name, schedules=[plan])
+                for name, plan in plans.items()
+            ],
+            update_deployment_schedule=lambda _, plan, *, active: setattr(
+                plans[plan], "active", active
+            ),
+        )
+
+    patch(
+        deploy,
+        require_server=lambda: "http://127.0.0.1:1/api",
+        get_client=get_client,
+        ensure_pool=lambda *_: None,
+        ensure_limit=lambda *_: None,
+        ensure_automation=lambda *_: None,
+        deploy=deploy_anew,
+    )
+
+    assert invoke(deploy.main, *options).exit_code == 0
+    assert {name for name, plan in plans.items() if plan.active} == on
+
+
+def test_unknown_schedule_is_refused():
+    assert "--schedule must be on, pools, off" in invoke(deploy.main, "--schedule", "weekly").stderr
