@@ -1,6 +1,6 @@
 """Corpora: the sources of parallel text.
 
-A new source is a file with a subclass of :class:`Corpus`, its line in ``registered.py``, and a
+A new source is a file with a subclass of :class:`Corpus`, its line in ``named.py``, and a
 preset ``conf/data/NAME.yaml``. No other code depends on the kind of a corpus.
 """
 
