@@ -65,7 +65,7 @@ SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 #   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
 CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
 # TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
-PIN_TIME = $(if $(TIME),python -m flows.repro shard && python -m stages.planning pin)
+PIN_TIME = $(if $(TIME),python -m flows.repro shard embeddings && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS))
 
@@ -143,7 +143,7 @@ $(SERVERS)/ready: $(SETUP) requirements/servers.txt
 
 plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
-	python -m flows.repro shard
+	python -m flows.repro shard embeddings
 	@python -m stages.planning
 
 corpora: $(READY) ## List the corpora of OPUS by the names that settings take [LANGUAGES=de-en]

@@ -172,7 +172,9 @@ def main() -> None:
     files.write_text(paths.REPORTS / "data.html", page)
     console = Console()
     kept = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
-    console.print(f"pairs: {kept}; {paths.REPORTS / 'data.html'} shows what was left out")
+    console.print(
+        f"pairs: {kept}; {paths.REPORTS / 'data.html'} shows what was left out", soft_wrap=True
+    )
     for notice in list_notices(report):
         console.print(Text(notice, style="yellow"), soft_wrap=True)
 
