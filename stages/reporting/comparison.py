@@ -1,7 +1,7 @@
 """Comparison of systems trained on equal terms: their results, and tests of their differences.
 
 Reads:  experiments that DVC keeps, and the times in their journals in runs/
-Writes: reports/comparison/comparison.{json,md,png}
+Writes: reports/comparison/comparison.{json,md,csv,png}
 """
 
 import json
@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 
+import pandas as pd
 from dvc.api import DVCFileSystem
 from rich.console import Group
 from rich.table import Table
@@ -325,8 +326,7 @@ def describe_budget(budgets: dict[str, Budget]) -> str:
 
 def list_notes(comparison: Comparison) -> list[str]:
     """Return notes on the tables."""
-    threads = sorted({run.threads for run in comparison.runs})
-    shown = ", ".join(str(count or "all") for count in threads)
+    threads = sorted({str(run.threads or "all") for run in comparison.runs})
     several = len(comparison.seeds) > 1
     test = "Welch's t-test over seeds and sentences" if several else "approximate randomization"
     seeds = (
@@ -339,7 +339,7 @@ def list_notes(comparison: Comparison) -> list[str]:
     return [
         (
             f"{comparison.sentences:,} test sentences; {describe_budget(comparison.budgets)}; "
-            f"processor threads each: {shown}; parentheses hold 95 % intervals."
+            f"processor threads each: {', '.join(threads)}; parentheses hold 95 % intervals."
         ),
         seeds,
         *list_unequal(comparison),
@@ -392,6 +392,8 @@ def write_report(comparison: Comparison, folder: Path = FOLDER) -> None:
     """Write the report for people, for programs and as a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
     files.write_text(folder / "comparison.md", render_markdown(comparison))
-    first = next(iter(comparison.signatures))
-    scores = {name: own[first] for name, own in comparison.scores.items()}
-    draw_intervals(folder / "comparison.png", scores, label=f"{find_label(first)}, 95 % interval")
+    runs = pd.json_normalize([run.model_dump(mode="json") for run in comparison.runs])
+    files.write_text(folder / "comparison.csv", runs.to_csv(index=False))
+    first = find_label(next(iter(comparison.signatures)))
+    scores = {name: next(iter(own.values())) for name, own in comparison.scores.items()}
+    draw_intervals(folder / "comparison.png", scores, label=f"{first}, 95 % interval")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -201,6 +202,10 @@ def test_notes_tell_what_intervals_include(compared):
 
 def test_report_is_for_people_and_programs(compared, tmp_path):
     write_report(compared, tmp_path)
+    rows = pd.read_csv(tmp_path / "comparison.csv")
+    assert [*zip(rows["system"], rows["seed"], strict=True)] == [
+        (run.system, run.seed) for run in compared.runs
+    ]
     page = (tmp_path / "comparison.md").read_text()
     stored = Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
     assert stored == compared
