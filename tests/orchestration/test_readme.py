@@ -29,13 +29,10 @@ def test_what_a_reader_started_ends_with_ctrl_c(reader):
     reader.leaves()
 
 
-@pytest.mark.parametrize(
-    ("document", "least"),
-    [*zip(DOCUMENTS, (4, 3, 6, 2, 10), strict=True), ("docs/operations.md", 4)],
-)
-def test_every_block_is_typed_or_says_why_not(document, least):
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/operations.md"])
+def test_every_block_is_typed_or_says_why_not(document):
     found = blocks(document)
 
-    assert len(typed(document)) >= least
+    assert len(typed(document)) > 1
     assert {block.kind for block in found} <= {"", "python", "text"}
     assert [] == [block for block in found if block.not_run and block.kind]

@@ -52,7 +52,7 @@ BUDGETS = {
     "tests/e2e": 510,
     "tests/integration": 3970,
     "tests/laws": 5340,
-    "tests/orchestration": 2650,
+    "tests/orchestration": 2640,
     "tests/support": 3500,
     "tests/unit": 1190,
 }
