@@ -4,12 +4,14 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.segments import Item, Part, Passage, find_segments, write_parts
+from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -29,6 +31,9 @@ WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
 NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
 """Codecs of Python that are not encodings of text files."""
 
+NO_LANGUAGE = ("x", "und", "zxx", "mul")
+"""Codes, up to their first dash, that name no language."""
+
 
 class Reason(Enum):
     """A reason why a text stays untranslated; the value follows the number of such texts."""
@@ -41,6 +46,31 @@ class Reason(Enum):
 
 Untranslated = Counter[Reason]
 """Number of texts that stay untranslated, by reason."""
+
+
+@dataclass
+class LanguageMarks:
+    """The languages that a document names for parts of its text."""
+
+    codes: LanguageCodes | None
+    """The codes of source and target, if they are known."""
+    untranslated: Untranslated = field(default_factory=Untranslated)
+    """Number of texts that stay because of their language."""
+
+    def is_source(self, code: str | None) -> bool:
+        """Tell whether a code names the source language."""
+        return self.codes is not None and pick_code([code or ""], self.codes[0]) is not None
+
+    def is_other(self, code: str | None) -> bool:
+        """Tell whether a code names another language than the source's."""
+        language = re.split("[-_]", (code or "").strip().lower())[0]
+        is_known = self.codes is not None and language and language not in NO_LANGUAGE
+        return bool(is_known) and not self.is_source(code)
+
+    def count(self, text: str) -> None:
+        """Count a text that stays because of its language, if it has letters."""
+        if any(map(str.isalpha, text)):
+            self.untranslated[Reason.LANGUAGE] += 1
 
 
 Result_co = TypeVar("Result_co", str, bytes, covariant=True)

@@ -7,11 +7,13 @@ changes stays as it was.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from unicodedata import bidirectional, east_asian_width
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.ooxml import keep_unchanged, make_run_parts, split_run
+from nmt_core.documents.document import FileDocument, LanguageMarks, TextDocument
+from nmt_core.documents.ooxml import Run, keep_unchanged, make_run_parts, split_run
 from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
@@ -29,6 +31,10 @@ WORD = ArchiveKind(
     re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
 )
 PREFIX = "w:"
+
+LEAST_OWN_TEXT = 0.05
+"""Share of a document's letters that are not marked as another language than the source. With
+fewer, the marks are mistaken: Word takes them from the keyboard, or from a template."""
 
 CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo", "fldSimple"])
 """Elements that hold runs of text and may occur within a sentence."""
@@ -54,21 +60,33 @@ LINES = frozenset(["br", "cr", "tab", "ptab"])
 BLOCKS = frozenset({"p", "tbl", "sdt"})
 
 
-def read_word_document(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
-    """Read a document.
+def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> FileDocument:
+    """Read a document; text that is marked as another language than the source stays.
 
     Raises:
         DocumentError: see :func:`read_archive`.
     """
-    return read_archived(data, read_archive(data, WORD), _read_file)
+    files = read_archive(data, WORD)
+    document = read_archived(data, files, partial(_read_file, codes=codes))
+    if document.untranslated:
+        whole = read_archived(data, files, partial(_read_file, codes=None))
+        if _count_letters(document) < LEAST_OWN_TEXT * _count_letters(whole):
+            return whole
+    return document
 
 
-def _read_file(_: str, text: str) -> TextDocument:
+def _count_letters(document: FileDocument) -> int:
+    """Return the number of letters to translate."""
+    return sum(sum(map(str.isalpha, passage.text)) for passage in document.passages)
+
+
+def _read_file(_: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
     pieces = scan_xml(text)
     root = next(piece for piece in pieces if piece.name)
     if root.prefix != PREFIX:
         raise DocumentError("its elements are not named as Word does it; save it anew by Word")
-    return TextDocument(_Reader().read_blocks(pieces))
+    marks = LanguageMarks(codes)
+    return TextDocument(_Reader(marks).read_blocks(pieces), marks.untranslated)
 
 
 @dataclass
@@ -106,8 +124,8 @@ def _name(piece: XmlPiece) -> str:
 class _Reader:
     """Reads the paragraphs of a file."""
 
-    def __init__(self, depth: int = 0) -> None:
-        self._depth = depth
+    def __init__(self, marks: LanguageMarks, depth: int = 0) -> None:
+        self._marks, self._depth = marks, depth
         self._fields: list[_Field] = []  # they may end in a later paragraph
 
     def read_blocks(self, pieces: Sequence[XmlPiece]) -> Iterator[Part]:
@@ -130,7 +148,7 @@ class _Reader:
             else:
                 inline.append(piece)
         count = 1 if inline and inline[0].name == "pPr" else 0
-        joined = [*self._join_fields(inline)]
+        joined = self._join_other_languages([*self._join_fields(inline)])
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
         parts = [*make_run_parts(ordered, PREFIX)]
         yield keep_unchanged(parts, join_raw(pieces), join_raw(ordered))
@@ -171,14 +189,14 @@ class _Reader:
         names = {piece.name for piece in pieces}
         if self._depth == DEEPEST_NOTE or names.isdisjoint({"p", "sdtContent", "docPr"}):
             return ()
-        return [*_Reader(self._depth + 1).read_blocks(pieces)]
+        return [*_Reader(self._marks, self._depth + 1).read_blocks(pieces)]
 
     def _read_run(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the parts of a run, each as a run."""
         for inner, run in split_run(pieces):
             child, name = inner[0], _name(inner[0])
             if run.is_text:
-                yield run
+                yield replace(run, is_other=_is_other(run.text, pieces, self._marks))
             elif name == "noBreakHyphen":
                 yield replace(run, role=Role.TEXT, text="\N{NON-BREAKING HYPHEN}")
             elif name not in HINTS:
@@ -190,6 +208,24 @@ class _Reader:
                     field=child.attributes.get(f"{PREFIX}fldCharType", ""),
                     code=inner[1].text if name == "instrText" and len(inner) > 1 else "",
                 )
+
+    def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return the pieces, with texts that are marked as another language as empty tags."""
+        joined: list[Piece] = []
+        held: list[Piece] = []
+        neutral: list[Piece] = []  # such as spaces between them
+        for piece in [*pieces, Piece(Role.BLOCK, "")]:
+            if isinstance(piece, Run) and piece.is_other:
+                held += [*neutral, piece]
+                neutral = []
+            elif held and piece.is_text and not any(map(str.isalpha, piece.text)):
+                neutral.append(piece)
+            else:
+                if held:
+                    self._marks.count("".join([each.text for each in held]))
+                joined += [*_hold(held, Role.EMPTY), *neutral, piece]
+                held, neutral = [], []
+        return joined
 
     def _join_fields(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Yield the pieces of a paragraph, with a field that Word computes as one.
@@ -221,6 +257,18 @@ class _Reader:
                 yield replace(piece, role=Role.CLOSE, name="field") if kind == "end" else piece
             was_kept = is_kept
         yield from _hold(held, Role.BLOCK)
+
+
+def _is_other(text: str, run: Sequence[XmlPiece], marks: LanguageMarks) -> bool:
+    """Tell whether a run marks a text as another language, among those of each kind of script."""
+    letter = next(filter(str.isalpha, text), "")
+    properties = run[1 : find_end(run, 1)]
+    if not letter or properties[0].name != "rPr":
+        return False
+    kind = "eastAsia" if east_asian_width(letter) in "WF" else "val"
+    kind = "bidi" if bidirectional(letter) in {"R", "AL"} else kind
+    named = [piece.attributes for piece in properties if piece.name == "lang"]
+    return any(marks.is_other(languages.get(PREFIX + kind)) for languages in named[:1])
 
 
 def _find_inner(pieces: Sequence[XmlPiece], at: int) -> int:

@@ -8,7 +8,7 @@ HTML stays as broken as it was.
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from unicodedata import category
 
@@ -17,13 +17,12 @@ from typing_extensions import override
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import (
     FileDocument,
-    Reason,
+    LanguageMarks,
     TextDocument,
-    Untranslated,
     decode_declared,
 )
 from nmt_core.documents.segments import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
-from nmt_core.text.language_codes import LanguageCodes, list_language_names, pick_code
+from nmt_core.text.language_codes import LanguageCodes, list_language_names
 
 COMMENT = "!--"
 
@@ -68,9 +67,6 @@ CHANGED = READ | LANGUAGE | {"content", "value"}
 PAGE = ("html", "body")
 """Elements with the language of the page; the language of the request overrides it."""
 
-NO_LANGUAGE = ("x", "und", "zxx", "mul")
-"""Codes, up to their first dash, that name no language."""
-
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
 
@@ -108,27 +104,6 @@ class Tag(Piece):
     def is_inline(self) -> bool:
         """Tell whether it may stand within a sentence."""
         return self.is_text or self.name in INLINE
-
-
-@dataclass
-class LanguageMarks:
-    """The languages that a document names for parts of its text."""
-
-    codes: LanguageCodes | None
-    """The codes of source and target, if they are known."""
-    untranslated: Untranslated = field(default_factory=Untranslated)
-    """Number of texts that stay because of their language."""
-
-    def is_source(self, code: str | None) -> bool:
-        """Tell whether a code names the source language."""
-        return self.codes is not None and pick_code([code or ""], self.codes[0]) is not None
-
-    def is_other(self, tag: Tag) -> bool:
-        """Tell whether a tag names another language than the source's."""
-        names = [value for name, value in tag.attributes if name in LANGUAGE and value]
-        spoken = [name for name in names if re.split("[-_]", name.lower())[0] not in NO_LANGUAGE]
-        is_ours = self.codes is None or tag.name in PAGE
-        return not is_ours and any(not self.is_source(name) for name in spoken)
 
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> FileDocument:
@@ -255,12 +230,14 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
     while number < len(tags):
         tag, end = tags[number], number + 1
         is_open = tag.role is Role.OPEN
-        is_other = is_open and tag.name not in KEPT and marks.is_other(tag)
+        named = [value for name, value in tag.attributes if name in LANGUAGE]
+        is_text = is_open and tag.name not in KEPT and tag.name not in PAGE
+        is_other = is_text and any(map(marks.is_other, named))
         if is_open and (is_other or tag.name in KEPT or _is_kept(tags, number)):
             end = _find_end(tags, number)
             inside = tags[number:end]
-            if is_other and any(any(map(str.isalpha, each.text)) for each in inside):
-                marks.untranslated[Reason.LANGUAGE] += 1
+            if is_other:
+                marks.count("".join([each.text for each in inside]))
             parts: list[Part] = []
             if tag.name in KEPT and tag.attributes:  # its language is that of what stays
                 parts = [*_split_tag(tag, LanguageMarks(None)), join_raw(inside[1:])]

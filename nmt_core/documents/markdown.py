@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from markdown_it.token import Token
 
-from nmt_core.documents.document import TextDocument
-from nmt_core.documents.html import COMMENT, INLINE, VOID, LanguageMarks, split_html
+from nmt_core.documents.document import LanguageMarks, TextDocument
+from nmt_core.documents.html import COMMENT, INLINE, VOID, split_html
 from nmt_core.documents.markdown_markup import (
     count_markup,
     escape_markup,

@@ -59,6 +59,8 @@ class Run(Piece):
     """The markup before the text in ``raw``."""
     after: str = ""
     properties: str = ""
+    is_other: bool = False
+    """Whether it is marked as another language than the source."""
 
 
 def read_runs(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import archive as module
+from nmt_core.documents.document import Reason
 from nmt_core.documents.docx import read_word_document
 from tests.support.echoes import answer, keep, shout, show_passages
 from tests.support.formats import unzipped, zipped
@@ -276,3 +277,44 @@ def test_files_without_text_are_copied_and_never_held():
 
     assert peak < 5_000_000
     assert unzipped(data)["a"] == bytes(50_000_000)
+
+
+MARKED = "<w:r><w:rPr><w:b/><w:lang {}/></w:rPr><w:t xml:space='preserve'>{}</w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "passages", "count"),
+    [
+        ("w:val='fr-FR'", ["b ", "c "], ["a *a "], 1),
+        ("w:val='fr-FR'", ["b", " - ", "c", " "], ["a *< >a "], 1),
+        ("w:val='fr-FR'", ["1 "], ["a <1 >a "], 0),
+        ("w:val='de-AT'", ["b ", "c "], ["a <b c >a "], 0),
+        ("w:val='x-none'", ["b "], ["a <b >a "], 0),
+        ("w:val='de' w:eastAsia='ja' w:bidi='he'", ["b "], ["a <b >a "], 0),
+        ("w:val='de' w:eastAsia='ja' w:bidi='he'", ["\u6f22"], ["a *a "], 1),
+        ("w:val='de' w:eastAsia='ja' w:bidi='he'", ["\u05d0"], ["a *a "], 1),
+        ("w:val='fr'", ["b" * 38], ["a *a "], 1),
+        ("w:val='fr'", ["b" * 39], [f"<a >{'b' * 39}<a >"], 0),  # nearly all: mistaken
+    ],
+)
+def test_other_language_stays(language, texts, passages, count):
+    marked = "<w:r/>".join([MARKED.format(language, text) for text in texts])
+    data = make_document(WORD + marked + WORD)
+
+    document = read_word_document(data, ("de", "en"))
+
+    assert show_passages(document) == passages
+    assert document.untranslated == ({Reason.LANGUAGE: count} if count else {})
+    written = unzipped(shout(document))["word/document.xml"]
+    assert (language.encode() in written) == bool(count)
+
+
+def test_other_language_of_text_box_stays():
+    other = MARKED.format("w:val='fr'", "b")
+    box = f"<w:r><w:pict><w:p>{other}</w:p></w:pict></w:r>"
+    data = make_document(WORD + box, other)
+
+    document = read_word_document(data, ("de", "en"))
+
+    assert document.untranslated == {Reason.LANGUAGE: 2}
+    assert text_of(shout(document)) == "A bb"
