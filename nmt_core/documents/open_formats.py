@@ -20,6 +20,7 @@ from nmt_core.documents.xml_pieces import (
     escape_xml,
     find_end,
     read_elements,
+    read_embedded,
     scan_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes, pick_code
@@ -49,7 +50,7 @@ BOOK = ArchiveKind(
 )
 ENCRYPTION = "META-INF/encryption.xml"
 PACKAGE = ".opf"
-TITLE, LANGUAGE = "title", "language"
+TITLES, LANGUAGE = ("title", "description"), "language"
 """The file that says what is in the book, and its elements."""
 
 
@@ -130,6 +131,6 @@ def _read_book_file(name: str, text: str, *, codes: LanguageCodes | None) -> Tex
             inner.raw = codes[1]
     return TextDocument(
         read_elements(
-            pieces, lambda tag: tag.name == TITLE, lambda inner: make_parts(inner, escape_xml)
+            pieces, lambda tag: tag.name in TITLES, lambda inner: iter([read_embedded(inner)])
         )
     )

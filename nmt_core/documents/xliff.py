@@ -6,7 +6,7 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -20,18 +20,16 @@ from nmt_core.documents.messages import (
     UnitTranslation,
     check_language,
     check_length,
-    escape_as_source,
     leave_message,
-    split_tags,
 )
-from nmt_core.documents.segments import Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     find_children,
     find_end,
+    read_embedded,
     scan_xml,
     set_attribute,
-    write_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
 
@@ -174,7 +172,7 @@ class _Segment:
         if CHOICE.search("".join([piece.text for piece in inner])):
             source = leave_message(join_raw(inner))
         else:
-            source = TextDocument(make_parts([*_read_inline(inner, self.version)], _escape))
+            source = TextDocument([read_embedded([*_read_inline(inner, self.version)])])
         return Unit(raw, [source], partial(_write, self), is_bilingual=True)
 
 
@@ -214,8 +212,7 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
         given = piece.attributes
         is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
         if piece.role is Role.TEXT:
-            for part in split_tags(piece.text):
-                yield replace(part, raw=write_xml(part.raw), plain=part.raw)
+            yield piece
         elif piece.role is Role.CLOSE:
             yield Piece(Role.CLOSE, piece.raw, name=piece.name)
         elif piece.role is Role.OPEN and piece.name in version.pairs and not is_kept:
@@ -231,11 +228,3 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
                 role = Role.OPEN if tag["end"] == "START" else Role.CLOSE
             yield Piece(role, join_raw(pieces[at:end]), name=f"code {number}")
         at = end
-
-
-def _escape(raw: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation with the text escaped as in its source, and for XML."""
-    escaped = escape_as_source(raw, written)
-    return [
-        text if part.tag else write_xml(text) for text, part in zip(escaped, written, strict=True)
-    ]

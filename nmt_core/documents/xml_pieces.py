@@ -7,15 +7,30 @@ which could define entities, is refused.
 import html
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from xml.parsers import expat
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.html import COMMENT, MOST_TAGS, escape_value, read_value
-from nmt_core.documents.segments import Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.messages import escape_as_source, split_tags
+from nmt_core.documents.segments import (
+    Group,
+    Output,
+    Part,
+    Piece,
+    Role,
+    Written,
+    join_raw,
+    make_parts,
+)
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DESCRIPTION = re.compile(r"""\s(?:descr|title)=(?P<value>"[^"]+"|'[^']+')""")
+
+CDATA, CDATA_END = "<![CDATA[", "]]>"
+ADJACENT = re.compile(r"(?<!\])\]\]><!\[CDATA\[(?!>)")
+"""The end of a CDATA section and the beginning of the next, where they do not split ``]]>``."""
 
 MOST_DEPTH = 256
 """Maximum elements within each other; finding the end of each takes time."""
@@ -43,6 +58,40 @@ def write_xml(text: str) -> str:
     """Return a text as XML writes it, without characters that XML forbids."""
     escaped = html.escape(NO_XML.sub("", text), quote=False)
     return escaped.replace("\r", "&#13;")  # a parser reads it as a line end otherwise
+
+
+def _write_cdata(text: str) -> str:
+    """Return a text as a CDATA section, without characters that XML forbids."""
+    written = NO_XML.sub("", text).replace(CDATA_END, f"]]{CDATA_END}{CDATA}>")
+    return f"{CDATA}{written}{CDATA_END}" if written else ""
+
+
+def read_embedded(pieces: Sequence[Piece]) -> Group:
+    """Return the content of an element as a message, whose text may hold markup of its own.
+
+    If a text of the source is in a CDATA section, all text of the translation is.
+    """
+    raw, texts = join_raw(pieces), join_raw([piece for piece in pieces if piece.is_text])
+    write = _write_cdata if CDATA in texts else write_xml
+    inner: list[Piece] = []
+    for piece in pieces:
+        parts = split_tags(piece.text) if piece.role is Role.TEXT else ()
+        inner += [replace(part, raw=write(part.raw), plain=part.raw) for part in parts] or [piece]
+    segments = make_parts(inner, partial(_escape_embedded, write=write))
+    return Group([*segments], partial(_join_sections, raw=raw, cut=join_raw(inner)))
+
+
+def _escape_embedded(
+    raw: str, written: Sequence[Written], *, write: Callable[[str], str]
+) -> list[str]:
+    """Write a translation with the text escaped as in its source, and for XML."""
+    escaped = escape_as_source(raw, written)
+    return [text if part.tag else write(text) for text, part in zip(escaped, written, strict=True)]
+
+
+def _join_sections(output: Output, *, raw: str, cut: str) -> str:
+    """Return a content with adjacent CDATA sections as one; unchanged, it is as it was."""
+    return raw if output.raw == cut else ADJACENT.sub("", output.raw)
 
 
 def set_attribute(tag: str, name: str, value: str | None) -> str:

@@ -243,6 +243,23 @@ CONTENTS = '<!DOCTYPE ncx PUBLIC "x" "y"><ncx><navLabel><{}>two</{}></navLabel><
 PACKAGE = '<package xmlns:dc="d"><dc:{}>{}</dc:{}><dc:language>{}</dc:language></package>'
 
 
+@pytest.mark.parametrize(
+    ("source", "translated"),
+    [
+        ("one &lt;b&gt;two&lt;/b&gt;", "ONE &lt;b&gt;TWO&lt;/b&gt;"),
+        ("<![CDATA[<p>one</p>]]>", "<![CDATA[<p>ONE</p>]]>"),
+        ("&#49;", "&#49;"),
+    ],
+)
+@pytest.mark.parametrize("name", ["title", "description"])
+def test_package_of_book_is_translated(name, source, translated):
+    package = PACKAGE.format(name, source, name, "en")
+
+    written = unpack(shout(read_book(book("", **{"a.opf": package}), ("en", "de"))))
+
+    assert written["a.opf"] == PACKAGE.format(name, translated, name, "de")
+
+
 def test_book_names_its_new_language():
     contents, author = CONTENTS.format("text", "text"), CONTENTS.format("docAuthor", "docAuthor")
     package = PACKAGE.format("title", "one", "title", "en-GB")

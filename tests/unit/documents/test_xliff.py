@@ -156,8 +156,14 @@ def compose_old(source):
         (
             '<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[ ]]]]><![CDATA[> &lt; e]]></g>',
             ["a ", "*c <d ]]> < e>"],
-            'A &lt;b&gt;<x id="1"/> C <g id="2">D ]]&amp;gt; &amp;lt; E</g>',
+            '<![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2"><![CDATA[D ]]&gt; &lt; E]]></g>',
         ),
+        (
+            '<![CDATA[<p>a ]]]]><![CDATA[> b]</p>]]><ph id="1">&lt;</ph>c',
+            ["a ]]> b]", "*c"],
+            '<![CDATA[<p>A ]]]]><![CDATA[> B]]]><![CDATA[</p>]]><ph id="1">&lt;</ph><![CDATA[C]]>',
+        ),
+        ('<ph id="1"><![CDATA[<]]></ph>c', ["*c"], '<ph id="1"><![CDATA[<]]></ph>C'),
     ],
 )
 def test_inline_elements(source, passages, shouted):
@@ -279,5 +285,7 @@ def test_cdata_is_read_as_escaped_markup(file, text, passages, shouted):
     for source in (f"<![CDATA[{text}]]>", escaped):
         data = (file % ("", UNITS[file] % ("", "", source, ""))).encode()
         assert show_passages(read_xliff_file(data, CODES)) == passages
-        [target] = etree.fromstring(shout(read_xliff_file(data, CODES))).iter("{*}target")
+        written = shout(read_xliff_file(data, CODES))
+        [target] = etree.fromstring(written).iter("{*}target")
         assert target.text == shouted
+        assert written.count(b"<![CDATA[") == data.count(b"<![CDATA[") * 2
