@@ -29,8 +29,15 @@ from nmt_core.models.attention import MultiHeadAttention, make_causal_mask
 from nmt_core.models.embedding import sinusoids
 from nmt_core.training.settings import CosineRestarts
 
-REBER = ({"B": 1}, {"T": 2, "P": 3}, {"S": 2, "X": 4}, {"T": 3, "V": 5}, {"X": 3, "S": 6})
-REBER += ({"P": 4, "V": 6}, {"E": None})
+REBER: tuple[dict[str, int | None], ...] = (
+    {"B": 1},
+    {"T": 2, "P": 3},
+    {"S": 2, "X": 4},
+    {"T": 3, "V": 5},
+    {"X": 3, "S": 6},
+    {"P": 4, "V": 6},
+    {"E": None},
+)
 """Of each state, the letters that may follow and the states that they lead to."""
 
 SHORTEST = len("BTBTXSETE")
@@ -45,7 +52,8 @@ app = typer.Typer(add_completion=False)
 def draw_string(draw: np.random.Generator) -> str:
     """Return a string of the embedded grammar."""
     around = "TP"[draw.integers(2)]
-    written, state = f"B{around}", 0
+    written = f"B{around}"
+    state: int | None = 0
     while state is not None:
         letters = sorted(REBER[state])
         written += (letter := letters[draw.integers(len(letters))])

@@ -252,8 +252,10 @@ def main(
 ) -> None:
     """Train in turns and print medians."""
     if system:
-        settings = {"batch_tokens": batch_tokens, "precision": precision, "threads": threads}
-        typer.echo(train_system(system, steps=steps, **settings))
+        tokens = train_system(
+            system, steps=steps, batch_tokens=batch_tokens, precision=precision, threads=threads
+        )
+        typer.echo(tokens)
         return
     options = [f"--batch-tokens={batch_tokens}", f"--precision={precision}", f"--threads={threads}"]
     measured = []

@@ -121,15 +121,13 @@ def translate_by_hand(folder: Path, name: str) -> Translate:
 def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[str, float]:
     """Return sentences per processor second, greedy and with the beam, batched and line by line."""
     ordered = sorted(sentences, key=len)
-    batches = [ordered[first : first + batch] for first in range(0, len(ordered), batch)]
+    starts = range(0, len(ordered), batch)
+    batches: list[Sequence[Any]] = [ordered[first : first + batch] for first in starts]
     few = sentences[: max(1, len(sentences) // 8)]
-    lines = [few[place : place + 1] for place in range(len(few))]
+    lines: list[Sequence[Any]] = [few[place : place + 1] for place in range(len(few))]
     speeds = {}
-    for case, (beam_size, groups) in zip(
-        CASES,
-        ((BEAM.beam_size, batches), (BEAM.beam_size, lines), (1, batches), (1, lines)),
-        strict=True,
-    ):
+    sizes = (BEAM.beam_size, BEAM.beam_size, 1, 1)
+    for case, beam_size, groups in zip(CASES, sizes, [batches, lines] * 2, strict=True):
         translate(groups[0], beam_size)
         start = time.process_time()
         for group in groups:
