@@ -5,13 +5,13 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import TextDocument, decode_declared
+from nmt_core.documents.document import LanguageMarks, TextDocument, decode_declared
 from nmt_core.documents.html import COMMENT
 from nmt_core.documents.messages import (
     CHOICE,
@@ -75,12 +75,22 @@ APPROVED = ("final", "signed-off", "reviewed")
 DOUBTFUL = "nmt:needs-review"
 """The state below ``initial``, in XLIFF 2, of a segment that a person must review."""
 
+SIZE_LIMITS = {"maxwidth": False, "maxlengthchars": False, "sizeRestriction": False}
+SIZE_LIMITS |= {"maxbytes": True, "storageRestriction": True}
+"""Attributes that limit the size of a translation, and whether they count bytes. A width in pixels
+is exceeded at the latest by as many characters. ``sizeRestriction`` is a maximum, or two numbers.
+"""
+
+MAXIMUM = re.compile(r"[1-9]\d{0,8}\s*$")
+
 ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 """The id that Angular gives to an ``x`` in the place of a tag."""
 
 
 def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     """Read a file; segments that are translated, approved, or not to be translated stay.
+
+    So does text that is marked as another language than the source.
 
     Raises:
         DocumentError: if it is not XLIFF, is in other languages, or has too long a unit.
@@ -94,7 +104,8 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     for piece in pieces:
         if piece.name == version.languages and piece.role is not Role.CLOSE and codes:
             _check_languages(piece, version, codes)
-    return UnitFile([*_read_units(pieces, version)], file.encode)
+    marks = LanguageMarks(codes)
+    return UnitFile([*_read_units(pieces, version, marks)], file.encode, marks.untranslated)
 
 
 def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> None:
@@ -106,25 +117,41 @@ def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> 
         tag.raw = set_attribute(tag.raw, version.target, codes[1])
 
 
-def _read_units(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[str | Unit]:
+def _limit(tag: XmlPiece, outer: Mapping[bool, int]) -> dict[bool, int]:
+    """Return the maximum sizes of translations in an element, by whether they are in bytes."""
+    limits = {**outer}
+    in_bytes = tag.attributes.get("size-unit") == "byte"
+    for name, value in tag.attributes.items():
+        is_bytes = SIZE_LIMITS.get(name.rpartition(":")[2])
+        if is_bytes is not None and (size := MAXIMUM.search(value)):
+            unit = in_bytes or is_bytes
+            limits[unit] = min(int(size[0]), limits.get(unit, int(size[0])))
+    return limits
+
+
+def _read_units(
+    pieces: Sequence[XmlPiece], version: _Version, marks: LanguageMarks
+) -> Iterator[str | Unit]:
     """Yield units to translate, and all that stands between them."""
-    at, translated = 0, [True]  # whether each element around is to be translated
+    at = 0
+    around: list[tuple[bool, Mapping[bool, int]]] = [(True, {})]  # is to be translated; limits
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         if piece.role is Role.OPEN:
             wish = piece.attributes.get("translate")
-            is_translated = translated[-1] if wish is None else wish != "no"
+            is_translated = around[-1][0] if wish is None else wish != "no"
+            limits = _limit(piece, around[-1][1])
             if piece.name == version.unit:
                 end = find_end(pieces, at)
-                segment = _Segment.find(pieces[at:end], version)
+                segment = _Segment.find(pieces[at:end], version, limits)
                 if is_translated and segment is not None and segment.needs_translation:
-                    yield segment.make_unit()
+                    yield segment.make_unit(marks)
                     at = end
                     continue
             else:
-                translated.append(is_translated)
+                around.append((is_translated, limits))
         elif piece.role is Role.CLOSE:
-            translated.pop()
+            around.pop()
         yield join_raw(pieces[at:end])
         at = end
 
@@ -139,16 +166,20 @@ class _Segment:
     source: tuple[int, int]
     """Begin and end of the source: the one cut into segments, if the unit has one."""
     target: tuple[int, int] | None
+    limits: Mapping[bool, int]
+    """Maximum sizes of the translation, in characters (False) and bytes (True)."""
 
     @classmethod
-    def find(cls, pieces: Sequence[XmlPiece], version: _Version) -> "_Segment | None":
+    def find(
+        cls, pieces: Sequence[XmlPiece], version: _Version, limits: Mapping[bool, int]
+    ) -> "_Segment | None":
         """Return the segment of an element; None if it lacks a source."""
         children = {
             pieces[first].name: (first, last)
             for first, last in find_children(pieces, 0, len(pieces))
         }
         source = children.get("seg-source") or children.get("source")
-        return cls(pieces, version, source, children.get("target")) if source else None
+        return cls(pieces, version, source, children.get("target"), limits) if source else None
 
     @property
     def needs_translation(self) -> bool:
@@ -164,15 +195,26 @@ class _Segment:
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
-    def make_unit(self) -> Unit:
-        """Return the unit; one that is too long is refused."""
+    def is_too_long(self, target: str) -> bool:
+        """Tell whether a target exceeds a limit."""
+        pieces = scan_xml(f"<a>{target}</a>") if self.limits else ()
+        text = "".join([piece.text for piece in pieces])
+        sizes = {True: len(text.encode()), False: len(text)}
+        return any(sizes[unit] > limit for unit, limit in self.limits.items())
+
+    def make_unit(self, marks: LanguageMarks) -> str | Unit:
+        """Return the unit, or the text of one in another language; a long one is refused."""
         first, last = self.source
         raw, inner = join_raw(self.pieces), self.pieces[first + 1 : last - 1]
+        text = "".join([piece.text for piece in inner])
         check_length(raw)
-        if CHOICE.search("".join([piece.text for piece in inner])):
+        if marks.is_other(self.pieces[first].attributes.get("xml:lang")):
+            marks.count(text)
+            return raw
+        if CHOICE.search(text):
             source = leave_message(join_raw(inner))
         else:
-            source = TextDocument([read_embedded([*_read_inline(inner, self.version)])])
+            source = TextDocument([read_embedded([*_read_inline(inner, self.version, marks)])])
         return Unit(raw, [source], partial(_write, self), is_bilingual=True)
 
 
@@ -180,7 +222,7 @@ def _write(segment: _Segment, translation: UnitTranslation) -> str:
     """Return the element with a target and its state."""
     opening, *others = segment.pieces
     source, [text] = segment.source, translation.texts
-    is_doubtful = translation.is_doubtful
+    is_doubtful = translation.is_doubtful or segment.is_too_long(text)
     name = f"{segment.pieces[source[0]].prefix}target"
     space = ""
     if segment.target is None:
@@ -204,13 +246,16 @@ def _write(segment: _Segment, translation: UnitTranslation) -> str:
     return f"{head}{kept[0]}{space}{tag}{text}</{name}>{kept[1]}"
 
 
-def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piece]:
+def _read_inline(
+    pieces: Sequence[XmlPiece], version: _Version, marks: LanguageMarks
+) -> Iterator[Piece]:
     """Yield the pieces of a source: text, pairs around text, and elements for code."""
     at = 0
     while at < len(pieces):
         piece, end = pieces[at], at + 1
         given = piece.attributes
-        is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
+        is_other = piece.name in version.pairs and marks.is_other(given.get("xml:lang"))
+        is_kept = given.get("translate") == "no" or given.get("mtype") == "protected" or is_other
         if piece.role is Role.TEXT:
             yield piece
         elif piece.role is Role.CLOSE:
@@ -220,6 +265,8 @@ def _read_inline(pieces: Sequence[XmlPiece], version: _Version) -> Iterator[Piec
             yield Piece(role, piece.raw, name=piece.name)
         else:
             end = find_end(pieces, at)
+            if is_other:
+                marks.count("".join([each.text for each in pieces[at:end]]))
             number = given.get("startRef") or given.get("rid") or given.get("id") or ""
             role = Role.OPEN if piece.name in version.begins else Role.EMPTY
             role = Role.CLOSE if piece.name in version.ends else role

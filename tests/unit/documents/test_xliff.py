@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.document import Reason
 from nmt_core.documents.xliff import read_xliff_file
 from tests.support.echoes import DOUBTFUL, Answer, Echo, garble, keep, shout, show_passages
 
@@ -179,6 +180,57 @@ def test_inline_elements(source, passages, shouted):
 )
 def test_choices_stay_and_are_counted(source):
     assert read_xliff_file(compose_old(source), CODES).untranslated.total() == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "passages", "count"),
+    [
+        ('<source>a <g id="1" xml:lang="fr">b <g id="2">c</g></g></source>', ["a*"], 1),
+        ('<source>a <mrk mtype="x" xml:lang="EN_us">b</mrk></source>', ["a <b>"], 0),
+        ('<source>a <g id="1" xml:lang="fr">1</g></source>', ["a*"], 0),
+        ('<source xml:lang="fr">a</source>', [], 1),
+        ('<source xml:lang="en-GB">a</source>', ["a"], 0),
+        ('<source xml:lang="und">a</source>', ["a"], 0),
+        ('<source xml:lang="fr">a</source><target state="final">b</target>', [], 0),
+        ('<source>a</source><target state="new"><g xml:lang="de">b</g></target>', ["a"], 0),
+    ],
+)
+def test_other_language_stays_and_is_counted(source, passages, count):
+    data = (OLD % ("", f"<trans-unit>{source}</trans-unit>")).encode()
+
+    document = read_xliff_file(data, CODES)
+
+    assert show_passages(document) == passages
+    assert document.untranslated == ({Reason.LANGUAGE: count} if count else {})
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_long"),
+    [
+        ('maxwidth="4" size-unit="char"', False),
+        ('maxwidth="3"', True),
+        ('maxwidth="4" size-unit="byte"', True),
+        ('maxbytes="4"', True),
+        ('maxbytes="4" maxwidth="9"', True),
+        ('maxwidth="9" mq:maxlengthchars="3"', True),
+        ('maxbytes="5"', False),
+        ('mq:maxlengthchars="3"', True),
+        ('mq:maxlengthchars="0"', False),
+        ('slr:sizeRestriction="1,3"', True),
+        ('slr:sizeRestriction="1,10"', False),
+        ('slr:storageRestriction="4"', True),
+    ],
+)
+@pytest.mark.parametrize("around", [False, True])
+@both
+def test_too_long_target_needs_review(file, limits, is_long, around):
+    source = "ab<!-- comment -->c\xe9"
+    unit = UNITS[file] % ("" if around else f" {limits}", "", source, "")
+    text = f"<group {limits if around else ''}>{unit}</group>{UNITS[file] % ('', '', source, '')}"
+
+    written = shout(read_xliff_file((file % ("", text)).encode(), CODES)).decode()
+
+    assert written.count("needs-review") == is_long
 
 
 CUT = '<mrk mtype="seg" mid="1">{}</mrk> <mrk mtype="seg" mid="2">{}</mrk>'
