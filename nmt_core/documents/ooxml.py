@@ -274,7 +274,10 @@ LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
 """A text in a formula, with its quotes doubled."""
 
 CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
-"""How formulas are calculated, in :data:`BOOK`."""
+BEFORE_CALCULATION = re.compile(
+    r"\A(?s:.*)</(\w+:)?(?:sheets|functionGroups|externalReferences|definedNames)\s*>"
+)
+"""How formulas are calculated, in :data:`BOOK`, and all that stands before that."""
 
 CELL = ("rPh", "phoneticPr")
 """Elements of a cell beside runs, which tell how it is read aloud."""
@@ -322,7 +325,7 @@ def _read_sheet(
     name: str, text: str, *, compared: Container[str], columns: Container[str]
 ) -> TextDocument:
     if name == BOOK:
-        return TextDocument([CALCULATION.sub(_request_calculation, text)])
+        return TextDocument([_request_calculation(text)])
     untranslated = Untranslated()
 
     def read(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
@@ -339,6 +342,8 @@ def _read_sheet(
     return TextDocument(parts, untranslated)
 
 
-def _request_calculation(settings: re.Match[str]) -> str:
-    """Return the settings of formulas so that all are calculated when the workbook is opened."""
-    return set_attribute(settings[0], "fullCalcOnLoad", "1")
+def _request_calculation(book: str) -> str:
+    """Return the file of a workbook so that all formulas are calculated when it is opened."""
+    if not CALCULATION.search(book):
+        book = BEFORE_CALCULATION.sub(r"\g<0><\1calcPr/>", book, count=1)
+    return CALCULATION.sub(lambda tag: set_attribute(tag[0], "fullCalcOnLoad", "1"), book)

@@ -36,7 +36,7 @@ BUDGETS = {
     "tests/unit/cli": 1240,
     "tests/unit/corpora": 4400,
     "tests/unit/data": 450,
-    "tests/unit/documents": 2850,
+    "tests/unit/documents": 2860,
     "tests/unit/evaluation": 1430,
     "tests/unit/extensions": 1720,
     "tests/unit/flows": 2760,

@@ -329,11 +329,22 @@ def test_compared_texts_stay(formula, kept):
     assert book.untranslated.total() == len(kept)
 
 
-def test_formulas_are_calculated_anew():
-    before = "<w><x:calcPr calcId='1'/></w>"
-    for formula, written in (
-        ("<f>1</f>", before.replace("/>", ' fullCalcOnLoad="1"/>')),
-        ("", before),
-    ):
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<w><x:calcPr calcId='1'/></w>", "<w><x:calcPr calcId='1' fullCalcOnLoad=\"1\"/></w>"),
+        (
+            "<w><sheets></sheets><a/></w>",
+            '<w><sheets></sheets><calcPr fullCalcOnLoad="1"/><a/></w>',
+        ),
+        (
+            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames></x:w>",
+            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames>"
+            '<x:calcPr fullCalcOnLoad="1"/></x:w>',
+        ),
+    ],
+)
+def test_formulas_are_calculated_anew(before, after):
+    for formula, written in (("<f>1</f>", after), ("", before)):
         files = {"xl/workbook.xml": before, "xl/worksheets/sheet1.xml": f"<s>{formula}</s>"}
         assert unpack(shout(read_workbook(zipped(**files))))["xl/workbook.xml"] == written
