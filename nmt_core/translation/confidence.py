@@ -102,15 +102,10 @@ class ConfidenceModel(Config):
         ).T
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
-    @property
-    def judges_unknown_words(self) -> bool:
-        """Whether it tells how a model guesses at unknown words: if it was fitted on some."""
-        return self.sentences_unknown is None or self.sentences_unknown >= FEWEST_UNKNOWN
-
     def can_judge(self, translation: Translation) -> bool:
         """Tell whether it was fitted on text of this kind, and the translation was searched for."""
-        known = self.judges_unknown_words or not translation.unknown_words
-        return was_searched(translation) and known
+        fitted = self.sentences_unknown is None or self.sentences_unknown >= FEWEST_UNKNOWN
+        return was_searched(translation) and (fitted or not translation.unknown_words)
 
     def judge(
         self, sources: Sequence[str], translations: Sequence[Sequence[Translation]]
@@ -119,12 +114,13 @@ class ConfidenceModel(Config):
         lines = [line for line, several in zip(sources, translations, strict=True) for _ in several]
         estimated = self.estimate(lines, [each for several in translations for each in several])
         confidences = iter(estimated.tolist())
-        return [[self._set(each, next(confidences)) for each in own] for own in translations]
-
-    def _set(self, translation: Translation, confidence: float) -> Translation:
-        if not was_searched(translation):
-            return translation
-        return translation._replace(confidence=confidence if self.can_judge(translation) else None)
+        return [
+            [
+                each._replace(confidence=new if self.can_judge(each) else each.confidence)
+                for each, new in zip(own, confidences, strict=False)  # one for each
+            ]
+            for own in translations
+        ]
 
 
 def is_unlike_training(translation: Translation) -> bool:

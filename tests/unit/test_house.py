@@ -26,7 +26,7 @@ BUDGETS = {
     "nmt_core/server": 3000,
     "nmt_core/text": 2880,
     "nmt_core/training": 2390,
-    "nmt_core/translation": 3650,
+    "nmt_core/translation": 3640,
     "stages": 10520,
     "flows": 2850,
     "infra": 570,
