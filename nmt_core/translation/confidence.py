@@ -116,7 +116,9 @@ class ConfidenceModel(Config):
         confidences = iter(estimated.tolist())
         return [
             [
-                each._replace(confidence=new if self.can_judge(each) else each.confidence)
+                each._replace(confidence=new if self.can_judge(each) else None)
+                if was_searched(each)
+                else each
                 for each, new in zip(own, confidences, strict=False)  # one for each
             ]
             for own in translations

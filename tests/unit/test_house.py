@@ -40,7 +40,7 @@ BUDGETS = {
     "tests/unit/evaluation": 1430,
     "tests/unit/extensions": 1720,
     "tests/unit/flows": 2760,
-    "tests/unit/infra": 920,
+    "tests/unit/infra": 930,
     "tests/unit/literals": 570,
     "tests/unit/models": 1550,
     "tests/unit/search": 620,

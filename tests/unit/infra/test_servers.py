@@ -55,6 +55,14 @@ FAIL = "import sys; print('starting', flush=True); sys.exit('no such database')"
 SILENT = "import time; time.sleep(60)"
 
 
+@pytest.fixture(autouse=True)
+def _umask():
+    """The program is private to its user, and the tests after it are not."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture
 def make_toy(tmp_path):
     """Return a function that makes a server whose child holds the port, too."""
@@ -295,11 +303,7 @@ def test_options_reach_the_servers(tmp_path, monkeypatch):
     leashed = []
     monkeypatch.setattr(program, "end_with_parent", lambda: leashed.append(True))
     options = ["--host", "10.0.0.5", "--prefect-port", "1", "--mlflow-port", "2", "--leashed"]
-    before = os.umask(0o022)
-    try:
-        done = invoke(main, *options, "--folder", str(tmp_path / "data"))
-    finally:
-        os.umask(before)
+    done = invoke(main, *options, "--folder", str(tmp_path / "data"))
 
     assert (done.exit_code, leashed) == (1, [True])
     assert seen == {"host": "10.0.0.5", "prefect_port": 1, "mlflow_port": 2, "umask": 0o077}
