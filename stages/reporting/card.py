@@ -15,6 +15,7 @@ import yaml
 
 from nmt_core.base.packages import DISTRIBUTION
 from nmt_core.evaluation.registered import find_label
+from nmt_core.translation.confidence import FEWEST_UNKNOWN
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
@@ -57,6 +58,7 @@ def render_card(
     initial = record.get("initial_model", {})
     return render_template(
         "card.md",
+        fewest_unknown=FEWEST_UNKNOWN,
         metadata=_write_metadata(download, record, report, evaluation),
         source=download.languages.source,
         target=download.languages.target,
