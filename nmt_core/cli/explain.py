@@ -92,6 +92,8 @@ def explain(
     explainer.search([])  # refuses what is out of range before any line comes
     if alignments and translator.aligner is None:
         raise ConfigError("this model was exported without an aligner; export it again")
+    if attention:  # before any work, since both are optional
+        from nmt_core.evaluation import pictures  # noqa: F401
     with ExitStack() as stack:
         if alignments:
             part = stack.enter_context(files.whole_file(alignments))

@@ -124,7 +124,7 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
         (["translate"], ["evaluate", "--source", "a.txt", "--reference", "a.txt"], "", "torch"),
         (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "torch"),
         (["translate"], ["sample", "Hund"], "torch", "torch"),
-        (["translate"], ["explain", "--attention", "new", "Hund"], "", "train"),
+        (["translate"], ["explain", "--attention", "new", "Hund"], "", "torch"),
         ([], ["translate", "Hund"], "", "translate"),
         ([], ["verify"], "", "translate"),
     ],
