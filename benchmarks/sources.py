@@ -38,7 +38,7 @@ REBER: tuple[dict[str, int | None], ...] = (
     {"P": 4, "V": 6},
     {"E": None},
 )
-"""Of each state, the letters that may follow and the states that they lead to."""
+"""The letters that may follow each state, with the states that they lead to."""
 
 SHORTEST = len("BTBTXSETE")
 """The four shortest strings are learnt from, since a classifier needs all of them."""
@@ -62,7 +62,7 @@ def draw_string(draw: np.random.Generator) -> str:
 
 
 def corrupt(string: str, draw: np.random.Generator) -> str:
-    """Return a string in which another letter stands for one; it is not of the grammar then."""
+    """Return a string with one letter replaced, which the grammar does not accept."""
     place = draw.integers(len(string))
     others = "BEPSTVX".replace(string[place], "")
     return string[:place] + others[draw.integers(len(others))] + string[place + 1 :]

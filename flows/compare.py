@@ -59,14 +59,14 @@ FIXED = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """One training and its evaluation."""
+    """A training with its evaluation."""
 
     model: str
     seed: int
     settings: tuple[str, ...]
     """Hydra's overrides of conf/."""
     digest: str
-    """Of all settings, of the text and of the code."""
+    """Digest of all settings, the text and the code."""
 
     @property
     def name(self) -> str:

@@ -143,9 +143,9 @@ def retrain(
 
     Args:
         settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
-            Null takes it as it lies in the worker's clone.
+            Null takes the one in the worker's clone.
         revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the worker's clone as it lies.
+            Null takes the present state of the worker's clone.
         test_set: same refuses a test set other than the one that the champion was promoted on;
             current takes today's, if the champion cannot have been trained on it.
         gate: How much evidence a promotion takes.

@@ -118,8 +118,8 @@ def hold_up_to_date(
 
     Args:
         until: the last stage.
-        settings: what to change in params.yaml; without any, and without a revision, all is taken
-            as it lies.
+        settings: changes of params.yaml; without changes and revision, the flow uses the present
+            state of the clone.
         revision: the commit to work on.
         renew: report changed files, and start from the present champion.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
@@ -210,7 +210,7 @@ def plan_stages(until: str) -> list[str]:
     """Return the stages to run, in order; a typo in params.yaml costs a second, not a night.
 
     Raises:
-        ConfigError: if a parameter is wrong, or there is no such stage.
+        ConfigError: if a parameter is wrong or the stage is unknown.
     """
     check_all()
     stages = dvc_program.list_stages()
@@ -300,9 +300,9 @@ def train(
     Args:
         until: Last stage to bring up to date, such as train, evaluate or export.
         settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
-            Null takes it as it lies in the worker's clone.
+            Null takes the one in the worker's clone.
         revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the worker's clone as it lies.
+            Null takes the present state of the worker's clone.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
         nodes: Number of Slurm machines that train one model and share the folder of this clone.

@@ -96,7 +96,7 @@ def run(
     corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
     evaluation = measure(params, inputs, translator, text, validation, corpora)
     sentences = judge_sentences(
-        text.sources, text.all_references, text.hypotheses, language=languages.target
+        text.sources, text.references, text.hypotheses, language=languages.target
     )
     evaluation = evaluation.model_copy(update={"length_penalty_trials": tuple(trials)})
     verdict = judge_run(

@@ -73,7 +73,7 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether the main process is running."""
+        """True while the main process runs."""
         return self._process is not None and self._process.poll() is None
 
     def answers(self) -> bool:

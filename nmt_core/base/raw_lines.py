@@ -234,7 +234,7 @@ class _Bounded(io.RawIOBase):
 
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Windows' editors write it before a text, of which it is no part."""
+"""Byte order mark that editors on Windows write before a text."""
 
 UTF16 = "is not UTF-8, but looks like UTF-16; convert it by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 """Said of a file."""

@@ -202,7 +202,7 @@ def import_units(
     project: ProjectOption = "",
     key_digest: KeyOption = "",
 ) -> None:
-    """Put the translated units of a file into the memory, which is made if need be.
+    """Put the translated units of a file into the memory; make it if it is missing.
 
     They are served as approved. A unit whose source is there replaces the old one.
     """

@@ -24,7 +24,7 @@ from nmt_core.evaluation.registered import (
 from nmt_core.evaluation.significance import Difference, compare_all
 
 RESAMPLES = 1000
-"""Of the bootstrap behind each interval."""
+"""Bootstrap samples of each interval."""
 
 
 def evaluate(

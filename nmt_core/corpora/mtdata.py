@@ -41,7 +41,7 @@ MAX_ROW_BYTES = 2 * MAX_LINE_BYTES + 1000
 """Longest row: two sides, and what the program knows of them."""
 
 TOO_LONG = b"x" * (MAX_LINE_BYTES + 1)
-"""In the place of a longer row, which is recognized as too long later."""
+"""Replaces a row that is too long; the reader reports it later."""
 
 PASSED_VARIABLES = {
     "HOME", "PATH", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE",

@@ -36,7 +36,7 @@ PREFIXES = ("opus", "mtdata")
 OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 
 EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8", "licence": "other"}
-"""In the place of ``kind: europarl``, which earlier exports name."""
+"""Replaces ``kind: europarl``, which earlier exports name."""
 
 EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_line"}
 """Settings of that kind that are valid for OPUS, too."""

@@ -21,42 +21,18 @@ MAX_IDENTIFIED = 1000
 
 MAX_EXAMPLES = 4
 
-LENGTH_BINS = 20
-"""Maximum number of bins, besides the open one."""
-
-RATIOS = (0.0, *(2.0 ** (step / 4) for step in range(-8, 9)))
-"""Edges of ratios of lengths: from a quarter to four, in four steps per octave."""
-
 Counts = tuple[tuple[str, int], ...]
 """The most frequent first, ties by name."""
 
-
-@dataclass(frozen=True)
-class Distribution:
-    """How often values fall between edges."""
-
-    edges: tuple[float, ...]
-    """Bin i holds values from edge i up to the next; the last is open."""
-    counts: tuple[int, ...]
-    """Values in each bin."""
-    quantiles: tuple[float, float, float]
-    """The 5th, 50th and 95th percentile; 0 without values."""
-
-    @classmethod
-    def measure(cls, values: NDArray[np.float64], edges: Sequence[float]) -> "Distribution":
-        """Count values from the first edge on."""
-        bins = np.searchsorted(np.array(edges), values, side="right") - 1
-        counts = np.bincount(bins, minlength=len(edges)).tolist()
-        known = values if len(values) else np.zeros(1)
-        low, middle, high = np.quantile(known, (0.05, 0.5, 0.95), method="lower").tolist()
-        return cls(tuple(edges), tuple(counts), (low, middle, high))
+Quantiles = tuple[float, float, float]
+"""The 5th, 50th and 95th percentile; 0 without values."""
 
 
 @dataclass(frozen=True)
 class SideStatistics:
     """One side of a sample."""
 
-    lengths: Distribution
+    lengths: Quantiles
     """Words of lines; a character is a word in scripts that do not separate words."""
     words: int
     distinct: int
@@ -74,7 +50,7 @@ class CorpusStatistics:
     """Size of the sample."""
     source: SideStatistics
     target: SideStatistics
-    ratios: Distribution
+    ratios: Quantiles
     """Words of the target for each word of the source."""
     examples: tuple[tuple[str, str], ...]
     """A few pairs of the sample."""
@@ -102,22 +78,24 @@ def measure_sample(source: Sequence[str], target: Sequence[str]) -> CorpusStatis
     """Measure pairs of lines."""
     words = [[cut_words(line) for line in side] for side in (source, target)]
     lengths = [np.array([len(line) for line in side], np.float64) for side in words]
-    longest = max((float(np.quantile(side, 0.98)) for side in lengths if len(side)), default=0)
-    step = max(1, -int(-longest // LENGTH_BINS))
-    edges = np.arange(0.0, longest + step, step).tolist()
     ours, theirs = (
-        _measure_side(lines, words_of_side, Distribution.measure(counts, edges))
+        _measure_side(lines, words_of_side, find_quantiles(counts))
         for lines, words_of_side, counts in zip((source, target), words, lengths, strict=True)
     )
     ratios = np.maximum(lengths[1], 1) / np.maximum(lengths[0], 1)
     examples = tuple((source[row], target[row]) for row in _spread(len(source), MAX_EXAMPLES))
-    return CorpusStatistics(
-        len(source), ours, theirs, Distribution.measure(ratios, RATIOS), examples
-    )
+    return CorpusStatistics(len(source), ours, theirs, find_quantiles(ratios), examples)
+
+
+def find_quantiles(values: NDArray[np.float64]) -> Quantiles:
+    """Return the 5th, 50th and 95th percentile."""
+    known = values if len(values) else np.zeros(1)
+    low, middle, high = np.quantile(known, (0.05, 0.5, 0.95), method="lower").tolist()
+    return low, middle, high
 
 
 def _measure_side(
-    lines: Sequence[str], words: Sequence[Sequence[str]], lengths: Distribution
+    lines: Sequence[str], words: Sequence[Sequence[str]], lengths: Quantiles
 ) -> SideStatistics:
     counted = Counter(word for line in words for word in line)
     languages = load_scorer().count_languages(

@@ -147,7 +147,7 @@ class OpusCorpus(FetchedCorpus):
     """Name of the corpus; ``make corpora`` lists those of a language pair."""
 
     version: OpusName
-    """Its version, such as v2023-04-12."""
+    """Version, such as v2023-04-12."""
 
     pair: OpusName | None = None
     """Language pair in the spelling of OPUS, such as en-zh_CN; null joins the codes of

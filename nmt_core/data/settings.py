@@ -91,7 +91,7 @@ class TrainedVectors(Config):
     """Passes over the text; fewer than 10 on a small text make all vectors alike."""
 
     min_count: int = Field(5, ge=1)
-    """Occurrences below which a word gets no vector of its own but one composed of subwords."""
+    """Words below this number of occurrences get vectors composed of subwords."""
 
     learning_rate: float = Field(0.05, gt=0)
     """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""

@@ -43,7 +43,7 @@ TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
 """Fields whose result people type, or which repeats headings. Word computes all others anew."""
 
 LABEL = "SEQ"
-"""The field that numbers a caption, which is no sentence with the text beside it."""
+"""The field that numbers a caption; it does not belong to the sentence."""
 
 CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
 """Properties of content controls whose text nobody types; it is not part of a sentence."""

@@ -140,7 +140,7 @@ class TranslatedDocument(NamedTuple):
     untranslated: Untranslated
     """Number of texts that stay untranslated, by reason."""
     segments: Sequence[TranslatedSegment] = ()
-    """Its sentences with their translations."""
+    """Sentences with their translations."""
 
 
 def translate_data(

@@ -171,7 +171,7 @@ class UnitTranslation(NamedTuple):
 
     texts: Sequence[str]
     is_doubtful: bool
-    """Whether a person must review it."""
+    """True if a person must review it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +183,9 @@ class Unit:
     texts: Sequence[TextDocument]
     """The texts to translate, such as the singular and the plural of a message."""
     write: Callable[[UnitTranslation], str]
-    """Returns what to write in the place of the part."""
+    """Returns the text that replaces the part."""
     is_bilingual: bool = False
-    """Whether the translation stands beside the source, and is written even if it is the same."""
+    """True if the format keeps source and translation side by side."""
     signs: str = BRACES
     """Characters that may be syntax; see :func:`has_same_placeholders`."""
 

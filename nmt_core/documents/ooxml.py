@@ -60,7 +60,7 @@ class Run(Piece):
     after: str = ""
     properties: str = ""
     is_other: bool = False
-    """Whether it is marked as another language than the source."""
+    """True if the document marks it as another language than the source."""
 
 
 def read_runs(
@@ -277,10 +277,10 @@ CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
 BEFORE_CALCULATION = re.compile(
     r"\A(?s:.*)</(\w+:)?(?:sheets|functionGroups|externalReferences|definedNames)\s*>"
 )
-"""How formulas are calculated, in :data:`BOOK`, and all that stands before that."""
+"""The settings of the calculation in :data:`BOOK`, and everything before them."""
 
 CELL = ("rPh", "phoneticPr")
-"""Elements of a cell beside runs, which tell how it is read aloud."""
+"""Phonetic elements of a cell, beside its runs."""
 
 
 def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:

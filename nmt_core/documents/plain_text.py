@@ -162,7 +162,7 @@ MARKUP = re.compile(
 """Tags, times of single words, commands of SubStation Alpha, and notes around what is sung."""
 
 WEBVTT = "WEBVTT"
-"""How a file of WebVTT begins, in which signs may be written as in HTML."""
+"""Beginning of a WebVTT file, whose text may hold HTML entities."""
 
 NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
 """Replacements of signs that could begin markup: SubRip has no way to escape them."""

@@ -65,9 +65,9 @@ class Passage:
 
     items: tuple[Item, ...]
     breaks: bool = False
-    """Whether line ends in the text are kept: the translation has as many."""
+    """True if the translation must keep the number of line ends."""
     is_message: bool = False
-    """Whether it is of a program, where figures alone are a version or a value, not text."""
+    """True for messages of programs, where figures alone are not text."""
 
     @property
     def text(self) -> str:

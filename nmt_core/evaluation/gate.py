@@ -47,7 +47,7 @@ class Condition(Config):
 
     name: Annotated[str, Field(pattern="^(literals|case|slice_.+)$")]
     label: str
-    """What is measured, in words."""
+    """Name for people."""
     sentences: int
     """Number of sentences on which both were compared; 0 demands nothing."""
     champion: float = 0.0

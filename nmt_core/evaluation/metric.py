@@ -131,7 +131,7 @@ def check_pairs(hypotheses: Sequence[str], references: Sequence[Reference]) -> N
 
 
 Mask = NDArray[np.bool_]
-"""Whether each sentence of a test set belongs to a slice."""
+"""One boolean per test sentence: True if it belongs to the slice."""
 
 
 @dataclass(frozen=True)

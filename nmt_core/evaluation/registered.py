@@ -147,10 +147,10 @@ class GateConfig(Config):
     seems to lose by chance, and would hold what is better."""
 
     resamples: int = Field(1000, ge=100)
-    """Of the bootstrap."""
+    """Samples of the bootstrap."""
 
     trials: int = Field(10_000, ge=100)
-    """Of the randomisation; no probability comes out below one in so many."""
+    """Samples of the approximate randomization; the smallest p-value is one in so many."""
 
     seed: int = Field(1, ge=0)
     """Draws resamples and trials."""

@@ -171,7 +171,7 @@ class VarianceSource(NamedTuple):
     """A source of a number's variance."""
 
     variance: float
-    """Its part of the number's variance."""
+    """Variance that the source adds."""
     freedom: float
     """Degrees of freedom of that estimate."""
 
@@ -218,8 +218,8 @@ class Difference(Config):
     value: float
     """Score of the first minus that of the second, each the mean over its seeds."""
     p_value: float
-    """By Welch's t-test over seeds and sentences for several seeds, else by approximate
-    randomization; two-sided and corrected for the number of pairs."""
+    """Two-sided p-value, corrected for the number of pairs: Welch's t-test over seeds and sentences
+    for several seeds, otherwise approximate randomization."""
 
 
 def average_seeds(score_of_sums: ScoreOfSums, seeds: int) -> ScoreOfSums:

@@ -38,7 +38,7 @@ ONE = Decimal(1)
 SHORT_YEAR = 2
 """Digits of a year without its century."""
 NEAR = 24
-"""Characters on both sides of a number in which its unit may stand in words."""
+"""Characters around a number in which its unit may be a word."""
 
 _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")

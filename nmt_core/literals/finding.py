@@ -33,11 +33,11 @@ class LiteralKind(StrEnum):
     DATE = "date"
     """Dates and times of day in digits."""
     TERM = "term"
-    """Terms of a glossary that have a translation of their own."""
+    """Glossary terms with their translations."""
 
     @property
     def symbol_class(self) -> SymbolClass:
-        """The symbols that stand in its place while a model translates."""
+        """The symbols that replace it while a model translates."""
         return "number" if self in {LiteralKind.NUMBER, LiteralKind.DATE} else "name"
 
     @property
@@ -68,7 +68,7 @@ class Literal(NamedTuple):
 
 
 class LiteralFinder(Protocol):
-    """Finds what a person wants to come through, such as the terms of a glossary."""
+    """Finds literals that a user names, such as glossary terms."""
 
     def find(self, line: str, language: str) -> Iterator[Literal]:
         """Yield what is found in a line of a language, from left to right, without overlaps."""

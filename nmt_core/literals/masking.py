@@ -156,7 +156,7 @@ def list_known_marks(tokens: Iterable[str]) -> frozenset[str]:
 
 
 def read_quotes(line: str, known: AbstractSet[str]) -> str:
-    """Return a line with quotation marks that a model knows in the place of those it does not."""
+    """Return a line with unknown quotation marks replaced by known ones."""
     marks = [*_READ.finditer(line)] if _MAY_BE_READ.search(line) else []
     if known >= {match[0] for match in marks}:
         return line
@@ -177,7 +177,7 @@ def read_quotes(line: str, known: AbstractSet[str]) -> str:
 
 
 def is_enclosed(line: str) -> bool:
-    """Tell whether a line stands in quotation marks as a whole."""
+    """Tell whether quotation marks enclose the whole line."""
     return _ENCLOSED.fullmatch(line) is not None
 
 

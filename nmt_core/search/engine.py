@@ -188,7 +188,7 @@ class ScoreShift(Config):
     """Shift of the scores of a search with a shortlist."""
 
     shift: FiniteFloat
-    """In the mean of the validation sentences that PyTorch translates alike."""
+    """Mean over the validation sentences that PyTorch translates to the same text."""
 
 
 class Program(NamedTuple):
@@ -211,7 +211,7 @@ class Program(NamedTuple):
     package: str
     """The module that has to be installed for it."""
     loader: str
-    """Where the function is that loads a verified folder, ``module:thing``."""
+    """Function that loads a verified folder, as ``module:thing``."""
     writer: str = ""
     """The function that writes a model for it, or raises InexpressibleError; empty for PyTorch,
     which reads the bundle itself."""

@@ -118,7 +118,7 @@ def pick_most_likely(
 
 
 LEAST_TEMPERATURE = 1e-300
-"""Below it only the likeliest token is left, as at 0: what is divided by less is no number."""
+"""Temperatures below it count as 0, since a division by them overflows."""
 
 
 def sample(

@@ -244,7 +244,7 @@ def summarize_card(card: str) -> tuple[str, str]:
 
 
 AUTO = "auto"
-"""In the place of a source language: detect it."""
+"""Value of the source language that asks for its detection."""
 
 NAMES = {**Locale("en").languages, "bn": "Bengali"}
 """English names by code, as LibreTranslate says them: it has no Bangla."""

@@ -188,7 +188,7 @@ class WarmupDecay(Config):
     warmup: float = Field(0.05, gt=0, lt=1)
     """Share of the budget spent in linear warm-up."""
     shape: Literal["cosine", "linear"] = "cosine"
-    """How to go down."""
+    """Shape of the decay."""
     floor: float = Field(0.0, ge=0, le=1)
     """Share of the peak that is left at the end."""
 
@@ -212,9 +212,9 @@ class CosineRestarts(Config):
     first_steps: int = Field(500, ge=1)
     """Updates in the first cycle (T0)."""
     length_factor: float = Field(1.5, gt=0)
-    """How much longer each cycle is than the one before (t_mul)."""
+    """Ratio of the length of a cycle to that of the one before (t_mul)."""
     rate_factor: float = Field(0.8, gt=0)
-    """How much higher each cycle starts than the one before (m_mul)."""
+    """Ratio of the start of a cycle to that of the one before (m_mul)."""
     floor: float = Field(0.01, ge=0, le=1)
     """Share of a cycle's first rate that is left at its end (alpha)."""
 
@@ -235,7 +235,7 @@ ScheduleConfig = Annotated[
 
 
 VALIDATIONS = 12
-"""In a budget of seconds, at least."""
+"""Minimum number of updates in a budget of seconds."""
 
 SHORTEST_SECONDS = 5.0
 """Between two of these, so that a training of some seconds does not validate most of its time."""
@@ -263,7 +263,7 @@ class Budget(Config):
 
     @property
     def ends_schedules(self) -> bool:
-        """Whether there is a share of the budget that a schedule can follow."""
+        """True if a schedule can follow the share of the budget."""
         return any(limit is not None for limit in (self.steps, self.tokens, self.seconds))
 
     def done(self, *, steps: int, tokens: int, seconds: float) -> float:

@@ -48,7 +48,7 @@ class ParityText(NamedTuple):
     references: Sequence[str]
     """Their translations."""
     language: str
-    """Of the latter, a code such as en."""
+    """Code of the target language, such as en."""
 
 
 class Parity(Config):
@@ -89,7 +89,7 @@ class EngineExport:
     """CPU threads."""
     engines: list[AddedEngine] = field(default_factory=list)
     reports: dict[str, Any] = field(default_factory=dict)
-    """By engine, as JSON: its parity, and the reason if it was left out."""
+    """Parity of each engine as JSON, with the reason if it was left out."""
 
     def add(self, precision: Precision, shortlist: Shortlist | None) -> None:
         """Add an engine; if a shortlist loses too much, one without; if int8 does, float32."""

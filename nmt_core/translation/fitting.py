@@ -161,7 +161,7 @@ def compute_error(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> 
 
 
 STEP = 0.5
-"""By how much the length penalty changes from trial to trial."""
+"""Change of the length penalty from trial to trial."""
 HIGHEST = 3.0
 """The highest length penalty that is tried."""
 FITTING = 0.02

@@ -84,7 +84,7 @@ def find_flaws(
 
 
 def _has_words(text: str, literals: Sequence[str]) -> bool:
-    """Tell whether letters stand in a text beside its literals."""
+    """Tell whether a text has letters outside its literals."""
     for literal in literals:
         text = text.replace(literal, " ")
     return any(map(str.isalpha, text))
@@ -175,7 +175,7 @@ class Protector:
 
     @cached_property
     def symbols(self) -> bool:
-        """Whether both vocabularies have symbols."""
+        """True if both vocabularies have symbols."""
         sides = (self.source.vocabulary, self.target.vocabulary)
         return all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
 

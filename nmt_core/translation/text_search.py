@@ -25,7 +25,7 @@ class TranslatorConfig(Config):
     """Search and batching of translations."""
 
     beam: BeamConfig = BeamConfig()
-    """How to search."""
+    """Settings of the search."""
 
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line

@@ -112,7 +112,7 @@ def load_grammar() -> Grammar:
 
 @cache
 def held_out(combination: Combination) -> Split:
-    """Return the only split that may show a combination, where train stands for any."""
+    """Return the split of a combination; train means any split."""
     digest = hashlib.blake2b(" ".join(combination).encode()).digest()
     share = int.from_bytes(digest[:8], "big") % 100
     if share < TEST_SHARE:

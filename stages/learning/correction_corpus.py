@@ -34,7 +34,7 @@ from stages.synthesis.composition import describe_made_corpus, find_weight, read
 
 
 class LearningConfig(Config):
-    """What is learnt of corrections, and how long."""
+    """Which corrections are learnt, and for how long."""
 
     journal: Path = paths.CORRECTIONS
     """The journal of corrections, as ``nmt serve`` writes it."""
@@ -98,7 +98,7 @@ class CorrectionCorpus(Config):
     """The corpus of corrections on the disk, and what was left out of it."""
 
     digest: str
-    """Of the training pairs and the held-out pairs."""
+    """Numbers of training pairs and held-out pairs."""
     ids: list[str]
     """Of the corrections that are learnt."""
     learnt: int

@@ -71,7 +71,7 @@ class Run(Config):
     scores: dict[str, ScoreInterval]
     """On the test set, by metric; the most important one is first."""
     perplexity: float
-    """Of the test references, per token of the system's own."""
+    """Perplexity of the test references, per token of the system."""
     parameters: int
     steps: int
     epochs: int
@@ -115,7 +115,7 @@ class Comparison(Config):
     budgets: dict[str, Budget]
     """The budget of each system's training."""
     scores: dict[str, dict[str, SystemScore]]
-    """By system and metric; the best system is first."""
+    """Scores by system and metric, best system first."""
     runs: tuple[Run, ...]
     """Seeds of a system stand together, the best system first."""
     differences: tuple[Difference, ...]

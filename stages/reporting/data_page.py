@@ -12,7 +12,7 @@ from nmt_core.corpora.statistics import (
     MAX_PAIRS,
     CorpusStatistics,
     Counts,
-    Distribution,
+    Quantiles,
 )
 from stages.reporting.download_report import CorpusReport, DownloadReport
 from stages.reporting.pages import render_template, write_words
@@ -117,6 +117,6 @@ def _list_shares(counts: Counts) -> str:
     )
 
 
-def _write_quantiles(values: Distribution) -> str:
-    low, middle, high = (f"{value:.3g}" for value in values.quantiles)
+def _write_quantiles(quantiles: Quantiles) -> str:
+    low, middle, high = (f"{value:.3g}" for value in quantiles)
     return f"median {middle}, 90% from {low} to {high}"

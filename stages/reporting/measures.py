@@ -13,7 +13,7 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.metric import Mask, Reference, Score, SlicedText, SummedMetric
+from nmt_core.evaluation.metric import Mask, Score, SlicedText, SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
 from nmt_core.text.side import Tokenized
@@ -33,16 +33,10 @@ class TranslatedText:
 
     languages: Languages
     sources: Sequence[str]
-    all_references: Sequence[Reference]
-    """One or more of each sentence."""
+    references: Sequence[str]
     read: Sequence[Tokenized]
     """The sources, with their tags."""
     translations: Sequence[Translation]
-
-    @cached_property
-    def references(self) -> list[str]:
-        """The first reference of each sentence."""
-        return [line if isinstance(line, str) else line[0] for line in self.all_references]
 
     @cached_property
     def hypotheses(self) -> list[str]:
@@ -67,7 +61,7 @@ class TranslatedText:
         written = hypotheses or self.hypotheses
         lines = (
             [written[row] for row in chosen],
-            [self.all_references[row] for row in chosen],
+            [self.references[row] for row in chosen],
             [self.sources[row] for row in chosen],
         )
         return {
@@ -158,7 +152,7 @@ def measure_slices(
         slices[f"corpus {name}"] = (f"of the corpus {name}", mask)
     loaded = {name: load_metric(name, text.languages.target) for name in params.metrics}
     metrics = {
-        name: (metric, metric.counts(text.hypotheses, text.all_references, text.sources))
+        name: (metric, metric.counts(text.hypotheses, text.references, text.sources))
         for name, metric in loaded.items()
         if isinstance(metric, SummedMetric)
     }

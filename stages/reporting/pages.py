@@ -47,7 +47,7 @@ class JudgedSentence:
     """A sentence of the test set with its translation."""
 
     number: int
-    """Its line, from 1."""
+    """Line number, from 1."""
     source: str
     reference: str
     hypothesis: str

@@ -25,7 +25,7 @@ DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
 
 
 class SynthesisConfig(Config):
-    """What a teacher translates, and which of its translations are kept."""
+    """Which text a teacher translates, and which translations are kept."""
 
     teacher: Path = paths.EXPORT
     """Folder of the exported model that translates."""

@@ -81,7 +81,7 @@ class Dataset:
     context: str
     source_type: str
     source: dict[str, Any]
-    """Where it came from, as MLflow writes it for a source of that type."""
+    """Origin, in the form that MLflow uses for its type."""
     columns: tuple[str, str]
     pairs: int
 

@@ -26,13 +26,13 @@ MOST_NAMED = 20
 
 
 class RowPlace(NamedTuple):
-    """The words for where a unit stands in its file."""
+    """Name of the place of a unit in its file, for messages."""
 
     noun: str = "line"
     before: int = 0
     """Rows before the first unit, such as a header."""
     columns: int = 2
-    """What a row should have; more than two where others are left out."""
+    """Columns of a row; more than two if others are left out."""
 
     def name(self, number: int) -> str:
         """Name the place of a unit by its number, counted from 1."""
@@ -47,7 +47,7 @@ class PairedUnits(NamedTuple):
     row with another number of columns is at fault. Bytes that are no UTF-8 may be surrogates."""
     place: RowPlace = RowPlace("unit")
     plain: bool = False
-    """Whether the file holds a row a line, source, tab, target, and nothing else."""
+    """True if every line is a source, a tab and a target."""
 
 
 def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:

@@ -52,10 +52,10 @@ _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
 """A heading such as de_id, of a column about the text of another, which is no region of a code."""
 
 NESTED = "translation"
-"""Key of the object with both sides, where they do not stand in the line's own."""
+"""Key of a nested object that holds both sides."""
 
 MOST_BYTES = 1 << 30
-"""Of a workbook, unpacked."""
+"""Maximum size of an unpacked workbook, in bytes."""
 
 MOST_CELLS = 1 << 25
 """Cells of the rectangle that holds all values of a sheet, empty ones included: 1 GB."""

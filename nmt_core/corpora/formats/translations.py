@@ -265,10 +265,10 @@ def _read_messages(path: Path, languages: Languages) -> Iterator[tuple[str, str]
 
 
 TOO_LONG = "x" * (MAX_LINE_BYTES + 1)
-"""What stands for a line that is too long, which is found to be so later."""
+"""Replaces a line that is too long; the reader reports it later."""
 
 MISSING = b"\n"
-"""What stands for the line of a file that has ended; no line holds its end."""
+"""Replaces the lines of a file that has ended."""
 
 
 def read_moses(path: Path, languages: Languages) -> PairedUnits:

@@ -32,7 +32,7 @@ class Misalignment(NamedTuple):
     """Blocks of pairs that are not translations."""
 
     is_shift: bool
-    """Whether one side is late; otherwise, the sides are unrelated."""
+    """True if one side is late; otherwise the sides are unrelated."""
     sentence: str
     """The problem and its remedy."""
     rows: list[int]

@@ -77,7 +77,7 @@ class Finding(NamedTuple):
     setting: str = ""
     """The setting of the corpus's filter that solves it, such as ``repair=[tags]``."""
     stops: bool = True
-    """Whether the corpus is unfit for training; otherwise the finding is only reported."""
+    """True if the finding stops the run; otherwise it is only reported."""
 
     def __str__(self) -> str:
         examples = (" beside ".join(map(repr, map(_cut, lines))) for lines in self.examples)

@@ -54,7 +54,7 @@ MAX_READ = 100
 
 
 class Gain(NamedTuple):
-    """How well the words of one side explain those of the other."""
+    """How well words of one side predict the other."""
 
     nats: float
     """Sum over the known words of the advantage over chance."""

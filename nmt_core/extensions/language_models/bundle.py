@@ -111,21 +111,6 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
     return TextModel(model, units)
 
 
-def load_masked_model(folder: Path, *, device: str = "auto") -> tuple[MaskedLanguageModel, Units]:
-    """Verify a masked language model and load it with its tokens.
-
-    Raises:
-        BundleError: if it is incomplete, altered, of another format, or no masked language model.
-        ConfigError: if a setting is unknown, or the device is missing.
-    """
-    model, units = _load(folder, device)
-    if not isinstance(model, MaskedLanguageModel):
-        raise BundleError(
-            f"{folder} holds a language model that is not masked; learn one with --kind masked"
-        )
-    return model, units
-
-
 def _load(folder: Path, device: str) -> tuple[AnyLanguageModel, Units]:
     verify_bundle(folder, known=LANGUAGE_MODEL)
     with explain_unreadable(folder):

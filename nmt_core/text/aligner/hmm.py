@@ -53,8 +53,8 @@ class PairedText:
 
     batches: list[AlignmentBatch]
     keys: Numbers
-    """Of each pair of words that stand in one sentence pair, source number times the size of the
-    target vocabulary plus target number, rising."""
+    """Pairs of words that occur in a sentence pair, ascending: number of the source word, times the
+    size of the target vocabulary, plus number of the target word."""
 
 
 def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size: int) -> PairedText:

@@ -241,7 +241,7 @@ MOST_TOKEN_PAIRS = 2**26
 more is some gigabytes."""
 
 LEAST_COUNT = 0.01
-"""Expected links of two tokens below which one is no translation of the other."""
+"""Tokens with fewer expected links do not count as translations of each other."""
 
 
 class Shortlist(NamedTuple):

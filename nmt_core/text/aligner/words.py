@@ -17,7 +17,7 @@ from nmt_core.text.words import UNSPACED
 
 
 class AlignerConfig(Config):
-    """All that decides which links an aligner finds, besides its text."""
+    """Settings of an aligner."""
 
     max_words: int = Field(100, ge=1, le=1000)
     """Pieces of a sentence; pairs with more on either side are not learnt from."""
@@ -26,27 +26,27 @@ class AlignerConfig(Config):
     tail_length: int = Field(5, ge=0, le=100)
     """Last letters of a long word that are known by themselves, too; 0 for none."""
     model_1_iterations: int = Field(4, ge=1, le=100)
-    """Of IBM model 1 with a preference for the diagonal, from which the HMM starts."""
+    """Iterations of IBM model 1, which prefers the diagonal and starts the HMM."""
     hmm_iterations: int = Field(2, ge=0, le=100)
-    """Of the HMM, each direction for itself."""
+    """Iterations of the HMM with independent directions."""
     agreement_iterations: int = Field(3, ge=0, le=100)
-    """Of the HMM, counting what both directions agree on (Liang et al. 2006)."""
+    """Iterations of the HMM with agreement of both directions (Liang et al. 2006)."""
     pseudo_count: float = Field(0.01, ge=0.005, le=10)
-    """Of any pair of words before any text is seen: the Dirichlet's parameter."""
+    """Prior count of every pair of words: the parameter of the Dirichlet distribution."""
     likeness_count: float = Field(1.0, ge=0, le=1000)
     """More of it for pairs of equal words."""
     null_probability: float = Field(0.1, gt=0, lt=1)
-    """That a word translates none."""
+    """Probability that a word translates no other."""
     diagonal: float = Field(4.0, ge=0, le=100)
     """How much model 1 prefers words at the same relative place (Dyer et al. 2013)."""
     jump_width: int = Field(8, ge=1, le=100)
-    """Positions up to which the HMM tells jumps apart."""
+    """Longest jump that the HMM distinguishes, in words."""
     threshold: float = Field(0.3, gt=0, lt=1)
     """From which geometric mean of both directions' probabilities two words are linked."""
 
 
 class ShortlistConfig(Config):
-    """How many tokens a shortlist holds, and from how much text it is learnt."""
+    """Size of a shortlist, and the amount of text to learn it from."""
 
     translations: int = Field(20, ge=1, le=1000)
     """Target tokens for each token of the source: those that it is linked with most often."""

@@ -54,7 +54,7 @@ class Suggestion(Config):
     source: str
     """The text, of any number of lines."""
     target: str
-    """Its better translation."""
+    """The corrected translation."""
     before: str = ""
     """The translation that is corrected; empty if it is not known."""
     key: str = ""
@@ -120,7 +120,7 @@ class SelectedCorrection(NamedTuple):
     target: str
     """A line."""
     id: str
-    """Of the correction in the journal."""
+    """Number of the correction in the journal."""
 
 
 class CorrectionJournal:

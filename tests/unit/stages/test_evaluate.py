@@ -81,7 +81,7 @@ def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
 
 def test_tabs_in_translations_become_spaces(tmp_path):
     """One would shift the columns of its line, for us and for whoever scores them again."""
-    text = make_text(["a\thypothesis", "two"], ["a\t reference", ("2", "3")], ["a\tsource", "zwei"])
+    text = make_text(["a\thypothesis", "two"], ["a\t reference", "2"], ["a\tsource", "zwei"])
     path = tmp_path / "translations.tsv"
     evaluate.write_translations(path, text)
 
