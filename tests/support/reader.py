@@ -252,15 +252,12 @@ def prepare(repository, ports):
     for part in ("benchmarks", "requirements"):
         shutil.copytree(PROJECT / part, folder / part, dirs_exist_ok=True)
     shrink(folder / "conf")
-    for name in (
-        "infra/servers/__main__.py",
-        "stages/tracking/__main__.py",
-        "stages/registry/__main__.py",
-    ):
-        text = (folder / name).read_text()
+    for name in ("infra/servers", "stages/tracking", "stages/registry"):
+        program = folder / name / "__main__.py"
+        text = program.read_text()
         for port, own in ports.items():
             text = re.sub(rf"\b{port}\b", own, text)
-        (folder / name).write_text(text)
+        program.write_text(text)
     repository.run("python -m stages.configure data=demo model=transformer")
     repository.run("git add --all")
     repository.run("git -c user.name=T -c user.email=t@localhost commit --quiet -m Shrink")
@@ -399,7 +396,11 @@ def open_reader():
         "PATH": without_packages(os.environ["PATH"]),
         "PREFECT_HOME": str(place / "prefect"),
         "DVC_SITE_CACHE_DIR": str(place / "dvc"),
+        "XDG_CONFIG_HOME": str(place / "config"),
     }
+    identity = place / "config/git/config"  # which experiments of DVC require
+    identity.parent.mkdir(parents=True)
+    identity.write_text("[user]\nname = Tester\nemail = tester@localhost\n")
     names = ports | {
         "THIS-REPOSITORY": str(begun.folder),
         "REPOSITORY": str(begun.folder),
