@@ -15,7 +15,7 @@ def _language_code(code: str) -> str:
 
 
 def spell_with_underscores(code: str) -> str:
-    """Return a code as OPUS and mtdata spell it, whose names join two by a hyphen: pt_BR."""
+    """Return a code as OPUS spells it, whose names join two by a hyphen: pt_BR."""
     return code.replace("-", "_")
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.fetch.source import Fetch, Fetchable, FindCached, Pinnable, find_nothing
+from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
@@ -60,7 +60,7 @@ def check_tag_name(tag: str) -> str:
     return tag
 
 
-class Corpus(Pinnable, Fetchable):
+class Corpus(ExternalFiles):
     """Settings of a source of parallel text.
 
     A table of tab-separated values, of another package with an entry point in ``nmt.corpora``::

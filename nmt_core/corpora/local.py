@@ -21,7 +21,8 @@ from nmt_core.corpora.corpus import (
 )
 from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.formats.registered import PAIRS_NO_LINES, holds_both_sides, open_units
+from nmt_core.corpora.formats.opening import open_units
+from nmt_core.corpora.formats.paired_units import PAIRS_NO_LINES, holds_both_sides
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import (
@@ -30,7 +31,7 @@ from nmt_core.corpora.text_files import (
     digest_paths,
     expand_paths,
     measure_file,
-    require_pinned,
+    require_unchanged,
 )
 
 
@@ -55,10 +56,9 @@ class FilesCorpus(Corpus):
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        del fetch, scratch
         return {
             split: Text(
-                tuple(text.expand()),
+                tuple(expand_paths(text.paths).values()),
                 list_dropped(self.on_bad_line, given=split != "train"),
                 languages,
             )
@@ -71,16 +71,14 @@ class FilesCorpus(Corpus):
 
     @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        del languages, fetch
-        texts = self._texts().values()
-        for text in texts:
-            require_pinned(text)
-        paths = chain.from_iterable(paths for text in texts for paths in text.expand())
+        paths: list[Path] = []
+        for text in self._texts().values():
+            require_unchanged(text.paths, text.sha256)
+            paths += chain.from_iterable(expand_paths(text.paths).values())
         return [measure_file(path) for path in dict.fromkeys(paths)]
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
-        del languages
         text = getattr(self, split) or self.train
         return Origin("local", str(text.source))
 
@@ -88,8 +86,7 @@ class FilesCorpus(Corpus):
     def estimate_size(
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size:
-        del find_cached
-        return measure_text(self.train.expand(), languages)
+        return measure_text(expand_paths(self.train.paths).values(), languages)
 
     @override
     def describe(self) -> Description:
@@ -105,11 +102,16 @@ class FilesCorpus(Corpus):
 
     @override
     def pinned(self) -> Self:
-        return self._change(lambda text: {"sha256": text.digest()})
+        return self._change(lambda text: {"sha256": digest_paths(text.paths)})
 
     @override
     def absolute(self) -> Self:
-        return self._change(TextFiles.absolute)
+        return self._change(
+            lambda text: {
+                "source": text.source.absolute(),
+                "target": text.target and text.target.absolute(),
+            }
+        )
 
     @override
     def held_out(self) -> str | None:
@@ -170,10 +172,6 @@ class MonolingualCorpus(Corpus):
         return self
 
     @override
-    def __str__(self) -> str:
-        return str(self.path)
-
-    @override
     def check(self, languages: Languages) -> None:
         if self.language not in languages.codes:
             raise ValueError(
@@ -191,7 +189,6 @@ class MonolingualCorpus(Corpus):
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        del languages, fetch, scratch
         paths = expand_paths([self.path]).values()
         return {
             "train": Text(tuple((path, path) for (path,) in paths), list_dropped(self.on_bad_line))
@@ -199,13 +196,11 @@ class MonolingualCorpus(Corpus):
 
     @override
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        del languages, fetch
-        require_pinned(self)
+        require_unchanged([self.path], self.sha256)
         return [measure_file(path) for (path,) in expand_paths([self.path]).values()]
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
-        del split, languages
         return Origin("local", str(self.path))
 
     @override
@@ -218,23 +213,15 @@ class MonolingualCorpus(Corpus):
 
     @override
     def pins(self) -> dict[str, str]:
-        return {str(self): self.sha256}
+        return {str(self.path): self.sha256}
 
     @override
     def pinned(self) -> Self:
-        return self.model_copy(update={"sha256": self.digest()})
+        return self.model_copy(update={"sha256": digest_paths([self.path])})
 
     @override
     def absolute(self) -> Self:
         return self.model_copy(update={"path": self.path.absolute()})
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the digests of all files.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-        """
-        return digest_paths([self.path])
 
 
 def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:

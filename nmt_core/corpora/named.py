@@ -15,7 +15,7 @@ from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
 from nmt_core.corpora.fetch.address import SCHEMES
 from nmt_core.corpora.fetch.source import FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.formats.registered import NO_FORMAT, advise_suffixes, may_hold_both_sides
+from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
 
 CORPORA: Registry[type[Corpus]] = Registry(
@@ -23,15 +23,12 @@ CORPORA: Registry[type[Corpus]] = Registry(
     "nmt.corpora",
     {
         "files": "nmt_core.corpora.local:FilesCorpus",
-        "mtdata": "nmt_core.corpora.mtdata:MtdataCorpus",
         "opus": "nmt_core.corpora.web:OpusCorpus",
         "text": "nmt_core.corpora.local:MonolingualCorpus",
         "url": "nmt_core.corpora.web:WebCorpus",
     },
 )
 """The settings of each kind of corpus."""
-
-PREFIXES = ("opus", "mtdata")
 
 OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 
@@ -45,8 +42,8 @@ EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_lin
 def expand_name(name: str) -> dict[str, Any]:
     """Return the settings of the corpus that a name stands for.
 
-    ``opus:CORPUS/VERSION``, ``mtdata:DATASET``, an address on the web, or the path of files that
-    hold both sides, with one ``*`` for all such files in a folder.
+    ``opus:CORPUS/VERSION``, an address on the web, or the path of files that hold both sides, with
+    one ``*`` for all such files in a folder.
 
     Raises:
         ValueError: if it stands for none.
@@ -56,11 +53,9 @@ def expand_name(name: str) -> dict[str, Any]:
         return _expand_path(name)
     if prefix in SCHEMES:
         return {"kind": "url", "url": name}
-    if prefix == "mtdata":
-        return {"kind": "mtdata", "dataset": rest}
     if prefix != "opus":
         raise ValueError(
-            f"{name!r} begins with an unknown prefix; {suggest(prefix, [*PREFIXES, *SCHEMES])}; "
+            f"{name!r} begins with an unknown prefix; {suggest(prefix, ['opus', *SCHEMES])}; "
             f"write ./{name} if it is a path"
         )
     corpus, _, version = rest.partition("/")
@@ -74,7 +69,7 @@ def expand_name(name: str) -> dict[str, Any]:
 def _expand_path(name: str) -> dict[str, Any]:
     if not may_hold_both_sides(Path(name)):
         raise ValueError(
-            f"{name!r} {NO_FORMAT.format(advise_suffixes())}; name two files, one a language, by "
+            f"{name!r} {NO_FORMAT}; name two files, one a language, by "
             f"kind: files, and a folder by a pattern, as in texts/*.tmx"
         )
     return {"kind": "files", "train": {"source": name}}

@@ -31,7 +31,8 @@ from nmt_core.base.raw_lines import (
     refuse_utf16,
     require_regular_file,
 )
-from nmt_core.corpora.formats.registered import PairedUnits, RowPlace, open_units
+from nmt_core.corpora.formats.opening import open_units
+from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace
 from nmt_core.corpora.repairs import RepairName, repair_line
 from nmt_core.text.normalize import INVISIBLE
 

@@ -139,10 +139,8 @@ def read_texts(folder: Path) -> list[TrainedText]:
         texts = files.read_json(folder / TEXTS)
     except FileNotFoundError:
         return []
-    return [
-        config.build(TrainedText, _drop_removed(text), at=f"{TEXTS}[{n}]")
-        for n, text in enumerate(texts)
-    ]
+    known = [text for text in map(_drop_removed, texts) if text["corpora"]]
+    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(known)]
 
 
 def list_replayed(
@@ -216,6 +214,10 @@ def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _drop_removed(text: dict[str, Any]) -> dict[str, Any]:
     """Return settings without those that earlier versions had."""
+    for name, corpus in [*text["corpora"].items()]:
+        if corpus["kind"] == "mtdata":
+            LOGGER.warning("%s is of mtdata, which is not read any more; nor is it replayed", name)
+            del text["corpora"][name]
     corpora = text["corpora"].values()
     for filters in (text["filter"], *(corpus.get("filter") for corpus in corpora)):
         if filters and filters.get("screen"):

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import model_validator
 
@@ -13,9 +13,8 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import require_regular_file
-from nmt_core.corpora.formats.registered import (
+from nmt_core.corpora.formats.paired_units import (
     NO_FORMAT,
-    advise_suffixes,
     holds_both_sides,
     may_hold_both_sides,
 )
@@ -48,9 +47,7 @@ class TextFiles(Config):
     @model_validator(mode="after")
     def _check(self) -> "TextFiles":
         if self.target is None and not may_hold_both_sides(self.source):
-            raise ValueError(
-                f"target is missing; {self.source} {NO_FORMAT.format(advise_suffixes())}"
-            )
+            raise ValueError(f"target is missing; {self.source} {NO_FORMAT}")
         for path in self.paths:
             if self.target is not None and holds_both_sides(path):
                 raise ValueError(f"{path} holds both sides; set it as source, and no target")
@@ -68,26 +65,6 @@ class TextFiles(Config):
     def paths(self) -> tuple[Path, ...]:
         """The paths in the settings, source first."""
         return (self.source,) if self.target is None else (self.source, self.target)
-
-    def expand(self) -> list[tuple[Path, ...]]:
-        """Return the files, source first, in the order of the text of the ``*``.
-
-        Raises:
-            CorpusError: if no file matches a pattern, or one side lacks a file.
-        """
-        return [*expand_paths(self.paths).values()]
-
-    def absolute(self) -> dict[str, Any]:
-        """Return the settings of absolute paths."""
-        return {"source": self.source.absolute(), "target": self.target and self.target.absolute()}
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the files' own digests, source first, and of the texts of ``*``.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-        """
-        return digest_paths(self.paths)
 
 
 def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
@@ -118,11 +95,7 @@ def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
 
 
 def digest_paths(paths: Sequence[Path]) -> str:
-    """Return the SHA-256 of the digests of all files, and of the texts of ``*``.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
+    """Return the SHA-256 of the digests of all files, in order, and of the texts of ``*``."""
     digests = {
         part: [measure_file(path)["sha256"] for path in files_of_part]
         for part, files_of_part in expand_paths(paths).items()
@@ -147,26 +120,16 @@ def measure_file(path: Path) -> dict[str, Any]:
         ) from None
 
 
-class Pinned(Protocol):
-    """Files with the digest that they had when params.yaml was written."""
-
-    @property
-    def sha256(self) -> str:
-        """The pinned digest, or an empty string."""
-
-    def digest(self) -> str:
-        """Return the present digest."""
-
-
-def require_pinned(pinned: Pinned) -> None:
-    """Require files to be unchanged since they were pinned.
+def require_unchanged(paths: Sequence[Path], sha256: str) -> None:
+    """Require files to have the digest that was pinned when params.yaml was written, if one was.
 
     Raises:
         CorpusError: if they changed.
     """
-    if pinned.sha256 and pinned.digest() != pinned.sha256:
+    if sha256 and digest_paths(paths) != sha256:
         raise CorpusError(
-            f"{pinned} changed since params.yaml was written; take the change in: make repro"
+            f"{' and '.join(map(str, paths))} changed since params.yaml was written; take the "
+            f"change in: make repro"
         )
 
 

@@ -28,12 +28,8 @@ from nmt_core.corpora.fetch.source import (
     Source,
     find_nothing,
 )
-from nmt_core.corpora.formats.registered import (
-    NO_FORMAT,
-    advise_suffixes,
-    may_hold_both_sides,
-    open_units,
-)
+from nmt_core.corpora.formats.opening import open_units
+from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.local import measure_text
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import Split
@@ -50,13 +46,11 @@ class FetchedCorpus(Corpus):
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        del scratch
         paths = tuple(fetch(source).path for source in self.sources(languages))
         return {"train": Text((paths,), list_dropped(self.on_bad_line), languages)}
 
     @override
     def origin(self, split: str, languages: Languages) -> Origin:
-        del split
         return Origin("http", redact_url(self.sources(languages)[0].url))
 
     @override
@@ -87,7 +81,7 @@ class WebCorpus(FetchedCorpus):
     def _check(self) -> "WebCorpus":
         if not may_hold_both_sides(get_path(self.url)):
             raise ValueError(
-                f"{redact_url(self.url)} {NO_FORMAT.format(advise_suffixes())}; fetch two aligned "
+                f"{redact_url(self.url)} {NO_FORMAT}; fetch two aligned "
                 f"files yourself and name them by kind: files"
             )
         return self

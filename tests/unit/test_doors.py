@@ -1,6 +1,5 @@
 """The example of every base class works, as the package of somebody else."""
 
-import gzip
 import sys
 from pathlib import Path
 
@@ -8,10 +7,7 @@ import pytest
 import torch
 
 from nmt_core.base.config import build
-from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
-from nmt_core.corpora.formats.registered import PairFormat, open_units
-from nmt_core.corpora.text_files import TextFiles
 from nmt_core.documents.formats import Format, find_format, translate_data
 from nmt_core.evaluation.metric import Metric, Slice, SlicedText
 from nmt_core.evaluation.registered import find_label, load_metric
@@ -46,7 +42,7 @@ def offer(tmp_path, monkeypatch):
 
     before = {*sys.modules}
     yield offer
-    for name in {"captions", "copying", "couplets", "even"} - before:
+    for name in {"captions", "copying", "even"} - before:
         sys.modules.pop(name, None)
 
 
@@ -95,21 +91,6 @@ from nmt_core.documents.segments import (Piece, Role, make_parts, write_plainly)
     assert find_format("Film.CAP") == "captions"
     data = translate_data(read, "captions", Echo(str.upper).translator).data
     assert data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
-
-
-def test_a_format_of_parallel_text(offer, tmp_path):
-    imports = """
-from nmt_core.base.raw_lines import open_raw
-from nmt_core.corpora.formats.registered import PairFormat
-from nmt_core.corpora.formats.registered import PairedUnits, RowPlace
-"""
-    offer(imports, PairFormat, name="couplets", pair_formats={"couplets": "COUPLETS"})
-    text = TextFiles(source=tmp_path / "poem.two.gz")
-    text.source.write_bytes(gzip.compress(b"ja\nyes\nnein\nno\n"))
-    units = open_units(text.source, Languages(**LANGUAGES))
-
-    assert [*units.rows] == [("ja", "yes"), ("nein", "no")]
-    assert units.place.name(2) == "couplet 2"
 
 
 def test_an_engine(offer, tmp_path, monkeypatch):

@@ -23,24 +23,8 @@ BAD_ADDRESS = "an address that cannot be read"
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """IPv6 addresses that a translator maps to IPv4 (RFC 6052)."""
 
-IPV4_COMPATIBLE = range(2**24, 2**32)
-"""IPv6 addresses with an IPv4 address after zeros alone (RFC 4291)."""
-
-METADATA = [
-    ipaddress.ip_network(network)
-    for network in (
-        "169.254.0.0/16",
-        "fe80::/10",
-        "fd00:ec2::254",
-        "100.100.100.200",
-        "192.0.0.192",
-        "168.63.129.16",
-        "64:ff9b:1::/48",  # local NAT64 prefixes (RFC 8215)
-    )
-]
-"""Networks of cloud metadata services, which hold secrets; some have public addresses."""
-
-IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+METADATA = [*map(ipaddress.ip_network, ("168.63.129.16", "192.0.0.0/24", "64:ff9b:1::/48"))]
+"""Networks of cloud metadata services, which hold secrets, that may count as public."""
 
 _SECRET_VALUE = re.compile(r"[a-z]{2,10}[_-](?=[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{20,}")
 """A token with the prefix of its issuer, such as ``ghp_`` or ``hf_``."""
@@ -102,8 +86,6 @@ def check_redirect(origin: str, goal: str) -> None:
         reason = f"to {after.scheme}:, which is not the web"
     elif before.scheme == "https" and after.scheme == "http":
         reason = "to an address without encryption"
-    elif is_metadata(host):
-        reason = f"to a cloud metadata service ({host})"
     elif is_private(host) and not is_private(before.hostname or ""):
         reason = f"into a private network ({host})"
     else:
@@ -112,34 +94,22 @@ def check_redirect(origin: str, goal: str) -> None:
 
 
 def is_private(host: str) -> bool:
-    """Tell whether a host, in any spelling, may resolve to a private network; False if unknown."""
-    local = host.rstrip(".").endswith("localhost")
-    addresses = find_addresses(host)
-    return local or is_metadata(host) or not all(address.is_global for address in addresses)
+    """Tell whether a host, in any spelling, may resolve to a private network; False if unknown.
 
-
-def is_metadata(host: str) -> bool:
-    """Tell whether a host may resolve to a cloud metadata service."""
-    return any(address in network for address in find_addresses(host) for network in METADATA)
-
-
-def find_addresses(host: str) -> list[IPAddress]:
-    """Resolve a host; return no address if it is unknown.
-
-    IPv6 addresses that stand for IPv4 are unmapped: mapped or compatible (RFC 4291), translated
-    (RFC 6052) and 6to4 (RFC 3056).
+    IPv6 addresses that stand for IPv4 are unmapped: mapped (RFC 4291), translated (RFC 6052) and
+    6to4 (RFC 3056). Metadata services of clouds count as private.
     """
+    if host.rstrip(".").endswith("localhost"):
+        return True
     try:
         answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        return []
-    return [unmap_address(ipaddress.ip_address(address)) for *_, (address, *_) in answers]
-
-
-def unmap_address(address: IPAddress) -> IPAddress:
-    """Return the IPv4 address that an IPv6 address stands for, or the address itself."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in NAT64 or int(address) in IPV4_COMPATIBLE:
-        return ipaddress.IPv4Address(address.packed[-4:])
-    return address.ipv4_mapped or address.sixtofour or address
+        return False
+    for *_, (number, *_) in answers:
+        address = ipaddress.ip_address(number)
+        if isinstance(address, ipaddress.IPv6Address):
+            translated = ipaddress.IPv4Address(address.packed[-4:]) if address in NAT64 else None
+            address = translated or address.ipv4_mapped or address.sixtofour or address
+        if not address.is_global or any(address in network for network in METADATA):
+            return True
+    return False

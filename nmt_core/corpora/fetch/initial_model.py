@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
-from nmt_core.corpora.fetch.source import Checksum, Pinnable
+from nmt_core.corpora.fetch.source import Checksum, ExternalFiles
 from nmt_core.text.vocabulary import Vocabulary
 
 LANGUAGE_MODEL_KINDS = {"encoder": "masked", "decoder": "transformer"}
@@ -26,14 +26,14 @@ OTHER_FILES = ("corpora.json",)
 """Files that earlier exports lack."""
 
 
-class NoInitialModel(Pinnable):
+class NoInitialModel(ExternalFiles):
     """Weights are initialized at random."""
 
     kind: Literal["none"] = "none"
     """The tag of this choice."""
 
 
-class ReplayedModel(Pinnable):
+class ReplayedModel(ExternalFiles):
     """A finished model that training continues from."""
 
     replay: float = Field(0.5, ge=0, lt=1)
@@ -78,7 +78,7 @@ class ChampionModel(ReplayedModel):
     """Digest of the version; retraining writes that of the present champion. Empty accepts any."""
 
 
-class LanguageModels(Pinnable):
+class LanguageModels(ExternalFiles):
     """Language models of ``nmt learn``, of the same shape and subwords."""
 
     kind: Literal["language_models"]

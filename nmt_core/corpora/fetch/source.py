@@ -30,27 +30,6 @@ Checksum = Annotated[str, AfterValidator(_check_digest)]
 """A SHA-256 digest, or empty for any."""
 
 
-class Pinnable(Config):
-    """Settings that may name the user's own files; this base names none."""
-
-    def pins(self) -> dict[str, str]:
-        """Return the digests of those files, by path."""
-        return {}
-
-    def pinned(self) -> Self:
-        """Return a copy with the present digests of those files.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-            BundleError: if an exported model is missing.
-        """
-        return self
-
-    def absolute(self) -> Self:
-        """Return a copy with absolute paths."""
-        return self
-
-
 class HttpConfig(Config):
     """Timeouts and retries."""
 
@@ -123,13 +102,30 @@ def find_nothing(source: Source) -> None:
     del source
 
 
-class Fetchable(Config):
-    """Settings of files that may come from the web."""
+class ExternalFiles(Config):
+    """Settings that may name files on the web and the user's own; this base names none."""
 
     def sources(self, languages: Languages) -> list[Source]:
         """Return the required files on the web for two languages."""
         del languages
         return []
+
+    def pins(self) -> dict[str, str]:
+        """Return the digests of the user's own files, by path."""
+        return {}
+
+    def pinned(self) -> Self:
+        """Return a copy with the present digests of those files.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+            BundleError: if an exported model is missing.
+        """
+        return self
+
+    def absolute(self) -> Self:
+        """Return a copy with absolute paths."""
+        return self
 
 
 def sibling_path(path: Path, suffix: str) -> Path:

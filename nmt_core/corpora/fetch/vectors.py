@@ -11,13 +11,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.fetch.address import Address
-from nmt_core.corpora.fetch.source import Fetch, Fetchable, Source
+from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, Source
 from nmt_core.data.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -26,7 +27,7 @@ MODEL_MAGIC = (793712314).to_bytes(4, "little")
 """First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
 
 
-class Vectors(Fetchable):
+class Vectors(ExternalFiles):
     """Settings of pre-trained word vectors."""
 
     kind: str
@@ -61,8 +62,8 @@ class DownloadedVectors(Vectors):
     rows: RowCount = 100_000
     """Number of rows from the top; 100,000 in van der Goten 2018."""
 
+    @override
     def sources(self, languages: Languages) -> list[Source]:
-        """Return the header and the first rows for each language."""
         return [
             Source(
                 self.url.replace("{language}", code),
@@ -73,8 +74,8 @@ class DownloadedVectors(Vectors):
             for code in languages.codes
         ]
 
+    @override
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Fetch the first rows, and write the valid ones."""
         measured: dict[str, Any] = {}
         for side, source in zip(Languages.model_fields, self.sources(languages), strict=True):
             fetched = fetch(source)
@@ -107,9 +108,8 @@ class VectorFiles(Vectors):
     rows: RowCount = 100_000
     """Number of rows from the top."""
 
+    @override
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Write the valid ones of the first rows, and copy the model."""
-        del languages, fetch
         if self.source_model is not None:
             copy_model(self.source_model, folder / "source.bin")
         return {

@@ -8,19 +8,15 @@ of an object stand in it itself, ``{"de": "Guten Tag.", "en": "Good day."}``, or
 """
 
 import csv
-import io
 import json
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, Any
-from xml.parsers import expat
+from typing import Any
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
@@ -28,13 +24,12 @@ from nmt_core.base.packages import require
 from nmt_core.base.raw_lines import (
     BYTE_ORDER_MARK,
     bound_lines,
-    bound_size,
     explain_damage,
     open_raw,
     read_raw_lines,
     refuse_utf16,
 )
-from nmt_core.corpora.formats.registered import PairedUnits, RowPlace
+from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 
 MOST_COLUMNS = 1000
@@ -53,15 +48,6 @@ _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
 
 NESTED = "translation"
 """Key of a nested object that holds both sides."""
-
-MOST_BYTES = 1 << 30
-"""Maximum size of an unpacked workbook, in bytes."""
-
-MOST_CELLS = 1 << 25
-"""Cells of the rectangle that holds all values of a sheet, empty ones included: 1 GB."""
-
-PLACE = re.compile(r"([A-Z]{1,3})?(\d{1,9})")
-"""A cell such as AB12, or a row."""
 
 
 def read_tsv(path: Path, languages: Languages) -> PairedUnits:
@@ -231,7 +217,6 @@ def _read_sheet(path: Path) -> Iterator[list[str]]:
     calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)
-        _check_workbook(file, path)
         file.seek(0)
         try:
             book = calamine.CalamineWorkbook.from_filelike(file)
@@ -254,62 +239,6 @@ def _read_sheet(path: Path) -> Iterator[list[str]]:
 
 def _write(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def _check_workbook(file: IO[bytes], path: Path) -> None:
-    """Refuse a workbook that would fill memory.
-
-    Raises:
-        CorpusError: naming the limit.
-    """
-    with zipfile.ZipFile(file) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-        most = min(MOST_BYTES, bound_size(file.seek(0, io.SEEK_END)))
-        if unpacked > most:
-            raise CorpusError(
-                f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
-                f"save it as .csv, which has no bound"
-            )
-        for member in archive.infolist():
-            with archive.open(member) as content, suppress(expat.ExpatError):  # a picture is no XML
-                _Extent(path).parser.ParseFile(content)
-
-
-class _Extent:
-    """The row and the column furthest from the first cell of a sheet."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._row, self._column = path, 0, 0
-        self._rows = self._columns = 0
-        self.parser = expat.ParserCreate()
-        self.parser.StartElementHandler = self._begin
-        self.parser.EntityDeclHandler = self._define
-
-    def _begin(self, name: str, attributes: dict[str, str]) -> None:
-        kind = name.rpartition(":")[2]
-        place = PLACE.fullmatch(attributes.get("r", ""))
-        if kind == "row":
-            self._row, self._column = int(place[2]) if place else self._row + 1, 0
-        elif kind == "c":
-            self._column = _read_column(place[1]) if place and place[1] else self._column + 1
-        elif kind in {"v", "is"}:
-            self._rows = max(self._rows, self._row)
-            self._columns = max(self._columns, self._column)
-        if self._rows * self._columns > MOST_CELLS:
-            raise CorpusError(
-                f"{self._path} has values in {self._rows:,} rows and {self._columns:,} columns, "
-                f"more than {MOST_CELLS:,} cells; keep two columns"
-            )
-
-    def _define(self, *_: object) -> None:
-        raise CorpusError(f"{self._path} defines entities, which text never needs; save it anew")
-
-
-def _read_column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
 
 
 def read_jsonl(path: Path, languages: Languages) -> PairedUnits:

@@ -24,7 +24,7 @@ from nmt_core.base.raw_lines import (
     open_member,
     open_raw,
 )
-from nmt_core.corpora.formats.registered import (
+from nmt_core.corpora.formats.paired_units import (
     PairedUnits,
     RowPlace,
     pick_pair,
@@ -32,14 +32,6 @@ from nmt_core.corpora.formats.registered import (
 )
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.po_files import FUZZY, parse_po
-
-ENTITY = re.compile(rb"<(?:!ENTITY|[a-zA-Z])")
-"""The first of these in a file is a definition of an entity, or its root."""
-
-COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-
-HEAD_BYTES = 1 << 16
-"""Bytes at the beginning of a file that may define entities."""
 
 MOST_DEPTH = 200
 """Maximum elements within each other."""
@@ -73,16 +65,9 @@ def iterate_elements(
     """Yield elements of some names, and those around them; each is forgotten when the next comes.
 
     Raises:
-        CorpusError: if the file is not XML, is damaged, or defines entities, which may make a small
-            file large and read other files.
+        CorpusError: if the file is not XML or is damaged. Expat reads no other files, and refuses
+            entities that make a small file large.
     """
-    with open_raw(path) as file:
-        head = file.read(HEAD_BYTES)
-    first = ENTITY.search(COMMENT.sub(b"", head.replace(b"\0", b"")))
-    if first and first[0] == b"<!ENTITY":
-        raise CorpusError(f"{path} defines entities, which text never needs; write it without")
-    if first is None and len(head) == HEAD_BYTES:
-        raise CorpusError(f"{path} has no element in its first {HEAD_BYTES:,} bytes; write it anew")
     around: list[Element] = []
     depth = 0  # of elements with one of the names
     with explain_damage(path), open_raw(path) as file:

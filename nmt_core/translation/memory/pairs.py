@@ -10,7 +10,7 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.formats.opening import open_units
 
 SIDES = 2
 FORBIDDEN = regex.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

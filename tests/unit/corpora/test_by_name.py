@@ -1,9 +1,6 @@
-"""Corpora by name: what a name stands for, and what comes of it from a server or a program."""
+"""Corpora by name: the settings that a name stands for, and their text from a server."""
 
 import hashlib
-import os
-import stat
-import sys
 from functools import partial
 
 import pytest
@@ -17,10 +14,8 @@ from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.source import find_cached
-from nmt_core.corpora.formats.registered import open_units
-from nmt_core.corpora.mtdata import MtdataCorpus
+from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.named import CORPORA, CorpusConfig, expand_name
-from nmt_core.corpora.parallel_text import CorpusReading, cut_rows, read_pairs
 from nmt_core.corpora.web import OpusCorpus, OpusEntry, WebCorpus, opus_index, read_opus_index
 from tests.support import formats, opus
 from tests.support.downloads import QUICK
@@ -63,24 +58,21 @@ def read(corpus, languages, fetch):
     assert [one["sha256"] for one in origins] == [
         hashlib.sha256(path.read_bytes()).hexdigest() for path in files
     ]
-    [part] = text.parts
-    if len(part) > 1:
-        return list(zip(*(path.read_text().splitlines() for path in part), strict=True))
-    return [tuple(row) for row in open_units(part[0], text.languages or languages).rows]
+    [[path]] = text.parts
+    return [tuple(row) for row in open_units(path, text.languages).rows]
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "fields"),
     [
         (f"opus:Tatoeba/{VERSION}", "opus", {"corpus": "Tatoeba", "version": VERSION}),
-        ("mtdata:Statmt-europarl-10-deu-eng", "mtdata", {"dataset": "Statmt-europarl-10-deu-eng"}),
         ("https://host.example/x.tmx.gz", "url", {"url": "https://host.example/x.tmx.gz"}),
         ("http://host.example/x.zip?v=1", "url", {}),
         ("./a:b.tmx", "files", {}),
         ("C.tsv", "files", {}),
     ],
 )
-def test_a_name_stands_for_settings(name, kind, fields):
+def test_name_stands_for_settings(name, kind, fields):
     corpus = build(name)
     assert corpus.kind == kind
     assert {field: getattr(corpus, field) for field in fields} == fields
@@ -96,7 +88,7 @@ def test_europarl_of_earlier_exports_is_that_of_opus():
     assert corpus.sha256 == ""
 
 
-def test_a_name_goes_with_other_settings():
+def test_name_is_combined_with_settings():
     named = {"name": f"opus:Tatoeba/{VERSION}", "licence": "cc-by-2.0", "weight": 2}
     plain = build(f"opus:Tatoeba/{VERSION}")
     assert build(named) == plain.model_copy(update={"licence": "cc-by-2.0", "weight": 2.0})
@@ -110,27 +102,25 @@ def test_a_name_goes_with_other_settings():
 @pytest.mark.parametrize(
     "name",
     ["", "opus:", "opus:Tatoeba", "opus:/v1", "opus:a b/v1", "opus:a/../v1", "opus:a/v1/x", "x.de",
-     "texts/", "texts", "mtdata:x", "mtdata:a-b-c-deu-eng-fra", "mtdata:../a-b-c-deu-eng",
-     "ftp://h/x.tmx", "http://h",
-     "https://host/x.docx", "https://u:p@host/x.tmx", "https://host/x.tmx?token=1", "C:\\x.tmx",
-     "mtdata:-h-b-c-deu-eng"],
+     "texts/", "texts", "mtdata:Statmt-europarl-10-deu-eng", "ftp://h/x.tmx", "http://h",
+     "https://host/x.docx", "https://u:p@host/x.tmx", "https://host/x.tmx?token=1", "C:\\x.tmx"],
 )  # fmt: skip
-def test_a_name_that_stands_for_nothing_is_refused(name):
+def test_unknown_name_is_refused(name):
     with pytest.raises(ConfigError):
         build(name)
 
 
 @pytest.mark.parametrize(
     ("wrong", "advice"),
-    [("ops:T/v1", "opus"), ("mtdat:T/v1", "mtdata"), ("htps:T/v1", "http"), ("T", r"x\.corpus")],
+    [("ops:T/v1", "opus"), ("htps:T/v1", "http"), ("T", r"x\.corpus")],
 )
 def test_refusal_names_the_closest_prefix_or_the_place(wrong, advice):
     with pytest.raises(ConfigError, match=advice):
         build(wrong)
 
 
-@given(st.one_of(st.text(), st.from_regex(r"(opus|mtdata|https?|\./)?:?.{0,20}(\.tmx|/v1)?")))
-def test_any_name_stands_for_a_known_kind_or_is_refused(name):
+@given(st.one_of(st.text(), st.from_regex(r"(opus|https?|\./)?:?.{0,20}(\.tmx|/v1)?")))
+def test_any_name_is_known_or_refused(name):
     try:
         settings = expand_name(name)
     except ValueError:
@@ -138,21 +128,21 @@ def test_any_name_stands_for_a_known_kind_or_is_refused(name):
     assert settings["kind"] in CORPORA
 
 
-@pytest.mark.parametrize("languages", [GERMAN, ENGLISH])
-def test_the_address_of_an_archive_is_that_of_the_index(languages):
-    [source] = build(f"opus:Tatoeba/{VERSION}").sources(languages)
-    assert source.url == opus.describe_archive("Tatoeba", VERSION)["url"]
-
-
 @pytest.mark.parametrize(
-    ("pair", "target", "settings"),
-    [("en-zh_CN", "zh", {"pair": "en-zh_CN"}), ("en-pt_BR", "pt-BR", {})],
+    ("languages", "settings", "pair"),
+    [
+        (("de", "en"), {}, "de-en"),
+        (("en", "de"), {}, "de-en"),
+        (("en", "pt-BR"), {}, "en-pt_BR"),
+        (("en", "zh"), {"pair": "en-zh_CN"}, "en-zh_CN"),
+    ],
 )
-def test_opus_has_codes_of_its_own(site, fetch, pair, target, settings):
-    pairs = [("Good day", "Bom dia")]
-    url = site.put(f"/{pair}.zip", whole(opus.archive(pairs, "Books", *pair.split("-"))))
-    settings = {"name": "opus:Books/v1", "url": url.replace(pair, "{pair}"), **settings}
-    assert read(build(settings), Languages(source="en", target=target), fetch) == pairs
+def test_archive_serves_both_directions_in_codes_of_opus(languages, settings, pair):
+    source, target = languages
+    corpus = build({"name": f"opus:Tatoeba/{VERSION}", **settings})
+    [archive] = corpus.sources(Languages(source=source, target=target))
+    known = opus.describe_archive("Tatoeba", VERSION)["url"]
+    assert archive.url == known.replace("de-en", pair)
 
 
 def test_the_index_has_codes_of_its_own():
@@ -278,128 +268,3 @@ def test_what_is_no_index_is_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(CorpusError, match="index"):
         read_opus_index(path)
-
-
-DATASET = "Statmt-europarl-9-deu-eng"
-REVERSED = "Statmt-europarl-9-eng_GB-deu"
-"""The same text, under a name that says otherwise."""
-
-PROGRAM = """#!{python}
-import os, sys
-print("reading the index", file=sys.stderr)
-if sys.argv[1] == "echo" and sys.argv[2] in {datasets!r}:
-    for pair in {pairs!r}:
-        print("\\t".join(pair))
-elif sys.argv[1:] == ["list", "--id", "--langs", "de-en", "--not-groups", "OPUS"]:
-    print("Statmt-b-1-eng-deu\\nStatmt-a-1-deu-eng")
-else:
-    print("  AssertionError at http://u:word@host/  ", file=sys.stderr)
-    sys.exit(1)
-with open("{told}", "a") as file:
-    file.write("\\n".join(os.environ) + "\\n")
-"""
-
-
-@pytest.fixture
-def program(tmp_path, monkeypatch):
-    """Install a program that answers as mtdata 0.5.1 does; return what it was told."""
-    told, path = tmp_path / "told", tmp_path / "bin/mtdata"
-    path.parent.mkdir()
-    rows = [(*pair, '{"score": 1}') for pair in PAIRS]
-    values = {"python": sys.executable, "datasets": (DATASET, REVERSED), "pairs": rows}
-    path.write_text(PROGRAM.format(**values, told=told), encoding="utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("MTDATA", str(tmp_path / "home"))
-    return lambda: told.read_text().split()
-
-
-@pytest.mark.parametrize("languages", [GERMAN, ENGLISH, Languages(source="de-AT", target="en")])
-def test_mtdata_gives_its_text_once(program, languages, monkeypatch):
-    corpus = build(f"mtdata:{DATASET}")
-    assert corpus.estimate_size(languages) is None
-    for _ in range(2):
-        found = read(corpus, languages, None)
-        assert corpus.estimate_size(languages).pairs == len(PAIRS)
-        assert found == (BACKWARDS if languages is ENGLISH else PAIRS)
-    assert program().count("PATH") == 1
-
-
-def test_the_name_of_a_dataset_says_which_side_comes_first(program):
-    assert read(build(f"mtdata:{REVERSED}"), GERMAN, None) == BACKWARDS
-
-
-def test_mtdata_is_told_nothing_of_ours(program, monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word")
-    monkeypatch.setenv("https_proxy", "http://proxy")
-    read(build(f"mtdata:{DATASET}"), GERMAN, None)
-    told = {*program()}
-    assert {"MTDATA", "https_proxy", "PATH"} <= told
-    assert "AWS_SECRET_ACCESS_KEY" not in told
-
-
-def test_another_text_of_mtdata_is_refused(program):
-    corpus = MtdataCorpus(kind="mtdata", dataset=DATASET, sha256="0" * 64)
-    with pytest.raises(DownloadError, match="0" * 64):
-        read(corpus, GERMAN, None)
-
-
-def test_a_failure_of_mtdata_is_told_without_secrets_and_leaves_nothing(program, tmp_path):
-    with pytest.raises(DownloadError, match="AssertionError") as caught:
-        read(build("mtdata:Statmt-nothing-9-deu-eng"), GERMAN, None)
-    assert "word" not in str(caught.value)
-    assert not [*tmp_path.glob("home/nmt/*.tsv")]
-
-
-@pytest.fixture
-def odd_program(program, tmp_path):
-    """Let the program print some bytes."""
-
-    def replace(content):
-        (tmp_path / "odd").write_bytes(content)
-        printing = f"#!/bin/sh\nexec cat {tmp_path / 'odd'}\n"
-        (tmp_path / "bin/mtdata").write_text(printing, encoding="utf-8")
-
-    return replace
-
-
-def test_what_mtdata_gives_that_is_no_sentence_costs_that_pair_alone(odd_program, tmp_path):
-    """Nobody can repair the text of a program, in which on_bad_line drops what is no text."""
-    long = b"x" * 150_000 + b"\ty\n" + b"x" * 3_000_000 + b"\ty\t{}\n"
-    odd_program(b"a\tb\n" + long + b"a\xff\tb\nonly one\n\nc\rc\td\t{}\r\n" + b'"e\tf\r\ng\th\n')
-    corpus = build(f"mtdata:{DATASET}")
-    text = corpus.obtain(GERMAN, fetch=None, scratch=None)["train"]
-    reading = CorpusReading()
-    pairs = [
-        tuple(pair)
-        for rows in cut_rows(text, 100, scratch=tmp_path)
-        for _, pair in read_pairs(rows, drop=text.drop, reading=reading)
-    ]
-    assert pairs == [("a", "b"), ("c c", "d"), ('"e', "f"), ("g", "h")]
-    assert reading.dropped == {"line_too_long": 2, "invalid_utf8": 1, "wrong_columns": 2}
-
-
-def test_no_line_of_mtdata_is_no_corpus(odd_program, tmp_path):
-    """Which would be kept, and be empty for ever."""
-    odd_program(b"")
-    with pytest.raises(DownloadError, match=f"{DATASET} printed no line"):
-        read(build(f"mtdata:{DATASET}"), GERMAN, None)
-    assert not [*tmp_path.glob("home/nmt/*.tsv")]
-
-
-def test_a_missing_mtdata_is_told_with_what_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("MTDATA", str(tmp_path))
-    with pytest.raises(DownloadError, match="uv tool install mtdata"):
-        read(build(f"mtdata:{DATASET}"), GERMAN, None)
-
-
-@pytest.mark.parametrize("codes", ["deu-eng", "eng-deu_AT"])
-def test_a_dataset_has_both_languages(codes):
-    build(f"mtdata:Statmt-a-1-{codes}").check(GERMAN)
-
-
-@pytest.mark.parametrize("codes", ["deu-fra", "eng-eng"])
-def test_a_dataset_of_another_language_is_refused(codes):
-    with pytest.raises(ValueError, match="dataset"):
-        build(f"mtdata:Statmt-a-1-{codes}").check(GERMAN)

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from nmt_core.corpora.fetch.vectors import VectorsConfig
-from nmt_core.corpora.formats.registered import PAIR_FORMATS
+from nmt_core.corpora.formats import tables, translations
 from nmt_core.corpora.named import CORPORA
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SLICES
 from nmt_core.models.settings import ARCHITECTURES
@@ -77,7 +77,7 @@ def list_modules(stage):
     ("stage", "places"),
     [
         ("download", CORPORA.ours.values()),
-        ("download", [entry.reader for entry in PAIR_FORMATS.ours.values()]),
+        ("download", [tables.__name__, translations.__name__]),
         ("download", [kind.__module__ for kind in get_args(get_args(VectorsConfig)[0])]),
         ("train", [place for name, place in METRICS.ours.items() if name in DEFAULT_METRICS]),
         ("train", [kind.builds for kind in ARCHITECTURES.ours.values()]),

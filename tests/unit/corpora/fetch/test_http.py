@@ -243,7 +243,7 @@ def test_unusable_files_are_rejected(site, get, tmp_path, with_length):
     ("goal", "reason"),
     [
         ("http://example.org/a", "to an address without encryption"),
-        ("https://169.254.169.254/a", "to a cloud metadata service (169.254.169.254)"),
+        ("https://169.254.169.254/a", "into a private network (169.254.169.254)"),
         ("https://[64:ff9b::7f00:1]/a", "into a private network (64:ff9b::7f00:1)"),
         ("https://localhost/a", "into a private network (localhost)"),
         ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
@@ -257,11 +257,7 @@ def test_redirects_to_worse_places_are_refused(goal, reason):
         check_redirect("https://example.com/x", goal)
 
 
-@pytest.mark.parametrize("origin", ["10.0.0.1", "127.0.0.1", "169.254.0.1"])
-@pytest.mark.parametrize("goal", ["169.254.169.254", "[fe80::1]", "[2002:a9fe:a9fe::]"])
-def test_private_servers_may_redirect_but_not_to_metadata(origin, goal):
-    with pytest.raises(DownloadError, match=rf"metadata service .*{re.escape(goal.strip('[]'))}"):
-        check_redirect(f"http://{origin}/x", f"http://{goal}/latest")
+def test_private_server_may_redirect_to_another():
     check_redirect("http://10.0.0.1/x", "http://10.0.0.2/y")
 
 

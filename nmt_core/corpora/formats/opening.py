@@ -1,0 +1,44 @@
+"""Open files that hold both sides, each by the reader of its format."""
+
+from pathlib import Path, PurePosixPath
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import explain_damage, list_members, plain_name
+from nmt_core.corpora.formats.paired_units import ARCHIVE, NO_FORMAT, PairedUnits
+
+
+def open_units(path: Path, languages: Languages) -> PairedUnits:
+    """Open a file that holds both sides.
+
+    Args:
+        path: its name says how it is compressed, and which format it has; of a .zip, the name of
+            the file in it does, or it holds two, one for each language.
+        languages: of source and target.
+
+    Raises:
+        CorpusError: if it is of no known format, is damaged, or lacks a language; the first rows
+            may raise it, too.
+    """
+    from nmt_core.corpora.formats import tables, translations  # settings need no reader
+
+    readers = {
+        ".tsv": tables.read_tsv,
+        ".csv": tables.read_csv,
+        ".jsonl": tables.read_jsonl,
+        ".xlsx": tables.read_xlsx,
+        ".tmx": translations.read_tmx,
+        ".xlf": translations.read_xliff,
+        ".xliff": translations.read_xliff,
+        ".po": translations.read_po,
+        ARCHIVE: translations.read_moses,
+    }
+    name = plain_name(path)
+    if path.suffix.lower() == ARCHIVE:
+        with explain_damage(path):
+            members = list_members(path)
+        name = members[0] if len(members) == 1 else ARCHIVE
+    suffix = ARCHIVE if name == ARCHIVE else PurePosixPath(name).suffix.lower()
+    if suffix not in readers:
+        raise CorpusError(f"{path}: {name} {NO_FORMAT}")
+    return readers[suffix](path, languages)
