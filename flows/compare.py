@@ -28,7 +28,7 @@ from flows import dvc_program
 from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
 from flows.train import RETRY_SECONDS, server_was_away
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.tracking import Tracker
+from nmt_core.base.progress import Tracker
 from stages import paths
 from stages.configure import compose
 from stages.configure.sections import build_all

@@ -103,7 +103,7 @@ def check_text(test_set: Judged) -> None:
     """Refuse a test set on which the model could not be judged, before it is trained.
 
     Raises:
-        GateError: with the reason and a remedy.
+        NmtError: with the reason and a remedy.
     """
     download = load(DownloadParams, "download")
     registry = Registry(model_name(download.languages))

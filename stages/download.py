@@ -96,7 +96,7 @@ def run(
 
     Raises:
         CorpusError: if a text cannot be trusted, or a split is left without a pair.
-        DownloadError: if a file cannot be fetched or is not what was promised.
+        CorpusError: if a file cannot be fetched or is not what was promised.
     """
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:

@@ -12,7 +12,6 @@ batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.tra
 
 import csv
 import io
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -26,12 +25,10 @@ from safetensors.torch import load_file, save_file
 from nmt_core.base import files
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.config import Config
-from nmt_core.base.errors import TrainingError
-from nmt_core.base.interrupt import Interrupted
+from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.progress import Tracker, TrainingDisplay
 from nmt_core.base.random import derive_seed
-from nmt_core.base.tracking import NullTracker, Tracker
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
@@ -111,23 +108,23 @@ def run(
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     scores = {f"validation_{objective.metric}": find_label(objective.metric)}
     done = resolve_budget(params.budget, objective.batches).done
-    with TrainingDisplay(done, console, scores=scores) as display:
-        for note in (*notes, *cut):
-            display.note(note)
-        trainer = Trainer(
-            objective=objective,
-            optimizer=build_optimizer(model, params.optimizer),
-            schedule=params.schedule,
-            budget=params.budget,
-            checkpoints=CheckpointStore(checkpoints),
-            display=display,
-            tracker=tracker,
-            world=world,
-            accumulate=params.compute.accumulate,
-        )
-        progress = trainer.fit()
-        if initial and params.initial_share > 0:
-            average_with(initial, model, known, params.initial_parts, params.initial_share)
+    display = TrainingDisplay(done, console, scores=scores)
+    for note in (*notes, *cut):
+        display.note(note)
+    trainer = Trainer(
+        objective=objective,
+        optimizer=build_optimizer(model, params.optimizer),
+        schedule=params.schedule,
+        budget=params.budget,
+        checkpoints=CheckpointStore(checkpoints),
+        display=display,
+        tracker=tracker,
+        world=world,
+        accumulate=params.compute.accumulate,
+    )
+    progress = trainer.fit()
+    if initial and params.initial_share > 0:
+        average_with(initial, model, known, params.initial_parts, params.initial_share)
     return model, progress
 
 
@@ -330,27 +327,22 @@ def run_rank(params: TrainParams, world: World) -> None:
     languages = download.languages
     key = identify(params, languages)
     if world.broadcast(key.encode()) != key.encode():
-        raise TrainingError(
+        raise NmtError(
             f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "
             f"up to date"
         )
     journal = Journal(key)
-    with (
-        track_training(params, journal) if world.is_main else nullcontext(NullTracker()) as tracker
-    ):
+    with track_training(params, journal) if world.is_main else nullcontext(Tracker()) as tracker:
         notes = [*find_beginning(params, journal)] if world.is_main else []
-        try:
-            model, progress = run(
-                params,
-                Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
-                languages=languages,
-                checkpoints=paths.CHECKPOINTS / key,
-                tracker=tracker,
-                notes=notes,
-                world=world,
-            )
-        except Interrupted as interrupted:
-            sys.exit(128 + interrupted.signal)
+        model, progress = run(
+            params,
+            Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
+            languages=languages,
+            checkpoints=paths.CHECKPOINTS / key,
+            tracker=tracker,
+            notes=notes,
+            world=world,
+        )
     if world.is_main:
         write_model(paths.TRAINED, model, params, progress, key)
         files.write_text(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nmt_core.base.errors import ConfigError, TrainingError, is_out_of_memory
+from nmt_core.base.errors import ConfigError, NmtError, is_out_of_memory
 
 MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_MAX = -1, -4
 """The option, by its number in ``malloc.h``."""
@@ -140,13 +140,13 @@ def explain_out_of_memory(where: str, lower: str) -> Iterator[None]:
     """Report memory that ran out in one sentence: the place, and the setting to lower.
 
     Raises:
-        TrainingError: if memory ran out.
+        NmtError: if memory ran out.
     """
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise TrainingError(
+        raise NmtError(
             f"memory ran out {where}; the last checkpoint is kept: lower {lower}"
         ) from None

@@ -1,7 +1,8 @@
 """Errors that a user can cause and should understand from one sentence.
 
-Each message says what is wrong, what was got and what to do. A wrong argument inside the program is
-a ``ValueError``; what only we can break is an ``assert``.
+Each message says what is wrong, what was got and what to do. A subclass exists where a caller
+catches it alone. A wrong argument inside the program is a ``ValueError``; what only we can break is
+an ``assert``.
 """
 
 import difflib
@@ -13,51 +14,23 @@ class NmtError(Exception):
 
 
 class ConfigError(NmtError):
-    """A parameter is unknown, missing or of the wrong type."""
+    """A setting is unknown, missing or wrong, or requires what is not installed."""
 
 
 class CorpusError(NmtError):
-    """Text cannot be trusted: undecodable, misaligned or empty."""
+    """Text cannot be fetched or trusted: another digest, undecodable, misaligned or empty."""
+
+
+class ServerError(CorpusError):
+    """A file could not be fetched for now: the server or the network failed, again and again."""
 
 
 class DocumentError(NmtError):
     """A document cannot be read, or is of no kind that is translated."""
 
 
-class DownloadError(NmtError):
-    """A file could not be fetched, or differs from the expected one."""
-
-
-class ServerError(DownloadError):
-    """A file could not be fetched for now: the server or the network failed, again and again."""
-
-
-class WorkersError(NmtError):
-    """Processes that share the work died, or cannot be reached."""
-
-
-class TokenizerError(NmtError):
-    """A tokenizer cannot be trained or loaded."""
-
-
-class ShardError(NmtError):
-    """A data shard is missing or altered."""
-
-
-class CheckpointError(NmtError):
-    """No checkpoint can be read, or it belongs to another training."""
-
-
-class TrainingError(NmtError):
-    """Training cannot go on."""
-
-
 class BundleError(NmtError):
-    """An exported model is incomplete or altered."""
-
-
-class DiskError(NmtError):
-    """A file could not be written: the disk is full, or must not be written."""
+    """A stored model, checkpoint, tokenizer or shard is missing, incomplete or altered."""
 
 
 def is_out_of_memory(error: Exception) -> bool:

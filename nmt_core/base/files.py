@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from nmt_core.base.errors import DiskError
+from nmt_core.base.errors import NmtError
 
 READABLE = 0o644
 """Makes written files readable to all; some libraries restrict them to the user."""
@@ -33,7 +33,7 @@ def whole_file(path: Path, *, mode: int = READABLE) -> Iterator[Path]:
     Leftovers of killed processes for the same file are removed first.
 
     Raises:
-        DiskError: if there is no room.
+        NmtError: if there is no room.
     """
     with _translate_disk_errors(path), _temporary_sibling(path, _make_file) as part:
         try:
@@ -55,7 +55,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     leftovers of killed processes for the same folder are removed.
 
     Raises:
-        DiskError: if there is no room.
+        NmtError: if there is no room.
     """
     target = path.resolve()  # it has a name and a parent, also if the path is "." or a link
     with _translate_disk_errors(path), _temporary_sibling(target, tempfile.mkdtemp) as part:
@@ -93,7 +93,7 @@ def sweep(folder: Path, name: str = ".+") -> None:
                     shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
-def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
+def disk_error(error: Exception, path: Path | None = None) -> NmtError | None:
     """Return the error of a full or read-only disk in one sentence; None for any other error."""
     reason, name = None, path or getattr(error, "filename", None) or "a file"
     number = error.errno if isinstance(error, OSError) else None
@@ -105,7 +105,7 @@ def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
         reason = str(error)
     if reason is None:
         return None
-    return DiskError(
+    return NmtError(
         f"{name} could not be written ({reason}); make room, or make it writable, and type the "
         f"same command again"
     )

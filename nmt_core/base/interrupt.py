@@ -17,14 +17,6 @@ SAME_CTRL_C_SECONDS = 1.0
 it, and some of them pass it on."""
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
-    """Training was stopped_by to stop, by a signal, and has saved where it is."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by signal {number}")
-        self.signal = number
-
-
 @contextmanager
 def catch_stop_signals() -> Iterator[Callable[[], int]]:
     """Remember the first signal to stop; what is yielded returns its number, or 0 without one.

@@ -33,7 +33,7 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import WorkersError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import bare_beginnings, end_with_parent
 from nmt_core.base.packages import require
 from nmt_core.base.progress import bytes_bar
@@ -202,7 +202,7 @@ def run_in_order(
         title: the title of the progress bar.
 
     Raises:
-        WorkersError: if a process is killed, or the cluster cannot be used.
+        NmtError: if a process is killed, or the cluster cannot be used.
     """
     beside = beside.absolute()
     beside.parent.mkdir(parents=True, exist_ok=True)
@@ -308,7 +308,7 @@ def _run_in_processes(
     try:
         yield from submit_ahead(submit, jobs, JOBS_PER_PROCESS * processes)
     except BrokenProcessPool:
-        raise WorkersError(
+        raise NmtError(
             f"one of {processes} processes was killed, most often because memory ran out; lower "
             f"workers.processes or workers.chunk_lines and run again"
         ) from None
@@ -328,9 +328,9 @@ def run_on_cluster(
     """Yield the results of all jobs in order; the job of a lost worker goes to another.
 
     Raises:
-        WorkersError: if the cluster does not work, or its workers run other code.
+        NmtError: if the cluster does not work, or its workers run other code.
     """
-    dask = require("distributed", "no job can run on workers.dask", WorkersError)
+    dask = require("distributed", "no job can run on workers.dask", NmtError)
     there = partial(_at_worker, identify_code(), work)
     try:
         with dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
@@ -338,7 +338,7 @@ def run_on_cluster(
             for future in client.map(there, jobs, pure=False):  # the same job may come twice
                 yield future.result()
     except (dask.KilledWorker, OSError, TimeoutError, CancelledError) as error:
-        raise WorkersError(
+        raise NmtError(
             f"the Dask cluster at {address} does not work ({error or type(error).__name__}); see "
             f"the logs of its scheduler and workers, which must see {Path.cwd()} at this "
             f"path, or set workers.dask to null"
@@ -364,7 +364,7 @@ def identify_code() -> str:
 def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
     """Do one job at a time, even if the worker has threads: a tokenizer serves one at a time."""
     if identify_code() != expected:
-        raise WorkersError(
+        raise NmtError(
             f"the Dask worker on {socket.gethostname()} runs other code than this program "
             f"({identify_code()}; here {expected}); make them the same and start the worker again"
         )

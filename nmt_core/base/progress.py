@@ -1,11 +1,11 @@
-"""Progress of long work: a bar for files, plain lines for training."""
+"""Progress of long work: a bar for files, plain lines and records of a training."""
 
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
-from typing import IO, Any, NamedTuple, cast
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -22,9 +22,6 @@ from rich.text import Text
 
 QUIET_SECONDS = 15.0
 """Time between two lines."""
-
-RECENT_SECONDS = 60.0
-"""Seconds over which speed is measured: the speed of an hour ago says little."""
 
 PROGRESS_COLUMNS = {
     "step": "step {:>7,}",
@@ -56,14 +53,24 @@ def line_counter() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-class _Moment(NamedTuple):
-    seconds: float
-    tokens: int
-    done: float
+class Tracker:
+    """Records the numbers and files of a run; this one forgets them.
+
+    No method of a subclass may fail or wait long. The library knows no tracking product.
+    """
+
+    def params(self, values: Mapping[str, object]) -> None:
+        """Record settings, flat, by dotted name."""
+
+    def metrics(self, values: Mapping[str, float], *, step: int) -> None:
+        """Record numbers measured at an optimizer step."""
+
+    def artifact(self, path: Path, *, under: str = "") -> None:
+        """Record a file or a folder as it is now, ``under`` the name of a folder if any."""
 
 
-class TrainingDisplay(AbstractContextManager["TrainingDisplay"]):
-    """Prints step, loss, recent tokens per second and time left now and then.
+class TrainingDisplay:
+    """Prints the losses of a training, its speed and the time left, as lines.
 
     Args:
         done: returns the share of the training that is done, from 0 to 1, after some ``steps``,
@@ -86,38 +93,35 @@ class TrainingDisplay(AbstractContextManager["TrainingDisplay"]):
         self.console = console or Console(
             file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
         )
-        self._said = time.monotonic()
-        self._recent: deque[_Moment] = deque()
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing."""
+        self._last: tuple[float, int, float] | None = None
+        """Time, tokens and share done of the last line; of a resumed training, of its begin."""
 
     def step(
         self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
     ) -> None:
-        """Print a point of the training curve, if the last one was printed a while ago."""
-        done = self._done(steps=step, tokens=tokens, seconds=seconds)
-        now = _Moment(time.monotonic(), tokens, done)
-        self._recent.append(now)  # when the tokens before the first were trained is unknown
-        while len(self._recent) > 1 and now.seconds - self._recent[1].seconds >= RECENT_SECONDS:
-            self._recent.popleft()
-        speed = self._speed()
-        if speed and now.seconds - self._said >= QUIET_SECONDS:
-            self._said = now.seconds
-            self.console.print(
-                f"step {step:,}, {done:.0%} done, loss {loss:.3f}, rate {learning_rate:.2e}, "
-                f"{speed}",
-                soft_wrap=True,
-            )
+        """Print a point of the training curve, if the last one was printed a while ago.
 
-    def _speed(self) -> str:
-        """Return tokens per second and the time left, as of late; nothing where unknown."""
-        then, now = self._recent[0], self._recent[-1]
-        seconds, done = now.seconds - then.seconds, now.done - then.done
-        if not seconds or not done:
-            return ""
-        left = seconds / done * (1 - now.done)
-        return f"{(now.tokens - then.tokens) / seconds:,.0f} tokens/s, {format_duration(left)} left"
+        Args:
+            step: updates made.
+            tokens: target tokens trained on.
+            seconds: time spent in updates.
+            loss: in nats per token.
+            learning_rate: of the last update.
+        """
+        now, done = time.monotonic(), self._done(steps=step, tokens=tokens, seconds=seconds)
+        then, tokens_then, done_then = self._last or (now, tokens, done)
+        if self._last is not None and (now - then < QUIET_SECONDS or done == done_then):
+            return
+        self._last = now, tokens, done
+        if now == then:
+            return
+        speed = (tokens - tokens_then) / (now - then)
+        left = (now - then) / (done - done_then) * (1 - done)
+        self.console.print(
+            f"step {step:,}, {done:.0%} done, loss {loss:.3f}, rate {learning_rate:.2e}, "
+            f"{speed:,.0f} tokens/s, {format_duration(left)} left",
+            soft_wrap=True,
+        )
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
         """Show the losses and scores of a validation."""

@@ -13,7 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
-from nmt_core.base.interrupt import Interrupted
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.registry import Registry
 
@@ -114,8 +113,6 @@ class CommandGroup(TyperGroup):
             sys.stdout.flush()
         except NmtError as error:
             fail(str(error))
-        except Interrupted as interrupted:
-            raise typer.Exit(128 + interrupted.signal) from None
         except ModuleNotFoundError as error:
             fail(name_missing_module(ctx.invoked_subcommand, error))
         except BrokenPipeError:  # as in nmt translate | head -1

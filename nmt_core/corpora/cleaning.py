@@ -149,7 +149,7 @@ def join_corpora(
 
     Raises:
         CorpusError: if a split, or the train of a corpus, is left without any pair.
-        WorkersError: if workers are lost.
+        NmtError: if workers are lost.
     """
     outcome = CleaningOutcome(filtered)
     held_out: dict[Split, Digests] = {}
@@ -192,7 +192,7 @@ def join_monolingual(
 
     Raises:
         CorpusError: if a corpus is left without any line.
-        WorkersError: if workers are lost.
+        NmtError: if workers are lost.
     """
     joined = JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:

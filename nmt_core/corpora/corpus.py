@@ -116,7 +116,7 @@ class Corpus(ExternalFiles):
             The text of train, and of the splits in :meth:`list_given`.
 
         Raises:
-            DownloadError: if a file cannot be fetched or has another digest.
+            CorpusError: if a file cannot be fetched or has another digest.
             CorpusError: if a file cannot be read or was changed.
         """
 
@@ -146,7 +146,7 @@ class Corpus(ExternalFiles):
         A corpus without files has none, and is read on every run.
 
         Raises:
-            DownloadError: if a file cannot be fetched or has another digest.
+            CorpusError: if a file cannot be fetched or has another digest.
             CorpusError: if a file cannot be read or was changed.
         """
         return [fetch(source).origin for source in self.sources(languages)]

@@ -194,7 +194,7 @@ def filter_corpus(
 
     Raises:
         CorpusError: if the text is unusable, or wrong as a whole.
-        WorkersError: if workers are lost.
+        NmtError: if workers are lost.
     """
     filtered = FilteredCorpus(folder, readings={name: CorpusReading() for name in texts})
     staged = [StagedPairs(folder, name) for name in SPLITS]

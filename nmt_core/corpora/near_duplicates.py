@@ -192,7 +192,7 @@ def find_near_pairs(
     Each argument maps a side to its file.
 
     Raises:
-        WorkersError: if workers are lost.
+        NmtError: if workers are lost.
     """
     paths = tuple(path.absolute() for path in held_out.values())
     digests = tuple(map(files.sha256, paths))

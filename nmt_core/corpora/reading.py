@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from nmt_core.base import config, files
-from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
@@ -56,8 +56,8 @@ class CorpusReader:
 
         Raises:
             CorpusError: if a text is unusable.
-            DownloadError: if a file cannot be fetched or has another digest.
-            WorkersError: if workers are lost.
+            CorpusError: if a file cannot be fetched or has another digest.
+            NmtError: if workers are lost.
         """
         split_off = list_split_off(corpora)
         return {
@@ -173,7 +173,7 @@ def read_replayed(
     for name, text in replayed:
         try:
             there |= read(text)
-        except (CorpusError, DownloadError, ConfigError) as error:
+        except (CorpusError, ConfigError) as error:
             LOGGER.warning(
                 "%s, which the initial model was trained on, is no longer available, so the model "
                 "may forget it: %s",

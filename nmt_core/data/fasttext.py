@@ -19,7 +19,7 @@ from jaxtyping import Float32, UInt8
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.packages import is_installed
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.data.vectors import COMPOSED, FOUND, MISSING, WordVectors
@@ -74,7 +74,7 @@ def train_vectors(
 
     Raises:
         ConfigError: if fastText is not installed.
-        TrainingError: if fastText fails, or its numbers are not finite.
+        NmtError: if fastText fails, or its numbers are not finite.
     """
     _check_installed()
     with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
@@ -152,7 +152,7 @@ def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
         settings = task.vectors.model_dump(
             include={"learning_rate", "min_count", "dimensions", "buckets"}
         )
-        raise TrainingError(
+        raise NmtError(
             f"no word vectors could be trained on {task.text}: {reason}; in embeddings.vectors, "
             f"lower one of {', '.join(f'{name} ({value})' for name, value in settings.items())}"
         )

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from typing_extensions import override
 
-from nmt_core.base.errors import TrainingError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import bare_beginnings, end_with_parent
 from nmt_core.data.batch import BatchT, Share
 
@@ -30,7 +30,7 @@ def read_in_process(
     """Yield the shares of an iterator that another process makes and runs.
 
     Raises:
-        TrainingError: if that process dies.
+        NmtError: if that process dies.
     """
     loader = DataLoader(
         _Shares(make),
@@ -46,7 +46,7 @@ def read_in_process(
         for share in shares:
             yield replace(share, batch=share.batch.map(torch.from_numpy, np.ndarray))
     except RuntimeError as error:
-        raise TrainingError(
+        raise NmtError(
             f"the process that reads training pairs has ended, most often because memory ran out; "
             f"the last checkpoint is kept: run again ({error})"
         ) from None

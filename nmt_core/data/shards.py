@@ -19,7 +19,7 @@ from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
-from nmt_core.base.errors import ConfigError, ShardError
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.jobs import Job, load_cached
 from nmt_core.text.vocabulary import Vocabulary
 
@@ -159,7 +159,7 @@ class ShardDataset:
         verify: compare every shard with its digest first.
 
     Raises:
-        ShardError: if the index or a shard is missing, altered, or of another format.
+        BundleError: if the index or a shard is missing, altered, or of another format.
     """
 
     def __init__(self, folder: Path, *, verify: bool = True) -> None:
@@ -176,7 +176,7 @@ class ShardDataset:
         """Tokens of the longest sentence on either side."""
         sizes = (len(self),) if index.corpora is None else index.corpora
         if sum(sizes) > len(self):
-            raise ShardError(f"{folder / INDEX} lists more pairs than the shards hold")
+            raise BundleError(f"{folder / INDEX} lists more pairs than the shards hold")
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
         """Numbers of the pairs of each corpus, in order."""
 
@@ -221,29 +221,29 @@ def verify_shards(folder: Path) -> None:
     """Compare every shard with the digest in the index.
 
     Raises:
-        ShardError: naming the first shard that is missing or altered.
+        BundleError: naming the first shard that is missing or altered.
     """
     for shard in read_index(folder).shards:
         for kind in ARRAYS:
             path, expected = _file(folder, shard.name, kind), getattr(shard.sha256, kind)
             if not path.exists():
-                raise ShardError(f"{path} is missing; run the shard stage again")
+                raise BundleError(f"{path} is missing; run the shard stage again")
             if files.sha256(path) != expected:
-                raise ShardError(f"{path} was altered since it was written; run shard again")
+                raise BundleError(f"{path} was altered since it was written; run shard again")
 
 
 def read_index(folder: Path) -> ShardIndex:
     """Read the index of a folder of shards.
 
     Raises:
-        ShardError: if there is none, or one of another format.
+        BundleError: if there is none, or one of another format.
     """
     try:
         index = build(ShardIndex, files.read_json(folder / INDEX), at=INDEX)
     except (OSError, ValueError, RecursionError, ConfigError) as error:
-        raise ShardError(f"{folder} holds no shards ({error}); run the shard stage") from None
+        raise BundleError(f"{folder} holds no shards ({error}); run the shard stage") from None
     if index.format != FORMAT:
-        raise ShardError(
+        raise BundleError(
             f"{folder} is of format {index.format}, this program reads {FORMAT}; run shard"
         )
     return index
@@ -289,7 +289,7 @@ def _map(folder: Path, shard: ShardEntry) -> tuple[np.ndarray, np.ndarray]:
     except (OSError, ValueError, EOFError):
         sound = False
     if not sound:
-        raise ShardError(f"shard {shard.name} of {folder} does not fit its index; run shard again")
+        raise BundleError(f"shard {shard.name} of {folder} does not fit its index; run shard again")
     return tokens, lengths
 
 

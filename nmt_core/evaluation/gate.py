@@ -22,10 +22,11 @@ import numpy as np
 from pydantic import Field
 
 from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
 from nmt_core.base.random import find_tail
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
-from nmt_core.evaluation.registered import METRICS, GateConfig, GateError, find_label, load_metric
+from nmt_core.evaluation.registered import METRICS, GateConfig, find_label, load_metric
 from nmt_core.evaluation.significance import correct_holm, run_paired_test
 from nmt_core.evaluation.slices import find_slice
 
@@ -125,7 +126,7 @@ def judge(
 
     Raises:
         ConfigError: if the tokenizer of the language's words is not installed.
-        GateError: if the two did not translate the same test set, a metric cannot be tested, or
+        NmtError: if the two did not translate the same test set, a metric cannot be tested, or
             a slice cannot be found.
         CorpusError: if translations do not pair up with references.
     """
@@ -187,17 +188,17 @@ def check_outputs(champion: Candidate, challenger: Candidate) -> None:
     """Refuse systems that cannot be compared.
 
     Raises:
-        GateError: naming what differs.
+        NmtError: naming what differs.
     """
     for what in ("sources", "references"):
         ours, theirs = getattr(champion, what), getattr(challenger, what)
         if list(ours) != list(theirs):
-            raise GateError(
+            raise NmtError(
                 f"{champion.name} and {challenger.name} were tested on different {what}; translate "
                 f"one test set with both"
             )
     if not challenger.references:
-        raise GateError("the test set is empty; a model cannot be judged without one")
+        raise NmtError("the test set is empty; a model cannot be judged without one")
 
 
 def load_testable_metric(name: str, language: str) -> SummedMetric:
@@ -205,11 +206,11 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
 
     Raises:
         ConfigError: if the tokenizer of the language's words is not installed.
-        GateError: if differences cannot be tested.
+        NmtError: if differences cannot be tested.
     """
     metric = load_metric(name, language)
     if not isinstance(metric, SummedMetric):
-        raise GateError(
+        raise NmtError(
             f"{find_label(name)} is not a function of sums over sentences and cannot be tested; "
             f"leave {name} out of the gate's metrics"
         )
@@ -297,11 +298,11 @@ def find_judged_slice(name: str, text: SlicedText) -> Mask:
     """Return which sentences belong to a slice that the settings name.
 
     Raises:
-        GateError: if the slice cannot be found.
+        NmtError: if the slice cannot be found.
     """
     mask = find_slice(name, text)
     if mask is None:
-        raise GateError(
+        raise NmtError(
             f"the slice {name!r} cannot be found in a test set in {' and '.join(text.languages)}; "
             f"leave it out of the gate's slices"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.packages import name_program
 from nmt_core.base.registry import Registry
 
@@ -118,10 +118,6 @@ SliceBounds = dict[
     Annotated[float, Field(ge=0, allow_inf_nan=False)],
 ]
 """Points that each slice may lose, by name."""
-
-
-class GateError(NmtError):
-    """Two systems cannot be compared."""
 
 
 class GateConfig(Config):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from typing_extensions import override
 
-from nmt_core.base.errors import BundleError, CheckpointError
+from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import explain_unreadable
 
 Shapes = Mapping[str, Sequence[int]]
@@ -29,10 +29,10 @@ def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Load the tensors of :func:`own_tensors`, with all tied names.
 
     Raises:
-        CheckpointError: if any other tensor is missing, unknown or of another shape.
+        BundleError: if any other tensor is missing, unknown or of another shape.
     """
     if wrong := _differences(_shapes(own_tensors(model)), _shapes(tensors)):
-        raise CheckpointError(
+        raise BundleError(
             f"the stored weights are not those of this model ({wrong}); train it again"
         )
     model.load_state_dict(dict(tensors), strict=False)  # of tied names, all but the first lack

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import BundleError
 from nmt_core.base.packages import advise_installing
 from nmt_core.text.subwords import Subwords, read_kind
 from nmt_core.text.tokenizer import Characters, Tokenizer
@@ -12,7 +12,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Read a tokenizer of any kind.
 
     Raises:
-        TokenizerError: if the folder holds none, or one that this program cannot honour, or that
+        BundleError: if the folder holds none, or one that this program cannot honour, or that
             needs spaCy where that is not installed.
     """
     kind = read_kind(folder)
@@ -26,12 +26,12 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         except ModuleNotFoundError as error:
             if error.name != "spacy":
                 raise
-            raise TokenizerError(
+            raise BundleError(
                 f"{folder} cuts text into spaCy's words, which is not installed; run: "
                 f"{advise_installing('spacy')}"
             ) from None
         return SpacyWords.load(folder)
-    raise TokenizerError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")
+    raise BundleError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")
 
 
 __all__ = ["Characters", "Subwords", "Tokenizer", "load_tokenizer"]

@@ -35,7 +35,7 @@ class Side:
         """Read a tokenizer's folder and a vocabulary's file.
 
         Raises:
-            TokenizerError: if the folder holds no tokenizer that this program can honour.
+            BundleError: if the folder holds no tokenizer that this program can honour.
         """
         return cls(load_tokenizer(tokenizer), Vocabulary.load(vocabulary))
 

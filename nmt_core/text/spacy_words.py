@@ -13,7 +13,7 @@ import spacy
 from spacy.about import __version__ as spacy_version
 
 from nmt_core.base import files
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
 
 MARKS = (".", ",")
@@ -36,7 +36,7 @@ class SpacyWords:
         numbers: whether words that hold a digit are kept.
 
     Raises:
-        TokenizerError: if spaCy lacks the language, or a package that the language needs.
+        ConfigError: if spaCy lacks the language, or a package that the language needs.
     """
 
     def __init__(self, language: str, *, numbers: NumberHandling = "keep") -> None:
@@ -49,7 +49,7 @@ class SpacyWords:
         """Read the files of :meth:`save`.
 
         Raises:
-            TokenizerError: if the folder holds no such tokenizer, or was written with a spaCy of
+            ConfigError: if the folder holds no such tokenizer, or was written with a spaCy of
                 other rules, which would cut the same line into other words.
         """
         try:
@@ -59,17 +59,17 @@ class SpacyWords:
                 for name in ("kind", "language", "numbers", "spacy_version", "rules_sha256")
             )
         except (OSError, ValueError, KeyError, TypeError):
-            raise TokenizerError(
+            raise ConfigError(
                 f"{folder / FILE} is missing or does not describe spaCy words; "
                 f"run the tokenize stage again"
             ) from None
         if kind != "spacy":
-            raise TokenizerError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
+            raise ConfigError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
         if _release(version) != _release(spacy_version):
-            raise TokenizerError(_other_rules(folder, language, version))
+            raise ConfigError(_other_rules(folder, language, version))
         tokenizer = cls(language, numbers=numbers)
         if tokenizer.rules_sha256() != rules:
-            raise TokenizerError(_other_rules(folder, language, version))
+            raise ConfigError(_other_rules(folder, language, version))
         return tokenizer
 
     def save(self, folder: Path) -> None:
@@ -115,12 +115,12 @@ def _load_rules(language: str) -> Any:
     """Return spaCy's tokenizer of a language.
 
     Raises:
-        TokenizerError: if spaCy lacks the language, or a package that the language needs.
+        ConfigError: if spaCy lacks the language, or a package that the language needs.
     """
     try:
         return spacy.blank(language).tokenizer
     except ImportError as error:
-        raise TokenizerError(
+        raise ConfigError(
             f"spaCy {spacy_version} cannot tokenize {language!r} ({error}); install what it asks "
             f"for, choose 'xx' (rules of no language in particular), or use a SentencePiece "
             f"tokenizer, which needs no rules"

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
@@ -61,7 +61,7 @@ class Subwords:
             symbols: characters that are pieces of their own, beyond ``config.vocab_size``.
 
         Raises:
-            TokenizerError: if the text is too small for the number of pieces.
+            ConfigError: if the text is too small for the number of pieces.
         """
         model = io.BytesIO()
         try:
@@ -97,7 +97,7 @@ class Subwords:
             advice = "lower tokenize.subwords.vocab_size or give more text"
             if "smaller than required_chars" in reason:
                 advice = "raise tokenize.subwords.vocab_size or lower character_coverage beside it"
-            raise TokenizerError(
+            raise ConfigError(
                 f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); {advice}"
             ) from None
         return cls(model.getvalue())
@@ -107,11 +107,11 @@ class Subwords:
         """Read the files of :meth:`save`.
 
         Raises:
-            TokenizerError: if that is empty, which SentencePiece takes for a model without pieces.
+            BundleError: if that is empty, which SentencePiece takes for a model without pieces.
         """
         model = (folder / "sentencepiece.model").read_bytes()
         if not model:
-            raise TokenizerError(f"{folder} holds an empty tokenizer; run the tokenize stage again")
+            raise BundleError(f"{folder} holds an empty tokenizer; run the tokenize stage again")
         return cls(model)
 
     def save(self, folder: Path) -> None:
@@ -171,11 +171,11 @@ def read_kind(folder: Path) -> str:
     """Return the kind of tokenizer a folder holds.
 
     Raises:
-        TokenizerError: if the folder holds none.
+        BundleError: if the folder holds none.
     """
     try:
         return str(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TokenizerError(
+        raise BundleError(
             f"{folder} holds no tokenizer ({error}); run the tokenize stage again"
         ) from None

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import BundleError
 
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
@@ -23,12 +23,12 @@ class Vocabulary:
     """A fixed list of tokens, numbered from 0.
 
     Raises:
-        TokenizerError: if the reserved tokens are not first, or a token stands twice.
+        BundleError: if the reserved tokens are not first, or a token stands twice.
     """
 
     def __init__(self, tokens: Sequence[str]) -> None:
         if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
-            raise TokenizerError(
+            raise BundleError(
                 f"a vocabulary must begin with {' '.join(SPECIALS)}, got {' '.join(tokens[:4])!r}; "
                 f"run the vocabulary stage again"
             )
@@ -40,7 +40,7 @@ class Vocabulary:
         }
         if len(set(self.tokens)) != len(self.tokens):
             [(twice, count)] = Counter(tokens).most_common(1)
-            raise TokenizerError(f"the token {twice!r} stands {count} times in a vocabulary")
+            raise BundleError(f"the token {twice!r} stands {count} times in a vocabulary")
 
     @classmethod
     def most_frequent(

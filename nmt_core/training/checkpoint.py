@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from nmt_core.base import config, files
-from nmt_core.base.errors import CheckpointError, DiskError
+from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.training.progress import Progress
 from nmt_core.training.settings import Budget
@@ -62,7 +62,7 @@ class CheckpointStore:
         """Write a checkpoint whole, then remove what is no longer needed.
 
         Raises:
-            CheckpointError: if the disk refuses; what was there before is still there.
+            BundleError: if the disk refuses; what was there before is still there.
         """
         self._write(f"step-{step:08d}", checkpoint)
         self._tidy(step)
@@ -71,7 +71,7 @@ class CheckpointStore:
         """Write the best model so far; the next checkpoint names it, and outdates the one before.
 
         Raises:
-            CheckpointError: if the disk refuses; what was there before is still there.
+            BundleError: if the disk refuses; what was there before is still there.
         """
         self._write(f"best-{step:08d}", checkpoint)
         self._best = step
@@ -90,7 +90,7 @@ class CheckpointStore:
             suits: tells by the progress of a checkpoint whether it is one to return.
 
         Raises:
-            CheckpointError: if those that there are, are damaged: training never starts from
+            BundleError: if those that there are, are damaged: training never starts from
                 scratch silently.
         """
         for name in self._names():
@@ -100,13 +100,13 @@ class CheckpointStore:
                 best = self._intact(name)["best"]
                 if best is not None:
                     self._intact(f"best-{best:08d}")
-            except CheckpointError as error:
+            except BundleError as error:
                 self.rejected.append(str(error))
                 continue
             self._best = best
             return self._read(name)
         if self.rejected:
-            raise CheckpointError(
+            raise BundleError(
                 f"all checkpoints in {self.folder} are damaged ({'; '.join(self.rejected)}); "
                 f"restore one, or delete the folder to train from the beginning"
             )
@@ -116,10 +116,10 @@ class CheckpointStore:
         """Return the best model up to the checkpoint that was read or written last.
 
         Raises:
-            CheckpointError: if there is none, or it was damaged.
+            BundleError: if there is none, or it was damaged.
         """
         if self._best is None:
-            raise CheckpointError(f"{self.folder} holds no best model; train again")
+            raise BundleError(f"{self.folder} holds no best model; train again")
         return self._read(f"best-{self._best:08d}")
 
     def _names(self) -> list[str]:
@@ -130,32 +130,32 @@ class CheckpointStore:
         """Return what a JSON file holds beside its own digest.
 
         Raises:
-            CheckpointError: if it is not as it was written.
+            BundleError: if it is not as it was written.
         """
         try:
             sealed = files.read_json(self.folder / f"{name}.json")
             version, digest, record = sealed["format"], sealed.get("sha256"), sealed.get("record")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise CheckpointError(f"{name} cannot be read ({error})") from None
+            raise BundleError(f"{name} cannot be read ({error})") from None
         if version != FORMAT:
-            raise CheckpointError(f"{name} is of format {version}, this program reads {FORMAT}")
+            raise BundleError(f"{name} is of format {version}, this program reads {FORMAT}")
         if digest != _digest(record):
-            raise CheckpointError(f"{name}.json was altered since it was written")
+            raise BundleError(f"{name}.json was altered since it was written")
         return record
 
     def _intact(self, name: str) -> Any:
         """Return what the JSON file holds, once the tensors, too, are known to be as written.
 
         Raises:
-            CheckpointError: if they are not.
+            BundleError: if they are not.
         """
         record, tensors = self._record(name), self.folder / f"{name}.safetensors"
         try:
             digest = files.sha256(tensors)
         except OSError as error:
-            raise CheckpointError(f"{tensors.name} cannot be read ({error.strerror})") from None
+            raise BundleError(f"{tensors.name} cannot be read ({error.strerror})") from None
         if digest != record["sha256"]:
-            raise CheckpointError(f"{tensors.name} was altered since it was written")
+            raise BundleError(f"{tensors.name} was altered since it was written")
         return record
 
     def _read(self, name: str) -> Checkpoint:
@@ -172,10 +172,8 @@ class CheckpointStore:
             sealed = {"format": FORMAT, "sha256": _digest(record), "record": record}
             # floats survive JSON exactly; infinities do not, and progress holds none
             files.write_text(self.folder / f"{name}.json", json.dumps(sealed, allow_nan=False))
-        except DiskError as error:
-            raise CheckpointError(
-                f"{error}: training continues from the checkpoint before"
-            ) from None
+        except NmtError as error:
+            raise BundleError(f"{error}: training continues from the checkpoint before") from None
 
     def _tidy(self, step: int) -> None:
         """Remove what the newest checkpoints up to a step do without, and parts of dead processes.
@@ -194,7 +192,7 @@ class CheckpointStore:
         """Return the step of the best model that a checkpoint names, if it can be read."""
         try:
             return self._record(name)["best"]
-        except CheckpointError:
+        except BundleError:
             return None
 
     def _remove(self, name: str) -> None:
@@ -228,7 +226,7 @@ def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[st
     """Bring back what :func:`training_tensors` gave; other tensors are left alone.
 
     Raises:
-        CheckpointError: if the weights are not those of this model.
+        BundleError: if the weights are not those of this model.
     """
     weights: dict[str, Tensor] = {}
     entries: dict[int, dict[str, Tensor]] = {}
@@ -265,7 +263,7 @@ def prolong(
         Whose checkpoint it was, and its step; None if there is none to go on from.
 
     Raises:
-        CheckpointError: if the disk refuses.
+        BundleError: if the disk refuses.
     """
     passes = partial(is_passed, budget=budget, validate_every=validate_every)
     found = ((other, at) for other in others if (at := find_newest(other, passes)))
@@ -296,5 +294,5 @@ def find_newest(
     """Return the newest checkpoint that suits; None, too, where those that would are damaged."""
     try:
         return store.newest(suits)
-    except CheckpointError:
+    except BundleError:
         return None

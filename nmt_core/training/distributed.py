@@ -19,7 +19,7 @@ import torch.distributed as dist
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from nmt_core.base.errors import ConfigError, TrainingError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.models.weights import own_tensors
 from nmt_core.training.checkpoint import Checkpoint
 from nmt_core.training.settings import WorldConfig
@@ -32,7 +32,7 @@ BEATS = 4
 """Signs of life per time-out, of a process that works while others wait."""
 
 
-class PeerError(TrainingError):
+class PeerError(NmtError):
     """Another process of the training has died, or does not answer."""
 
 

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from typing_extensions import override
 
-from nmt_core.base.tracking import Display
+from nmt_core.base.progress import TrainingDisplay
 from nmt_core.data.batch import BatchT, Position, Share, TensorBatch
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.objective import Objective
@@ -69,7 +68,7 @@ def train_epochs(
     objective: EpochObjective[Any],
     *,
     checkpoints: Path,
-    display: Callable[[int], AbstractContextManager[Display]],
+    display: Callable[[int], TrainingDisplay],
 ) -> list[Point]:
     """Train to the end, load the best weights, return the points of all validations.
 
@@ -77,14 +76,13 @@ def train_epochs(
     """
     config = objective.config
     steps = sum(objective.reading.steps(epoch) for epoch in range(config.epochs))
-    with display(steps) as shown:
-        trainer = Trainer(
-            objective=objective,
-            optimizer=build_optimizer(objective.model, config.optimizer),
-            schedule=config.schedule,
-            # the end of a schedule comes after the last update, which is lost at a rate of 0
-            budget=Budget(steps=steps + 1, epochs=config.epochs),
-            checkpoints=CheckpointStore(checkpoints),
-            display=shown,
-        )
-        return trainer.fit().history
+    trainer = Trainer(
+        objective=objective,
+        optimizer=build_optimizer(objective.model, config.optimizer),
+        schedule=config.schedule,
+        # the end of a schedule comes after the last update, which is lost at a rate of 0
+        budget=Budget(steps=steps + 1, epochs=config.epochs),
+        checkpoints=CheckpointStore(checkpoints),
+        display=display(steps),
+    )
+    return trainer.fit().history

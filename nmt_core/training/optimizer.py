@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from typing_extensions import override
 
 from nmt_core.base.compute import Compute
-from nmt_core.base.errors import TrainingError
+from nmt_core.base.errors import NmtError
 from nmt_core.models.embedding import OutputLayer
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
@@ -169,12 +169,10 @@ def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) 
     """Return a loss that is a number.
 
     Raises:
-        TrainingError: if it is infinite or not a number.
+        NmtError: if it is infinite or not a number.
     """
     if not math.isfinite(loss):
-        raise TrainingError(
-            f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}"
-        )
+        raise NmtError(f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}")
     return loss
 
 

@@ -23,10 +23,10 @@ from torch import Tensor
 from nmt_core.base import config as settings
 from nmt_core.base.compute import explain_out_of_memory
 from nmt_core.base.errors import is_out_of_memory
-from nmt_core.base.interrupt import Interrupted, catch_stop_signals
+from nmt_core.base.interrupt import catch_stop_signals
 from nmt_core.base.jobs import submit_ahead
+from nmt_core.base.progress import Tracker, TrainingDisplay
 from nmt_core.base.random import derive_seed
-from nmt_core.base.tracking import Display, NullTracker, Tracker
 from nmt_core.data.batch import Share
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.training.checkpoint import (
@@ -72,8 +72,8 @@ class Trainer:
     schedule: ScheduleConfig
     budget: Budget
     checkpoints: CheckpointStore
-    display: Display
-    tracker: Tracker = field(default_factory=NullTracker)
+    display: TrainingDisplay
+    tracker: Tracker = field(default_factory=Tracker)
     world: World = ALONE
     accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
@@ -94,11 +94,11 @@ class Trainer:
         """Train until done; return where it ended, the best weights in the first process's model.
 
         Raises:
-            Interrupted: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; another
+            SystemExit: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; another
                 Ctrl-C, a second later, does not wait for it.
-            TrainingError: if the loss is not a number or memory runs out, naming the batch, or if
+            NmtError: if the loss is not a number or memory runs out, naming the batch, or if
                 another process has died or does not answer.
-            CheckpointError: if the best model cannot be read back.
+            BundleError: if the best model cannot be read back.
         """
         self._resume()
         with catch_stop_signals() as signal_caught, self._make_shares_ahead() as shares:
@@ -108,7 +108,7 @@ class Trainer:
                 self.train_step(share)
                 self._clock.stop(share.target_tokens)
                 if number := self._finish_step(signal_caught):
-                    raise Interrupted(number)
+                    raise SystemExit(128 + number)
         if self.world.is_main:
             load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress

@@ -220,7 +220,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     Raises:
         ConfigError: if a glossary cannot be read, or a line of it is wrong.
         CorpusError: if a file cannot be read.
-        GateError: if a slice that may not be lost can never be told.
+        NmtError: if a slice that may not be lost can never be told.
     """
     download, export, promotion = (sections[name] for name in ("download", "export", "promotion"))
     assert isinstance(download, DownloadParams)

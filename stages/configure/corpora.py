@@ -44,7 +44,7 @@ def renew_index(
     """Return the entries of the present index of OPUS, or those of last time if OPUS is away.
 
     Raises:
-        DownloadError: if there is none at hand, and none can be fetched.
+        CorpusError: if there is none at hand, and none can be fetched.
     """
     source = opus_index(languages, index)
     downloads.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ def judge_learning(
         folder: of the corrections.
 
     Raises:
-        GateError: if the two cannot be compared.
+        NmtError: if the two cannot be compared.
         RegistryError: if MLflow is away, or lacks the champion.
     """
     guards = {

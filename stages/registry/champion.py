@@ -75,7 +75,7 @@ def fetch_champion(registry: Registry, folder: Path) -> Version | None:
     Raises:
         RegistryError: if there is no champion, or the registry does not answer.
         BundleError: if the fetched version is not as it was exported.
-        DiskError: if there is no room.
+        NmtError: if there is no room.
     """
     champion = registry.champion()
     if champion is None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.gate import (
@@ -22,7 +23,7 @@ from nmt_core.evaluation.gate import (
     judge,
 )
 from nmt_core.evaluation.metric import SlicedText
-from nmt_core.evaluation.registered import GateConfig, GateError
+from nmt_core.evaluation.registered import GateConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, PromotionParams
@@ -91,7 +92,7 @@ def run_contest(
         promotion: slices that may not be lost, beside those of the gate, which come first.
 
     Raises:
-        GateError: if the two cannot be compared.
+        NmtError: if the two cannot be compared.
         RegistryError: if MLflow is away, or lacks the champion.
     """
     champion = registry.champion()
@@ -139,7 +140,7 @@ def check_test_set(
 
     Raises:
         BundleError: if an earlier version described the text.
-        GateError: with the reason and a remedy.
+        NmtError: with the reason and a remedy.
         RegistryError: if nobody knows how the champion was tested.
     """
     try:
@@ -167,22 +168,22 @@ def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Ju
         test_set: which is asked for.
 
     Raises:
-        GateError: with the reason and a remedy.
+        NmtError: with the reason and a remedy.
     """
     name = f"version {champion.number}, the champion,"
     anew = "judge both anew on today's test set: test_set=current"
     signature = tags["signature"]
     same = champion.tag(TEST_SET) == tags[TEST_SET]
     if test_set == "same" and not same:
-        raise GateError(f"{name} was promoted on another test set; go back to that, or {anew}")
+        raise NmtError(f"{name} was promoted on another test set; go back to that, or {anew}")
     if test_set == "same" and champion.tag("signature") != signature:
-        raise GateError(
+        raise NmtError(
             f"{name} was scored as {champion.tag('signature')}, but here it would be as "
             f"{signature}; install what scored it, or {anew}"
         )
     rules = champion.tag("held_out"), tags["held_out"]
     if not same and (rules[0] != rules[1] or GIVEN in rules):
-        raise GateError(
+        raise NmtError(
             f"{name} may have been trained on today's test set, which is held out {rules[1]}, its "
             f"own {rules[0]}; hold it out as before, or promote by hand"
         )

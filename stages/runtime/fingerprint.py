@@ -93,7 +93,6 @@ NEUTRAL = (
     "nmt_core/base/jobs.py",
     "nmt_core/base/progress.py",
     "nmt_core/base/registry.py",
-    "nmt_core/base/tracking.py",
     "nmt_core/evaluation/registered.py",
     "nmt_core/search/engine.py",
     "nmt_core/translation/translation.py",

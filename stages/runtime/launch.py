@@ -23,7 +23,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
 )
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from nmt_core.base.errors import NmtError, TrainingError
+from nmt_core.base.errors import NmtError
 from nmt_core.training.distributed import RENDEZVOUS, PeerError
 from nmt_core.training.settings import WorldConfig
 
@@ -49,7 +49,7 @@ def launch(module: str, config: WorldConfig) -> None:
     Signals go to all of them, and they end with this process.
 
     Raises:
-        TrainingError: if one has failed, naming it and the reason.
+        NmtError: if one has failed, naming it and the reason.
     """
     threads = torch.get_num_threads() // config.processes
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, threads)))
@@ -85,7 +85,7 @@ def launch(module: str, config: WorldConfig) -> None:
             codes = {failure.exitcode for failure in error.failures.values()}
             if codes <= STOPPED:
                 sys.exit(128 + signal.SIGTERM)
-            raise TrainingError(find_cause(error.failures)) from None
+            raise NmtError(find_cause(error.failures)) from None
 
 
 def find_cause(failures: Mapping[int, ProcessFailure]) -> str:

@@ -14,7 +14,7 @@ import psutil
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import DiskError
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.params import SECTIONS
 
@@ -37,7 +37,7 @@ class Usage(Config):
 
 def record_usage(stage: str) -> None:
     """Write this process's usage so far, if it is a stage; errors of the disk are ignored."""
-    with suppress(OSError, DiskError, psutil.Error):
+    with suppress(OSError, NmtError, psutil.Error):
         if stage in SECTIONS:
             files.write_json(paths.USAGE / f"{stage}.json", measure_usage().model_dump())
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_core.base.errors import NmtError
+from nmt_core.base.progress import Tracker
 from nmt_core.corpora.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.checkout import find_servers
@@ -86,8 +87,8 @@ class Dataset:
     pairs: int
 
 
-class MlflowTracker:
-    """Implements ``nmt_core.base.tracking.Tracker``: remembers in a journal, forwards to MLflow."""
+class MlflowTracker(Tracker):
+    """Remembers in a journal, and forwards to MLflow."""
 
     def __init__(self, journal: Journal, follower: "_Follower | None") -> None:
         self._journal = journal

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from nmt_core.base.config import build
-from nmt_core.base.errors import CorpusError, DownloadError
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.fetch.vectors import MODEL_MAGIC
 from stages import download
@@ -102,7 +102,7 @@ def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
     site.put("/v8/de-en.zip", whole(b"<html>maintenance</html>"))
     corpus = EUROPARL | {"url": URL.format(port=site.port)}
 
-    with pytest.raises(DownloadError, match=r"\.rejected: run again"):
+    with pytest.raises(CorpusError, match=r"\.rejected: run again"):
         run(corpus, split=THIRDS)
     europarl(site, GERMAN)
     assert sorted(GERMAN) == all_pairs(run(corpus, split=THIRDS)[1])
@@ -111,7 +111,7 @@ def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
 def test_a_failure_leaves_no_corpus(run, site, tmp_path):
     site.put("/v8/de-en.zip", status(404))
 
-    with pytest.raises(DownloadError, match="404 Not Found"):
+    with pytest.raises(CorpusError, match="404 Not Found"):
         run(EUROPARL | {"url": URL.format(port=site.port)})
     assert [tmp_path / "out" / "downloads"] == list((tmp_path / "out").iterdir())
 

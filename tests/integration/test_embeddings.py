@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from nmt_core.base import config
-from nmt_core.base.errors import CorpusError, TrainingError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.data.fasttext import ZEROED_MEMORY, Task, train_vectors
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -118,7 +118,7 @@ def test_rare_words_without_subwords_stay_missing(project):
 
 
 def test_a_text_with_rare_words_only_is_refused(project):
-    with pytest.raises(TrainingError, match=r"Empty vocabulary.*lower one of.*min_count \(1000\)"):
+    with pytest.raises(NmtError, match=r"Empty vocabulary.*lower one of.*min_count \(1000\)"):
         run(project, params(vectors=SMALL | {"min_count": 1000}))
     assert not (project / "embeddings").exists()
 
@@ -126,7 +126,7 @@ def test_a_text_with_rare_words_only_is_refused(project):
 def test_numbers_that_run_away_are_refused(project):
     settings = TrainedVectors(**SMALL | {"learning_rate": 1e30})
 
-    with pytest.raises(TrainingError, match=r"(?i)nan|finite"):
+    with pytest.raises(NmtError, match=r"(?i)nan|finite"):
         train_vectors(
             [project / "tokenized" / "train.source"],
             [project / "vocabulary" / "source.txt"],
@@ -139,7 +139,7 @@ def test_one_failure_ends_the_other_training(project):
     words = [project / "vocabulary" / "source.txt"] * 2
     forever = TrainedVectors(**FOREVER)
 
-    with pytest.raises(TrainingError, match="missing cannot be opened for training"):
+    with pytest.raises(NmtError, match="missing cannot be opened for training"):
         train_vectors(texts, words, forever)
 
 

@@ -134,14 +134,14 @@ def test_whatever_is_written_says_so_in_one_sentence(run):
 
     for line, name in ((tensors, "step"), (best, "best")):
         file = told(f"{disk}/checkpoints/{name}-00000002.safetensors", words)
-        assert line == f"CheckpointError: {file}: training continues from the checkpoint before"
-    assert trained == f"DiskError: {told(disk / 'trained', words)}"
-    assert export.startswith(f"DiskError: {disk}/")
+        assert line == f"BundleError: {file}: training continues from the checkpoint before"
+    assert trained == f"NmtError: {told(disk / 'trained', words)}"
+    assert export.startswith(f"NmtError: {disk}/")
     assert export.endswith(told("", words))
     assert re.sub(r"\d+", "N", shards) == re.sub(
-        r"\d+", "N", f"DiskError: {told(disk / 'shards', '1 requested and 1 written')}"
+        r"\d+", "N", f"NmtError: {told(disk / 'shards', '1 requested and 1 written')}"
     )
-    assert text == f"DiskError: {told(disk / 'lines.txt', words)}"
+    assert text == f"NmtError: {told(disk / 'lines.txt', words)}"
     assert newest == "{'step': 1}"
     assert left == "['checkpoints', 'step-00000001.json', 'step-00000001.safetensors']"
     assert ended.stderr == ""

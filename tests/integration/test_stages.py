@@ -14,9 +14,9 @@ from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
+from nmt_core.base.progress import Tracker
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.base.tracking import NullTracker
 from nmt_core.corpora.fetch.initial_model import copy_initial_model
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
@@ -217,7 +217,7 @@ def train_on(project, *, checkpoints="checkpoints", **places):
         ),
         languages=LANGUAGES,
         checkpoints=project.folder / checkpoints,
-        tracker=NullTracker(),
+        tracker=Tracker(),
     )
 
 

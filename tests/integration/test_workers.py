@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from nmt_core.base import config, jobs
-from nmt_core.base.errors import WorkersError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
@@ -175,7 +175,7 @@ def test_a_killed_process_leaves_nothing_half_done(given, tmp_path, expected):
     with (
         pytest.MonkeyPatch.context() as patch,
         killing(tmp_path / "corpus"),
-        pytest.raises(WorkersError, match="one of 2 processes was killed"),
+        pytest.raises(NmtError, match="one of 2 processes was killed"),
     ):
         patch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
         run(given, tmp_path, workers, ["subwords"])
@@ -260,7 +260,7 @@ def copied(text, address, *, function=job_functions.copy):
 
 
 def refusal(text, address, **options):
-    with pytest.raises(WorkersError) as told:
+    with pytest.raises(NmtError) as told:
         copied(text, address, **options)
     assert not list(text.parents[1].glob(".out.*"))
     return str(told.value)
@@ -291,7 +291,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
     text.unlink()
 
     with (
-        pytest.raises(WorkersError) as told,
+        pytest.raises(NmtError) as told,
         run_in_order(job_functions.copy, work, workers, beside=text.parent, title="") as done,
     ):
         list(done)

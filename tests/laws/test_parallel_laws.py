@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import jobs
 from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError, WorkersError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
 from tests.support import job_functions
 from tests.support.projects import PROJECT
@@ -147,7 +147,7 @@ def test_killed_process_is_explained(text):
     workers = WorkersConfig(processes=2, chunk_lines=10)
     killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
     killer.start()
-    with pytest.raises(WorkersError) as told:
+    with pytest.raises(NmtError) as told:
         copied(text, workers, function=job_functions.copy_lingering)
     killer.join()
 

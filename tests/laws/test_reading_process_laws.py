@@ -15,7 +15,7 @@ import psutil
 import pytest
 import torch
 
-from nmt_core.base.errors import TrainingError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches, collate
 from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
@@ -124,7 +124,7 @@ def test_a_process_that_is_killed_is_told():
     process = next(numbers).target_tokens
     os.kill(process, signal.SIGKILL)
 
-    with pytest.raises(TrainingError, match="reads training pairs has ended"):
+    with pytest.raises(NmtError, match="reads training pairs has ended"):
         for _ in numbers:
             pass
 

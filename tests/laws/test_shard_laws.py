@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import ShardError
+from nmt_core.base.errors import BundleError
 from nmt_core.data.shards import Block, IdPair, ShardDataset, read_index, write_shards
 
 ids = st.lists(st.integers(0, 2**31 - 1), max_size=6)
@@ -59,7 +59,7 @@ def test_an_altered_shard_is_named(folder):
     content[-1] ^= 1
     path.write_bytes(content)
 
-    with pytest.raises(ShardError) as error:
+    with pytest.raises(BundleError) as error:
         ShardDataset(folder)
 
     assert f"{path} was altered since it was written; run shard again" == str(error.value)
@@ -68,7 +68,7 @@ def test_an_altered_shard_is_named(folder):
 def test_a_missing_shard_is_named(folder):
     (folder / "00000.lengths.npy").unlink()
 
-    with pytest.raises(ShardError, match=r"00000.lengths.npy is missing; run the shard stage"):
+    with pytest.raises(BundleError, match=r"00000.lengths.npy is missing; run the shard stage"):
         ShardDataset(folder)
 
 
@@ -76,7 +76,7 @@ def test_another_format_is_refused(folder):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(index | {"format": 99}))
 
-    with pytest.raises(ShardError, match="is of format 99, this program reads 1; run shard"):
+    with pytest.raises(BundleError, match="is of format 99, this program reads 1; run shard"):
         ShardDataset(folder)
 
 
@@ -107,7 +107,7 @@ def test_index_is_read_by_a_schema(folder, alter):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(alter(index)))
 
-    with pytest.raises(ShardError):
+    with pytest.raises(BundleError):
         ShardDataset(folder)
 
 
@@ -124,5 +124,5 @@ def test_index_is_read_by_a_schema(folder, alter):
 def test_arrays_fit_their_index(folder, kind, array):
     np.save(folder / f"00000.{kind}.npy", np.array(array))
 
-    with pytest.raises(ShardError, match="does not fit its index; run shard again"):
+    with pytest.raises(BundleError, match="does not fit its index; run shard again"):
         ShardDataset(folder, verify=False)

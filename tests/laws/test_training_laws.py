@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from nmt_core.base.compute import Compute
-from nmt_core.base.errors import ShardError, TrainingError
+from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
@@ -179,12 +179,12 @@ def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_pa
 
     def broken(*_, **__):
         yield from shares
-        raise ShardError("shard 3 is cut off")
+        raise BundleError("shard 3 is cut off")
 
     training.objective.batches = SimpleNamespace(
         config=training.objective.batches.config, start_from=broken
     )
-    with pytest.raises(ShardError, match="shard 3 is cut off"):
+    with pytest.raises(BundleError, match="shard 3 is cut off"):
         training.fit()
     assert training.progress.step == 3
 
@@ -204,7 +204,7 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
         return loss, plain * (torch.nan if next(count) == 5 else 1)
 
     monkeypatch.setattr(module, "batch_loss", broken)
-    with pytest.raises(TrainingError) as told:
+    with pytest.raises(NmtError) as told:
         training.fit()
     numbers = sixth.pairs
     named = ", ".join(map(str, numbers[:5]))

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from nmt_core.base.errors import DownloadError
+from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.fetch.source import HttpConfig
 
 CONTENT = bytes(range(256)) * 400
@@ -13,7 +13,7 @@ QUICK = HttpConfig(attempts=3, max_backoff_seconds=0.02, timeout_seconds=2.0)
 
 
 def message(get, url, *args, **options):
-    with pytest.raises(DownloadError) as caught:
+    with pytest.raises(CorpusError) as caught:
         get(url, *args, **options)
     return str(caught.value)
 

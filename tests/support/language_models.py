@@ -1,6 +1,5 @@
 """Train language models of a few tokens."""
 
-from contextlib import nullcontext
 from typing import NamedTuple
 
 from nmt_core.base.config import build
@@ -43,9 +42,7 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=
     units = learn_units(config.unit, text)
     ids = units.encode(text)
     arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
-    model, points = train_language_model(
-        config, units, display=lambda _: nullcontext(log or Log()), **arguments
-    )
+    model, points = train_language_model(config, units, display=lambda _: log or Log(), **arguments)
     masked = config.model.kind == "masked"
     return config, Masked(model, units) if masked else TextModel(model, units), points
 

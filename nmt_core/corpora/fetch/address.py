@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator
 
-from nmt_core.base.errors import DownloadError
+from nmt_core.base.errors import CorpusError
 
 SCHEMES = ("http", "https")
 
@@ -78,7 +78,7 @@ def check_redirect(origin: str, goal: str) -> None:
     """Refuse a redirect out of the web, out of encryption or into a private network.
 
     Raises:
-        DownloadError: naming the reason.
+        CorpusError: naming the reason.
     """
     before, after = urlsplit(origin), urlsplit(goal)
     host = after.hostname or ""
@@ -90,7 +90,7 @@ def check_redirect(origin: str, goal: str) -> None:
         reason = f"into a private network ({host})"
     else:
         return
-    raise DownloadError(f"{redact_url(origin)} redirects {reason}; this was refused")
+    raise CorpusError(f"{redact_url(origin)} redirects {reason}; this was refused")
 
 
 def is_private(host: str) -> bool:

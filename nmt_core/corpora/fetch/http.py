@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from nmt_core.base import files
-from nmt_core.base.errors import DownloadError, NmtError, ServerError
+from nmt_core.base.errors import CorpusError, NmtError, ServerError
 from nmt_core.base.progress import bytes_bar
 from nmt_core.corpora.fetch.address import (
     BAD_ADDRESS,
@@ -56,7 +56,7 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     """Return a file from a cache folder, fetched first if necessary; one process fetches at a time.
 
     Raises:
-        DownloadError: if the server refuses or fails for good, or the file has another digest or is
+        CorpusError: if the server refuses or fails for good, or the file has another digest or is
             unusable; it is then kept as ``NAME.rejected``.
     """
     if cached := find_cached(source, folder):
@@ -91,7 +91,7 @@ class _Transfer:
         self._complete()
         digest = files.sha256(self._part)
         if digest != (source.sha256.lower() or digest):
-            raise DownloadError(
+            raise CorpusError(
                 f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.sha256}; "
                 f"it was kept as {quarantine(self._part)}: if the publisher changed the file, "
                 f"change the checksum beside {source.setting}"
@@ -100,7 +100,7 @@ class _Transfer:
             if source.check and not source.sha256:
                 source.check(self._part)
         except NmtError as error:
-            raise DownloadError(
+            raise CorpusError(
                 f"{error}; {redact_url(source.url)} sent it, and it was kept as "
                 f"{quarantine(self._part)}: run again, or set {source.setting} to a mirror"
             ) from None
@@ -118,7 +118,7 @@ class _Transfer:
                 self._retry(client, progress, task)
         except OSError as error:
             message = f"{self._part} cannot be written: {error.strerror}"
-            raise files.disk_error(error, self._part) or DownloadError(message) from None
+            raise files.disk_error(error, self._part) or CorpusError(message) from None
 
     def _retry(self, client: httpx2.Client, progress: Progress, task: TaskID) -> None:
         """Attempt the transfer until it succeeds; progress resets the count of failures."""
@@ -206,7 +206,7 @@ class _Transfer:
             response.close()
             check_redirect(str(request.url), str(response.next_request.url))
             request = response.next_request
-        raise DownloadError(
+        raise CorpusError(
             f"{redact_url(source.url)} redirects more than {MAX_REDIRECTS} times; "
             f"set {source.setting} to the final address"
         )
@@ -229,7 +229,7 @@ class _Transfer:
             advice = f"{NETRC_ADVICE}, or {advice}"
         elif code == codes.NOT_FOUND and self._source.missing:
             advice = f"{self._source.missing}, or {advice}"
-        raise DownloadError(f"{redact_url(self._source.url)} {answer}; {advice}")
+        raise CorpusError(f"{redact_url(self._source.url)} {answer}; {advice}")
 
     def _check_range(self, response: httpx2.Response, offset: int) -> int | None:
         """Return the size of the whole file if the answer is the requested rest."""
@@ -277,7 +277,7 @@ class _Transfer:
     def _check_size(self, size: int) -> None:
         if size > self._config.max_bytes:
             self._forget()
-            raise DownloadError(
+            raise CorpusError(
                 f"{redact_url(self._source.url)} is larger than download.http.max_bytes "
                 f"({self._config.max_bytes:,} bytes); raise that if the file is right"
             )
@@ -287,14 +287,14 @@ def parse_url(url: str, setting: str) -> httpx2.URL:
     """Parse an address on the web.
 
     Raises:
-        DownloadError: if it is not one.
+        CorpusError: if it is not one.
     """
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
-        raise DownloadError(f"{setting} holds {BAD_ADDRESS}; correct it") from None
+        raise CorpusError(f"{setting} holds {BAD_ADDRESS}; correct it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
-        raise DownloadError(
+        raise CorpusError(
             f"{redact_url(url)} cannot be fetched; {setting} must begin with http:// or https://"
         )
     return parsed
@@ -304,7 +304,7 @@ def find_credentials() -> httpx2.Auth | None:
     """Return the credentials of each host from ~/.netrc, or from the file that NETRC names.
 
     Raises:
-        DownloadError: if the file is malformed or readable by others.
+        CorpusError: if the file is malformed or readable by others.
     """
     named = os.environ.get("NETRC")
     try:
@@ -313,7 +313,7 @@ def find_credentials() -> httpx2.Auth | None:
         return None
     except (netrc.NetrcParseError, OSError) as error:
         line = getattr(error, "lineno", None)
-        raise DownloadError(
+        raise CorpusError(
             f"{named or '~/.netrc'}{f' line {line}' if line else ''} cannot be read as lines "
             f"'machine HOST login NAME password WORD'; correct it, and let nobody else read it "
             f"(chmod 600)"

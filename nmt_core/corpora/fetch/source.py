@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import DownloadError
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.address import redact_url
 
@@ -91,7 +91,7 @@ class Fetched:
 
 
 Fetch = Callable[[Source], Fetched]
-"""Fetches a file, or takes it from the cache; raises a DownloadError."""
+"""Fetches a file, or takes it from the cache; raises a CorpusError."""
 
 FindCached = Callable[[Source], Fetched | None]
 """Finds a file in the cache; sends no request."""
@@ -137,13 +137,13 @@ def find_place(source: Source, folder: Path) -> Path:
     """Return the path of a file.
 
     Raises:
-        DownloadError: if a folder is in the way.
+        CorpusError: if a folder is in the way.
     """
     path = folder / source.name
     for suffix in ("", ".json", ".part", ".part.json", ".lock"):
         place = sibling_path(path, suffix)
         if place.is_dir():
-            raise DownloadError(f"{place} is a folder, but a file belongs there; move it away")
+            raise CorpusError(f"{place} is a folder, but a file belongs there; move it away")
     return path
 
 

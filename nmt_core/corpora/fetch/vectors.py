@@ -36,7 +36,7 @@ class Vectors(ExternalFiles):
         """Write the vectors of each side to ``folder``; return the fetched files, by side.
 
         Raises:
-            DownloadError: if they cannot be fetched.
+            CorpusError: if they cannot be fetched.
             CorpusError: if a file cannot be read, or holds no vectors.
         """
         del languages, folder, fetch

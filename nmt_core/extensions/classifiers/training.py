@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from typing_extensions import override
 
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
+from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed, make_generator
-from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share, TensorBatch, pad
 from nmt_core.data.batching import shuffle_by_length
 from nmt_core.extensions.classifiers.model import (
@@ -130,7 +129,7 @@ def train_classifier(
     validation: LabelledTexts,
     vectors: Float[Tensor, "V D"] | None = None,
     checkpoints: Path,
-    display: Callable[[int], AbstractContextManager[Display]],
+    display: Callable[[int], TrainingDisplay],
 ) -> tuple[TextClassifier, list[Point]]:
     """Return a classifier of texts, and the points of its validations.
 

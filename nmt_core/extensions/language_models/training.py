@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,8 +17,8 @@ from typing_extensions import override
 
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
+from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
-from nmt_core.base.tracking import Display
 from nmt_core.data.batch import Position, Share
 from nmt_core.extensions.language_models.bundle import (
     AnyLanguageModel,
@@ -163,7 +162,7 @@ def train_language_model(
     training: Int[np.ndarray, " N"],
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
-    display: Callable[[int], AbstractContextManager[Display]],
+    display: Callable[[int], TrainingDisplay],
 ) -> tuple[AnyLanguageModel, list[Point]]:
     """Return a language model of a text, and the points of its validations.
 

@@ -22,7 +22,7 @@ from pydantic import Field, TypeAdapter, field_validator
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, CorpusError, DiskError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
 
@@ -134,13 +134,13 @@ class CorrectionJournal:
 
         Raises:
             CorpusError: if the file is no journal of this version.
-            DiskError: if there is no room; nothing was appended.
+            NmtError: if there is no room; nothing was appended.
         """
         time = _read_clock()
         entries = [SuggestedEntry(**dict(each), time=time) for each in suggestions]
         with self._opened() as file:
             if file.seek(0, os.SEEK_END) >= MAX_JOURNAL_BYTES:
-                raise DiskError(
+                raise NmtError(
                     f"{self.path} holds {MAX_JOURNAL_BYTES:,} bytes, which is the limit; export "
                     f"approved corrections by nmt corrections export, and begin a new journal"
                 )
@@ -153,7 +153,7 @@ class CorrectionJournal:
         Raises:
             ConfigError: if there is none of an id.
             CorpusError: if the file cannot be read.
-            DiskError: if there is no room; nothing was decided.
+            NmtError: if there is no room; nothing was decided.
         """
         time, decided = _read_clock(), dict.fromkeys(ids)
         entries = [DecidedEntry(event=verdict, id=i, time=time) for i in decided]
@@ -192,7 +192,7 @@ class CorrectionJournal:
 
         Raises:
             CorpusError: if the file cannot be read.
-            DiskError: if there is no room; it is as it was.
+            NmtError: if there is no room; it is as it was.
         """
         if not self.path.exists():
             return []

@@ -57,7 +57,7 @@ def write_pair_file(path: Path, pairs: Iterable[tuple[str, str]], languages: Lan
 
     Raises:
         ConfigError: if the file exists, or does not end in ``.tmx``.
-        DiskError: if there is no room.
+        NmtError: if there is no room.
     """
     if path.suffix.lower() != ".tmx":
         raise ConfigError(f"{path} does not end in .tmx; corrections and memories are written so")

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.translation.memory.journal import Correction, join_spaces
@@ -89,7 +89,7 @@ class TranslationMemory:
 
     Raises:
         CorpusError: if it is not a memory of this version.
-        DiskError: if there is no room.
+        NmtError: if there is no room.
     """
 
     def __init__(self, path: Path) -> None:
@@ -104,7 +104,7 @@ class TranslationMemory:
         A unit replaces one of the same source.
 
         Raises:
-            DiskError: if there is no room; the last portion is not in the memory.
+            NmtError: if there is no room; the last portion is not in the memory.
         """
         rest, count = iter(units), 0
         while portion := [*islice(rest, PORTION_UNITS)]:
@@ -223,9 +223,9 @@ def _explained(path: Path) -> Iterator[None]:
     else:
         return
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        raise DiskError(f"{path} could not be written ({name}); make room, or make it writable")
+        raise NmtError(f"{path} could not be written ({name}); make room, or make it writable")
     if name.startswith("SQLITE_BUSY"):
-        raise DiskError(f"{path} is being written by another program; try again when it is done")
+        raise NmtError(f"{path} is being written by another program; try again when it is done")
     raise CorpusError(
         f"{path} is damaged, or not a translation memory ({name}); name one that nmt memory import "
         f"wrote, or a new file"

@@ -3,12 +3,12 @@
 import pytest
 
 from nmt_core.base import jobs
-from nmt_core.base.errors import WorkersError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.jobs import _at_worker, identify_code
 
 
 def test_worker_with_other_code_is_refused():
-    with pytest.raises(WorkersError, match=r"other code than this program \(.*; here another day"):
+    with pytest.raises(NmtError, match=r"other code than this program \(.*; here another day"):
         _at_worker("another day", str.upper, "a")
 
 

@@ -22,7 +22,7 @@ POINT = {
 
 @pytest.fixture
 def seconds(monkeypatch):
-    """A clock that stands still until it is told."""
+    """A clock that stands still until it is set."""
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     return now
@@ -36,57 +36,45 @@ def said(display):
     return display.console.file.getvalue()
 
 
-def step(display, number, tokens):
-    display.step(step=number, tokens=tokens, seconds=0.0, loss=3.21987, learning_rate=1.5e-3)
+def show(seconds, points, *, total):
+    """Show (seconds since the point before, step, tokens) of a training of so many updates."""
+    display = TrainingDisplay(Budget(steps=total).done, console())
+    for passed, number, tokens in points:
+        seconds[0] += passed
+        display.step(step=number, tokens=tokens, seconds=0.0, loss=3.21987, learning_rate=1.5e-3)
+    return said(display).splitlines()
 
 
-def test_where_nobody_watches_a_line_is_said_now_and_then(seconds):
-    with TrainingDisplay(Budget(steps=1000).done, console()) as display:
-        for number in range(100, 500, 100):
-            step(display, number, number * 50)
-            seconds[0] += 8.0
-
-    assert said(display) == (
-        "step 300, 30% done, loss 3.220, rate 1.50e-03, 625 tokens/s, 0:00:56 left\n"
-    )
-
-
-def test_a_resumed_training_counts_only_what_it_trained(seconds):
-    """What came before the first point took an unknown time."""
-    with TrainingDisplay(Budget(steps=10_000).done, console()) as display:
-        step(display, 5000, 1_000_000)
-        seconds[0] += 100.0
-        step(display, 5100, 1_020_000)
-
-    assert "200 tokens/s, 1:21:40 left" in said(display)
-
-
-def test_a_speed_is_not_told_before_it_is_known(seconds):
-    with TrainingDisplay(Budget(steps=1000).done, console()) as display:
-        seconds[0] += 20.0
-        step(display, 1, 10)
-
-        assert said(display) == ""
-        seconds[0] += 20.0
-        step(display, 2, 30)
-
-    assert ", 1 tokens/s, 5:32:40 left" in said(display)
+@pytest.mark.parametrize(
+    ("points", "total", "shown"),
+    [
+        ([(20, 100, 5000), (8, 200, 10_000)], 1000, []),  # 15 seconds between two lines
+        (
+            [(0, 100, 5000), (8, 200, 10_000), (8, 300, 15_000), (8, 400, 20_000)],
+            1000,
+            ["step 300, 30% done, loss 3.220, rate 1.50e-03, 625 tokens/s, 0:00:56 left"],
+        ),
+        (  # a resumed training counts what it trained itself
+            [(0, 5000, 1_000_000), (100, 5100, 1_020_000)],
+            10_000,
+            ["step 5,100, 51% done, loss 3.220, rate 1.50e-03, 200 tokens/s, 1:21:40 left"],
+        ),
+        (  # the speed is that since the line before
+            [(0, 0, 0), (100, 100, 1000), (20, 200, 2000)],
+            1000,
+            [
+                "step 100, 10% done, loss 3.220, rate 1.50e-03, 10 tokens/s, 0:15:00 left",
+                "step 200, 20% done, loss 3.220, rate 1.50e-03, 50 tokens/s, 0:02:40 left",
+            ],
+        ),
+        ([(0, 0, 0), (100, 0, 10)], 1000, []),  # how long it takes is unknown
+    ],
+)
+def test_training_shows_a_line_now_and_then(seconds, points, total, shown):
+    assert show(seconds, points, total=total) == shown
 
 
-def test_the_speed_is_that_of_the_last_minute(seconds):
-    """A busy hour, and then a free machine."""
-    with TrainingDisplay(Budget(steps=100_000).done, console()) as display:
-        for number in range(1, 200):
-            slow = number <= 150
-            seconds[0] += 30.0 if slow else 10.0
-            step(display, number * 50, min(number, 150) * 30 * 75 + max(0, number - 150) * 24_000)
-
-    last = said(display).splitlines()[-1]
-    assert "step 9,9" in last
-    assert "2,400 tokens/s, 5:00:" in last
-
-
-def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
+def test_closed_terminal_stops_nothing(monkeypatch):
     class Closed(io.StringIO):
         def write(self, text):
             raise OSError(5, "Input/output error")
@@ -95,10 +83,10 @@ def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("sys.stderr", stream := Closed())
-    with TrainingDisplay(Budget(steps=1000).done) as display:
-        assert display.console.file.getvalue == stream.getvalue  # all else is as it was
-        display.validation(POINT, best=True)
-        display.note("gone")
+    display = TrainingDisplay(Budget(steps=1000).done)
+    assert display.console.file.getvalue == stream.getvalue  # all else is as it was
+    display.validation(POINT, best=True)
+    display.note("gone")
 
 
 def test_a_validation_is_one_line_however_narrow_the_output():

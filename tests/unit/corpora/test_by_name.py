@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.source import find_cached
@@ -158,7 +158,7 @@ def test_the_index_has_codes_of_its_own():
 def test_a_missing_archive_is_refused_with_the_command_that_lists_others(site, fetch):
     url = site.put("/de-en.zip", status(404))
     corpus = build({"name": "opus:Boks/v1", "url": url})
-    with pytest.raises(DownloadError, match=r"404.*make corpora LANGUAGES=de-en"):
+    with pytest.raises(CorpusError, match=r"404.*make corpora LANGUAGES=de-en"):
         read(corpus, GERMAN, fetch)
 
 
@@ -169,7 +169,7 @@ def test_an_archive_stays_that_of_its_checksum(site, fetch, tmp_path):
     assert read(corpus, GERMAN, fetch) == PAIRS
     for path in tmp_path.iterdir():
         path.unlink()
-    with pytest.raises(DownloadError, match=corpus.sha256):
+    with pytest.raises(CorpusError, match=corpus.sha256):
         read(corpus, GERMAN, fetch)
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_never_replaces_what_can(site, fetch, tmp_path, name
         bad = formats.tmx(PAIRS, target="fr")
     url = site.put(f"/{name}", whole(bad), whole(good, tag='"v2"'))
     corpus = WebCorpus(kind="url", url=url)
-    with pytest.raises(DownloadError, match="rejected"):
+    with pytest.raises(CorpusError, match="rejected"):
         read(corpus, GERMAN, fetch)
     assert read(corpus, GERMAN, fetch) == PAIRS * 50
 

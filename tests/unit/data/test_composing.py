@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save_file
 
-from nmt_core.base.errors import CorpusError, TrainingError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.data import fasttext
 from nmt_core.data.fasttext import Task, compose_missing
 from nmt_core.data.settings import TrainedVectors
@@ -157,7 +157,7 @@ def ended(status, *messages):
     ],
 )
 def test_a_failure_is_told_with_its_last_words_and_what_to_change(task, process, reason):
-    with pytest.raises(TrainingError) as told:
+    with pytest.raises(NmtError) as told:
         fasttext._result(task, process)
     assert f"on {task.text}: {reason}; in embeddings.vectors, lower one of" in str(told.value)
     named = {"learning_rate (0.05)", "min_count (5)", "dimensions (3)", "buckets (200000)"}

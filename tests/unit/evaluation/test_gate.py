@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.evaluation import gate as judging
 from nmt_core.evaluation.gate import (
@@ -16,7 +16,7 @@ from nmt_core.evaluation.gate import (
     measure_effect,
 )
 from nmt_core.evaluation.metrics import Bleu
-from nmt_core.evaluation.registered import GateConfig, GateError, load_metric
+from nmt_core.evaluation.registered import GateConfig, load_metric
 
 FAST = {"resamples": 200, "trials": 200}
 METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}
@@ -118,10 +118,10 @@ def test_both_tests_must_be_sure():
 @pytest.mark.parametrize(
     ("ours", "theirs", "error", "named"),
     [
-        ((["a"] * 2, ["a", "b"]), (["a"] * 2, ["a", "x"]), GateError, "different sources"),
-        ((["a"], ["b"], ["c"]), (["a"], ["x"], ["c"]), GateError, "different references"),
-        ((["a"] * 3,), (["a"] * 2,), GateError, "different sources"),
-        (([], [], []), ([], [], []), GateError, "empty"),
+        ((["a"] * 2, ["a", "b"]), (["a"] * 2, ["a", "x"]), NmtError, "different sources"),
+        ((["a"], ["b"], ["c"]), (["a"], ["x"], ["c"]), NmtError, "different references"),
+        ((["a"] * 3,), (["a"] * 2,), NmtError, "different sources"),
+        (([], [], []), ([], [], []), NmtError, "empty"),
         ((["a"], ["a", "b"]), (["a"], ["a", "b"]), CorpusError, "1 hypotheses"),
     ],
 )
@@ -341,7 +341,7 @@ def test_settings_of_slices_are_checked(slices, named):
 
 
 def test_slice_that_cannot_be_found_is_refused():
-    with pytest.raises(GateError, match="'rare_words'"):
+    with pytest.raises(NmtError, match="'rare_words'"):
         contend(write(), write(), slices={"rare_words": 1.0})
 
 

@@ -13,11 +13,11 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.evaluation import registered
 from nmt_core.evaluation.gate import Candidate, judge
 from nmt_core.evaluation.quality import cutter, score_chrf
-from nmt_core.evaluation.registered import GateConfig, GateError, check_references, load_metric
+from nmt_core.evaluation.registered import GateConfig, check_references, load_metric
 from nmt_core.evaluation.significance import compare_all
 from tests.support.packages import install
 
@@ -271,7 +271,7 @@ def test_error_rate_of_another_package_judges_systems():
 @pytest.mark.usefixtures("_package")
 def test_metric_without_sums_cannot_judge():
     good = Candidate("it", SOURCES, HOUSES, GOOD)
-    with pytest.raises(GateError, match="leave translated out"):
+    with pytest.raises(NmtError, match="leave translated out"):
         judge(good, good, GateConfig(metrics=["translated"]), languages=("de", "en"))
     with pytest.raises(ConfigError, match="translated takes one reference"):
         check_references(["bleu", "translated"], [("a", "b")])

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from nmt_core.base.errors import CheckpointError
+from nmt_core.base.errors import BundleError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from tests.support.presets import PRESETS, tiny_model
 
@@ -33,7 +33,7 @@ def test_other_weights_are_refused_before_any_is_taken(change, told):
     before = {name: value.clone() for name, value in own_tensors(model).items()}
     stored = {name: value + 1 for name, value in before.items()}
     change(stored)
-    with pytest.raises(CheckpointError, match=rf"not those of this model \({told}\); train it"):
+    with pytest.raises(BundleError, match=rf"not those of this model \({told}\); train it"):
         load_own_tensors(model, stored)
 
     assert all(torch.equal(before[name], value) for name, value in own_tensors(model).items())

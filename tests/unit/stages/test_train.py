@@ -1,6 +1,5 @@
 """The start of a training, its processes and its objective."""
 
-import signal
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,10 +9,9 @@ import torch
 import yaml
 
 from nmt_core.base import files
-from nmt_core.base.errors import TrainingError
-from nmt_core.base.interrupt import Interrupted
+from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.base.tracking import NullTracker
+from nmt_core.base.progress import Tracker
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Point, Progress
@@ -147,24 +145,14 @@ def test_another_rank_trains_and_tells_and_writes_nothing(asked):
 
     assert (given["world"], given["notes"], given["languages"].target) == (world, [], "en")
     assert given["checkpoints"] == paths.CHECKPOINTS / "key"
-    assert isinstance(given["tracker"], NullTracker)
+    assert isinstance(given["tracker"], Tracker)
     assert not paths.TRAINED.exists()
 
 
 def test_a_rank_of_another_training_is_refused(asked):
-    with pytest.raises(TrainingError, match=r"^rank 1 finds other settings, code or data than"):
+    with pytest.raises(NmtError, match=r"^rank 1 finds other settings, code or data than"):
         train.run_rank(params(), of_rank(1, lambda _: b"another"))
     assert asked == []
-
-
-def test_a_training_that_is_interrupted_ends_as_its_signal_says(asked, monkeypatch):
-    def run(*_, **__):
-        raise Interrupted(signal.SIGTERM)
-
-    monkeypatch.setattr(train, "run", run)
-    with pytest.raises(SystemExit) as ended:
-        train.run_rank(params(), of_rank(1))
-    assert ended.value.code == 143
 
 
 @pytest.mark.parametrize(

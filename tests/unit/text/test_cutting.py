@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, load_tokenizer
@@ -167,13 +167,13 @@ def test_digits_symbols_and_unknown_signs_are_pieces_of_their_own():
 
 
 def test_a_text_that_is_too_small_is_told_with_what_to_change():
-    with pytest.raises(TokenizerError, match=r"^9000 pieces cannot be learnt .*vocab_size or give"):
+    with pytest.raises(ConfigError, match=r"^9000 pieces cannot be learnt .*vocab_size or give"):
         Subwords.train(["ein Haus"], SubwordConfig(vocab_size=9000))
 
 
 def test_fewer_pieces_than_characters_are_told_with_what_to_change():
     letters = " ".join(map(chr, range(0x4E00, 0x4E40)))
-    with pytest.raises(TokenizerError, match=r"^300 pieces .*required_chars.*; raise tokenize"):
+    with pytest.raises(ConfigError, match=r"^300 pieces .*required_chars.*; raise tokenize"):
         Subwords.train([letters], SubwordConfig(vocab_size=300, character_coverage=1.0))
 
 
@@ -186,7 +186,7 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
         assert loaded.encode("der Hund, 5") == own.encode("der Hund, 5")
     assert read_kind(tmp_path / "0") == "sentencepiece"
     (tmp_path / "0/sentencepiece.model").write_bytes(b"")
-    with pytest.raises(TokenizerError, match="holds an empty tokenizer; run the tokenize stage"):
+    with pytest.raises(BundleError, match="holds an empty tokenizer; run the tokenize stage"):
         load_tokenizer(tmp_path / "0")
 
 
@@ -194,13 +194,13 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
 def test_a_folder_without_a_tokenizer_is_told(tmp_path, text):
     if text is not None:
         (tmp_path / "tokenizer.json").write_text(text)
-    with pytest.raises(TokenizerError, match=r"holds no tokenizer .*run the tokenize stage again"):
+    with pytest.raises(BundleError, match=r"holds no tokenizer .*run the tokenize stage again"):
         load_tokenizer(tmp_path)
 
 
 def test_a_kind_that_nobody_knows_is_told(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"kind": "syllables"}))
-    with pytest.raises(TokenizerError, match="unknown kind 'syllables'; export it again"):
+    with pytest.raises(BundleError, match="unknown kind 'syllables'; export it again"):
         load_tokenizer(tmp_path)
 
 

@@ -9,7 +9,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import ConfigError
 from nmt_core.text import load_tokenizer, spacy_words
 from nmt_core.text.spacy_words import SpacyWords
 
@@ -110,12 +110,12 @@ def test_other_rules_are_refused(tmp_path, change, message):
     file = tmp_path / "tokenizer.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
 
-    with pytest.raises(TokenizerError, match=message):
+    with pytest.raises(ConfigError, match=message):
         SpacyWords.load(tmp_path)
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
-    with pytest.raises(TokenizerError, match="run the tokenize stage again"):
+    with pytest.raises(ConfigError, match="run the tokenize stage again"):
         SpacyWords.load(tmp_path)
 
 
@@ -124,5 +124,5 @@ def test_where_spacy_is_not_installed_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "nmt_core.text.spacy_words")
 
-    with pytest.raises(TokenizerError, match=r"which is not installed; run: .*\[spacy\]"):
+    with pytest.raises(ConfigError, match=r"which is not installed; run: .*\[spacy\]"):
         load_tokenizer(tmp_path)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.base.errors import TokenizerError
+from nmt_core.base.errors import BundleError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
@@ -36,5 +36,5 @@ def test_a_vocabulary_is_kept_as_text(tmp_path):
     ],
 )
 def test_a_broken_vocabulary_is_refused(tokens, message):
-    with pytest.raises(TokenizerError, match=message):
+    with pytest.raises(BundleError, match=message):
         Vocabulary(tokens)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base import files
-from nmt_core.base.errors import CheckpointError
+from nmt_core.base.errors import BundleError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from tests.support.trainings import PowerCut
 
@@ -75,7 +75,7 @@ def test_training_never_starts_afresh_silently(store):
     for path in store.folder.glob("*.safetensors"):
         damage(path)
 
-    with pytest.raises(CheckpointError, match=r"all checkpoints in .* are damaged") as error:
+    with pytest.raises(BundleError, match=r"all checkpoints in .* are damaged") as error:
         store.newest()
 
     assert "delete the folder to train from the beginning" in str(error.value)
@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_the_old_one(store, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("nmt_core.training.checkpoint.save_file", full)
-    with pytest.raises(CheckpointError, match=r"could not be written \(No space left on device\)"):
+    with pytest.raises(BundleError, match=r"could not be written \(No space left on device\)"):
         store.save(checkpoint(11), step=11)
 
     assert store.newest().progress["step"] == 10
@@ -139,7 +139,7 @@ def test_what_a_crash_half_removed_is_not_taken_for_damaged(tmp_path, monkeypatc
         store.save(checkpoint(2), step=2)
     damage(tmp_path / "step-00000002.safetensors")
     after = CheckpointStore(tmp_path)
-    with suppress(CheckpointError):
+    with suppress(BundleError):
         after.newest()
 
     assert after.rejected == ["step-00000002.safetensors was altered since it was written"]

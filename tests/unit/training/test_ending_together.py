@@ -6,7 +6,6 @@ from contextlib import nullcontext
 
 import pytest
 
-from nmt_core.base.interrupt import Interrupted
 from nmt_core.training import trainer as module
 from nmt_core.training.settings import Budget
 from tests.support import ranks
@@ -46,8 +45,8 @@ def train(monkeypatch, folder, *, asked_at=(0, 0), **settings):
         training = trainings[world.rank] = ranks.trainer(folder, world, **settings)
         try:
             training.fit()
-        except Interrupted as interrupted:
-            return interrupted.signal, training.progress.step
+        except SystemExit as interrupted:
+            return interrupted.code - 128, training.progress.step
         return 0, training.progress.step
 
     monkeypatch.setattr(module, "catch_stop_signals", lambda: nullcontext(ask))

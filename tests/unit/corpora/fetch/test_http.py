@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from nmt_core.base.errors import CorpusError, DiskError, DownloadError, ServerError
+from nmt_core.base.errors import CorpusError, NmtError, ServerError
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.address import check_redirect
 from nmt_core.corpora.fetch.source import Source, quarantine
@@ -121,10 +121,10 @@ def short(handler):
         ([without_ranges(CONTENT[:5000], send=3000)], ServerError, "3000 bytes, expected 5000", 3),
         ([BROKEN, short], ServerError, f"ended after 1020 of {len(CONTENT)} bytes", 3),
         ([silent(1.0)], ServerError, "the server was silent for too long", 3),
-        ([status(404)], DownloadError, "answered 404 Not Found; set download.corpora", 1),
-        ([status(403)], DownloadError, "answered 403 Forbidden", 1),
-        ([status(401)], DownloadError, "machine HOST login NAME password", 1),
-        ([redirect("/a")], DownloadError, "redirects more than 5 times", 6),
+        ([status(404)], CorpusError, "answered 404 Not Found; set download.corpora", 1),
+        ([status(403)], CorpusError, "answered 403 Forbidden", 1),
+        ([status(401)], CorpusError, "machine HOST login NAME password", 1),
+        ([redirect("/a")], CorpusError, "redirects more than 5 times", 6),
     ],
 )
 def test_permanent_failures_are_reported(site, get, tmp_path, answers, error, said, requests):
@@ -253,7 +253,7 @@ def test_unusable_files_are_rejected(site, get, tmp_path, with_length):
     ],
 )
 def test_redirects_to_worse_places_are_refused(goal, reason):
-    with pytest.raises(DownloadError, match=re.escape(f"redirects {reason}")):
+    with pytest.raises(CorpusError, match=re.escape(f"redirects {reason}")):
         check_redirect("https://example.com/x", goal)
 
 
@@ -380,7 +380,7 @@ def test_a_full_disk_is_reported(site, get, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(http, "_find_validator", full)  # called as it writes
-    with pytest.raises(DiskError, match=r"a\.part could not be written \(No space"):
+    with pytest.raises(NmtError, match=r"a\.part could not be written \(No space"):
         get(site.put("/a", whole(CONTENT)))
 
 

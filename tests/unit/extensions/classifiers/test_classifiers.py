@@ -1,7 +1,6 @@
 """Words, labels, models, learning and sealing of classifiers."""
 
 import codecs
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -80,7 +79,7 @@ def learn(folder, *, epochs=1, patience=None, log=None, vectors=None, texts=None
         validation=validation,
         vectors=vectors(words) if vectors else None,
         checkpoints=folder / "checkpoints",
-        display=lambda _: nullcontext(log or Log()),
+        display=lambda _: log or Log(),
     )
 
 

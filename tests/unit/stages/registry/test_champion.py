@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base import seal
-from nmt_core.base.errors import BundleError, DiskError
+from nmt_core.base.errors import BundleError, NmtError
 from stages.registry import champion as module
 from stages.registry.champion import ChampionSource, fetch_champion, follow_champion
 from stages.registry.registry import RegistryAwayError, RegistryError, Version
@@ -126,7 +126,7 @@ def read_folder(folder):
     return int(number)
 
 
-ERRORS = st.sampled_from([None, AWAY, ALTERED, DiskError("no room")])
+ERRORS = st.sampled_from([None, AWAY, ALTERED, NmtError("no room")])
 
 
 @settings(max_examples=12)
@@ -138,7 +138,7 @@ def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, 
         before, fetched = read_folder(folder), len(registry.fetched)
         try:
             version = fetch_champion(registry, folder)
-        except (RegistryError, BundleError, DiskError):
+        except (RegistryError, BundleError, NmtError):
             assert registry.error or registry.number is None
         else:
             last = registry.number

@@ -13,7 +13,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.gate import Candidate, Condition, Effect, GateConfig, GateError, Verdict
+from nmt_core.evaluation.gate import Candidate, Condition, Effect, GateConfig, Verdict
 from nmt_core.evaluation.registered import load_metric
 from stages import paths
 from stages.params import EvaluateParams, PromotionParams
@@ -71,7 +71,7 @@ OTHER_SCORE = {"signature": "BLEU|version:1.0"}
 def test_unfair_test_sets_are_refused(champion, held_out, same, current):
     version, tags = Version(number=3, tags=TAGS | champion), TAGS | {"held_out": held_out}
     for test_set, words in (("same", same), ("current", current)):
-        with expect(GateError, words):
+        with expect(NmtError, words):
             check_same_test_set(version, tags, test_set)
     with pytest.raises(RegistryError, match="has no tag 'test_set'"):
         check_same_test_set(Version(number=3, tags={}), tags, "same")
@@ -148,7 +148,7 @@ def test_both_are_judged_in_the_language_of_the_challenger(contest):
 
 def test_contests_that_need_no_translation(contest, monkeypatch):
     monkeypatch.setattr(promotion, "translate_by_both", lambda *_, **__: pytest.fail("too late"))
-    with pytest.raises(GateError, match="the slice 'rare_words'"):
+    with pytest.raises(NmtError, match="the slice 'rare_words'"):
         contest(["a"], ["a"], gate=GateConfig(slices={"rare_words": 1.0}))
     assert contest(["a"], ["a"], digest="c").outcome == "same"
     registry = SimpleNamespace(name="nmt-de-en", champion=lambda: None)

@@ -9,7 +9,7 @@ import torch
 from torch.distributed.elastic.multiprocessing import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
-from nmt_core.base.errors import ConfigError, TrainingError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.training.distributed import RENDEZVOUS, PeerError
 from nmt_core.training.settings import WorldConfig
 from stages.runtime import launch
@@ -42,7 +42,7 @@ def failures(tmp_path, *ends):
 
 LOST = PeerError("rank 0 has lost another process of the training (Timed out)")
 ALSO_LOST = PeerError("rank 1 has lost another process of the training (Closed)")
-BROKEN = TrainingError("the loss is nan near step 3: lower it")
+BROKEN = NmtError("the loss is nan near step 3: lower it")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_stopped_processes_have_not_failed(agent, tmp_path, ends, code):
     stopped = SignalException("", signal.SIGHUP)
     agent.end = ChildFailedError("", failures(tmp_path, *ends)) if ends else stopped
     if code is None:
-        with pytest.raises(TrainingError, match=r"^rank 1 was ended by SIGKILL; "):
+        with pytest.raises(NmtError, match=r"^rank 1 was ended by SIGKILL; "):
             launch.launch("stages.train", WorldConfig(processes=2))
         return
     with pytest.raises(SystemExit) as ended:
@@ -131,7 +131,7 @@ def test_errors_are_written_for_torchrun(rank, tmp_path, capfd):
         raise BROKEN
 
     left = json.loads((tmp_path / "error.json").read_text())
-    assert left["message"]["message"] == f"TrainingError: {BROKEN}"
+    assert left["message"]["message"] == f"NmtError: {BROKEN}"
     assert ended.value.code == 1
     assert capfd.readouterr() == ("", "")
 

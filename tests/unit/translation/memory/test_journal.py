@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import ConfigError, CorpusError, DiskError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import (
     Correction,
@@ -149,12 +149,12 @@ def test_full_disk_leaves_the_journal_as_it_was(journal):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
     try:
-        with pytest.raises(DiskError, match=r"could not be written .*; make room"):
+        with pytest.raises(NmtError, match=r"could not be written .*; make room"):
             journal.suggest(suggestion(target="Home."))
-        with pytest.raises(DiskError):
+        with pytest.raises(NmtError):
             journal.decide("approved", [suggestion().id])
         resource.setrlimit(resource.RLIMIT_FSIZE, (60, hard))
-        with pytest.raises(DiskError):
+        with pytest.raises(NmtError):
             journal.delete(lambda each: each.suggestion.key == "k")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -180,7 +180,7 @@ def test_journal_has_a_largest_size(journal, monkeypatch):
     monkeypatch.setattr("nmt_core.translation.memory.journal.MAX_JOURNAL_BYTES", 100)
     journal.suggest(suggestion())
 
-    with pytest.raises(DiskError, match="holds 100 bytes"):
+    with pytest.raises(NmtError, match="holds 100 bytes"):
         journal.suggest(suggestion(target="Home."))
     assert 1 == len(journal.read())
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance.Levenshtein import normalized_similarity
 
-from nmt_core.base.errors import CorpusError, DiskError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import Correction, SuggestedEntry
 from nmt_core.translation.memory.search import (
@@ -220,7 +220,7 @@ def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
     monkeypatch.setattr("os.open", refuse)
     copy = TranslationMemory(memory.path)
     assert ["house"] == targets(copy, "Haus")
-    with pytest.raises(DiskError, match="make it writable"):
+    with pytest.raises(NmtError, match="make it writable"):
         put(copy, ("Hund", "dog"))
 
 
@@ -300,7 +300,7 @@ def test_full_disk_is_reported(memory):
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
 
-    with pytest.raises(DiskError, match=r"could not be written \(SQLITE_FULL\); make room"):
+    with pytest.raises(NmtError, match=r"could not be written \(SQLITE_FULL\); make room"):
         put(memory, *((f"Satz {n} {'x' * 500}", "t") for n in range(500)))
     assert ["house"] == targets(memory, "Haus")
     assert [] == targets(memory, f"Satz 1 {'x' * 500}")
