@@ -3,9 +3,9 @@
 import json
 import zipfile
 
-import openpyxl
 import pytest
 
+from tests.support.formats import workbook
 from tests.support.projects import begin
 
 pytestmark = pytest.mark.slow
@@ -38,10 +38,8 @@ def project(tmp_path_factory):
     texts = copy.folder / "my"
     texts.mkdir()
     write_memory(texts / "memory.tmx", 30)
-    book = openpyxl.Workbook()
-    for row in [("de", "en"), *((f"Fuchs {n} schläft.", f"Fox {n} sleeps.") for n in range(20))]:
-        book.active.append(row)
-    book.save(texts / "agency.xlsx")
+    rows = [("de", "en"), *((f"Fuchs {n} schläft.", f"Fox {n} sleeps.") for n in range(20))]
+    (texts / "agency.xlsx").write_bytes(workbook(rows))
     with zipfile.ZipFile(texts / "Books.zip", "w") as archive:
         for code, line in (("de", "Bär {} frisst."), ("en", "Bear {} eats.")):
             lines = "".join(f"{line.format(number)}\n" for number in range(25))

@@ -40,8 +40,8 @@ class Echo:
 
     def __call__(self, lines, /, *, links):
         self.calls.append((list(lines), links))
-        answers = [self.answer(line) for line in lines]
-        return [Answer(one) if isinstance(one, str) else one for one in answers]
+        answers = map(self.answer, lines)
+        return [Answer(each) if isinstance(each, str) else each for each in answers]
 
     def translate(self, document):
         return self.translator.translate(document)

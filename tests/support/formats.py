@@ -8,10 +8,9 @@ import json
 import lzma
 import sys
 import zipfile
+from html import escape
 
-import openpyxl
-import polib
-from lxml import etree
+from babel.messages.pofile import normalize
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -22,47 +21,34 @@ XLIFF1 = "urn:oasis:names:tc:xliff:document:1.2"
 XLIFF2 = "urn:oasis:names:tc:xliff:document:2.0"
 
 
+def write_units(pairs, unit):
+    return "".join(unit.format(*map(escape, pair)) for pair in pairs).replace("\r", "&#13;")
+
+
 def tmx(pairs, source="de", target="en"):
-    root = etree.Element("tmx", version="1.4")
-    etree.SubElement(root, "header", srclang=source, segtype="sentence")
-    body = etree.SubElement(root, "body")
-    for pair in pairs:
-        unit = etree.SubElement(body, "tu")
-        for code, text in zip((source, target), pair, strict=True):
-            variant = etree.SubElement(unit, "tuv")
-            variant.set("{http://www.w3.org/XML/1998/namespace}lang", code)
-            etree.SubElement(variant, "seg").text = text
-    return etree.tostring(root, encoding="UTF-8", doctype='<!DOCTYPE tmx SYSTEM "tmx14.dtd">')
+    sides = "".join(f'<tuv xml:lang="{code}"><seg>{{}}</seg></tuv>' for code in (source, target))
+    head = f'<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="{source}"/>'
+    return f"{head}<body>{write_units(pairs, f'<tu>{sides}</tu>')}</body></tmx>".encode()
 
 
 def xliff1(pairs, source="de", target="en"):
-    root = etree.Element(f"{{{XLIFF1}}}xliff", version="1.2", nsmap={None: XLIFF1})
-    file = etree.SubElement(root, f"{{{XLIFF1}}}file")
-    file.attrib.update({"source-language": source, "target-language": target})
-    body = etree.SubElement(file, f"{{{XLIFF1}}}body")
-    for number, pair in enumerate(pairs):
-        unit = etree.SubElement(body, f"{{{XLIFF1}}}trans-unit", id=str(number))
-        for name, text in zip(("source", "target"), pair, strict=True):
-            etree.SubElement(unit, f"{{{XLIFF1}}}{name}").text = text
-    return etree.tostring(root, encoding="UTF-8", xml_declaration=True)
+    units = write_units(pairs, "<trans-unit><source>{}</source><target>{}</target></trans-unit>")
+    languages = f'source-language="{source}" target-language="{target}"'
+    file = f"<file {languages}><body>{units}</body></file>"
+    return f'<?xml version="1.0"?><xliff version="1.2" xmlns="{XLIFF1}">{file}</xliff>'.encode()
 
 
 def xliff2(pairs, source="de", target="en"):
-    root = etree.Element(f"{{{XLIFF2}}}xliff", version="2.1", nsmap={None: XLIFF2})
-    root.attrib.update({"srcLang": source, "trgLang": target})
-    unit = etree.SubElement(etree.SubElement(root, f"{{{XLIFF2}}}file"), f"{{{XLIFF2}}}unit")
-    for pair in pairs:
-        segment = etree.SubElement(unit, f"{{{XLIFF2}}}segment")
-        for name, text in zip(("source", "target"), pair, strict=True):
-            etree.SubElement(segment, f"{{{XLIFF2}}}{name}").text = text
-    return etree.tostring(root, encoding="UTF-16")
+    segments = write_units(pairs, "<segment><source>{}</source><target>{}</target></segment>")
+    languages = f'srcLang="{source}" trgLang="{target}"'
+    head = f'<?xml version="1.0" encoding="UTF-16"?><xliff version="2.1" xmlns="{XLIFF2}"'
+    return f"{head} {languages}><file><unit>{segments}</unit></file></xliff>".encode("utf-16")
 
 
 def po(pairs, source="de", target="en"):
-    file = polib.POFile()
-    file.metadata = {"Content-Type": "text/plain; charset=utf-8", "Language": target}
-    file.extend(polib.POEntry(msgid=one, msgstr=other) for one, other in pairs)
-    return str(file).encode()
+    head = ("", f"Content-Type: text/plain; charset=utf-8\nLanguage: {target}\n")
+    messages = ([normalize(text) for text in pair] for pair in [head, *pairs])
+    return "".join("msgid {}\nmsgstr {}\n\n".format(*message) for message in messages).encode()
 
 
 def table(rows, **options):
@@ -85,19 +71,33 @@ def jsonl(pairs, source="de", target="en"):
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
 
-def workbook(rows, **options):
-    book = openpyxl.Workbook(**options)
-    sheet = book.active or book.create_sheet()
-    for row in rows:
-        sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+LINK = f'<Relationships><Relationship Id="a" Type="{OFFICE}/{{}}" Target="{{}}"/></Relationships>'
+STYLES = "<cellXfs><xf/><xf numFmtId='14'/><xf numFmtId='22'/></cellXfs>"
+BOOK = {
+    "_rels/.rels": LINK.format("officeDocument", "xl/workbook.xml"),
+    "xl/workbook.xml": '<workbook><sheets><sheet name="a" r:id="a"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": LINK.format("worksheet", "worksheets/sheet1.xml"),
+    "xl/styles.xml": f"<styleSheet>{STYLES}</styleSheet>",
+}
+"""All of a workbook but its sheet; the styles 1 and 2 are those of days and times."""
+
+
+def workbook(rows):
+    """Return a workbook of one sheet, whose cells are texts, numbers or XML."""
+    sheet = "".join(f"<row>{''.join(map(write_cell, row))}</row>" for row in rows)
+    sheet = f"<worksheet><sheetData>{sheet}</sheetData></worksheet>"
+    return zipped(**BOOK, **{"xl/worksheets/sheet1.xml": sheet})
+
+
+def write_cell(value):
+    if isinstance(value, int) or value is None or value.startswith("<c"):
+        return f"<c><v>{value}</v></c>" if isinstance(value, int) else value or "<c/>"
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
 
 
 def xlsx(pairs, source="de", target="en"):
-    rows = [(source, None, target), *((first, 7, second) for first, second in pairs)]
-    return workbook(rows, write_only=True)
+    return workbook([(source, None, target), *((first, 7, second) for first, second in pairs)])
 
 
 def zipped(**members):

@@ -4,7 +4,6 @@ import io
 import re
 import sys
 import zipfile
-from datetime import datetime
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -146,7 +145,9 @@ def seg(content):
 
 
 SHEET = "xl/worksheets/sheet1.xml"
-DAY = datetime.fromisoformat("2024-01-02")
+DAY, NINE = '<c s="1"><v>45293</v></c>', '<c s="2"><v>45293.375</v></c>'
+"""The 2nd of January 2024, and nine o'clock on it."""
+
 WITHOUT_TARGET = WRITERS["xlf"](PAIRS).replace(b'target-language="en"', b"")
 
 
@@ -181,8 +182,13 @@ CHARACTERS = (
 )
 
 
-FORMULAS = workbook([("de", "en"), ("a", '=CONCAT("b")'), (1, True), ("#N/A", "c")])
-NARROW = rezip(workbook([("de", "en"), *PAIRS]), SHEET, lambda xml: xml.replace(b"A1:B3", b"A1:A2"))
+FORMULA, TRUE = '<c><f>CONCAT("b")</f></c>', '<c t="b"><v>1</v></c>'
+FORMULAS = workbook([("de", "en"), ("a", FORMULA), (1, TRUE), ('<c t="e"><v>#N/A</v></c>', "c")])
+NARROW = rezip(
+    workbook([("de", "en"), *PAIRS]),
+    SHEET,
+    lambda xml: xml.replace(b"<sheetData>", b'<dimension ref="A1:A2"/><sheetData>'),
+)
 """A workbook whose sheet claims to be smaller than it is."""
 
 
@@ -214,8 +220,8 @@ NARROW = rezip(workbook([("de", "en"), *PAIRS]), SHEET, lambda xml: xml.replace(
         ("a.jsonl", b"\n", []),
         ("a.xlsx", rezip(xlsx(PAIRS), "xl/media/image1.png", lambda _: b"\x89PNG"), PAIRS),
         ("a.xlsx", NARROW, PAIRS),
-        ("a.xlsx", workbook([("de", "en"), (DAY, DAY.date())]), [("2024-01-02", "2024-01-02")]),
-        ("a.xlsx", workbook([("x", DAY.replace(hour=9))]), [("x", "2024-01-02 09:00:00")]),
+        ("a.xlsx", workbook([("de", "en"), (DAY, DAY)]), [("2024-01-02", "2024-01-02")]),
+        ("a.xlsx", workbook([("x", NINE)]), [("x", "2024-01-02 09:00:00")]),
         ("a.xlsx", FORMULAS, [("1", "True")]),
     ],
 )  # fmt: skip

@@ -1,6 +1,5 @@
 import re
 
-import pysubs2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +11,8 @@ TIMES = "00:00:01,000 --> 00:00:02,500"
 BITS = [TIMES, "\n", "\r\n", "\n\n", "12", "<i>", "</i>", "<font color=red>", "</font>", "- "]
 BITS += ["Hello you", "{\\an8}", "more of it.", " ", "\ufeff", "NOTE"]
 documents = st.lists(st.sampled_from(BITS)).map("".join)
+TIMED = r"(?:\A|\n\n)(\d+)\n(\S+) --> (\S+)$"
+"""The number and times of a subtitle, where its block begins."""
 
 FILE = f"""\
 \ufeff1
@@ -55,8 +56,7 @@ def test_times_and_tags_stay(said, answered):
     )
     translated = answer(read_subtitles(text), answered)
 
-    before, after = (pysubs2.SSAFile.from_string(each, "srt") for each in (text, translated))
-    assert [(e.start, e.end) for e in after] == [(e.start, e.end) for e in before]
+    assert re.findall(TIMED, translated, re.MULTILINE) == re.findall(TIMED, text, re.MULTILINE)
     assert sorted(re.findall("</?[bi]>", translated)) == sorted(re.findall("</?[bi]>", text))
     assert [e for e in translated.split("\n\n") if e.startswith(tuple("123456789"))] == [
         e for e in translated.split("\n\n") if e
