@@ -157,10 +157,10 @@ backtranslate: $(READY) ## Train on text of the target language, too, which a mo
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage, trained on several machines of Slurm if asked [NODES=2 DATA= MODEL= TRAIN= START= TIME= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= TIME= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
-	python -m flows.train $(if $(NODES),--nodes $(NODES))
+	python -m flows.train
 	@python -m stages.reporting.summary
 
 ##@ Which model is better

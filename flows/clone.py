@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_core.base import files
@@ -27,16 +26,6 @@ WRITTEN = Path(".dvc/tmp/flow.params")
 """Digests of every params.yaml that flows have written here, which hold no work of a person."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """The commit and settings of a flow, the same in every clone."""
-
-    revision: str
-    """Full name of a commit."""
-    params: str
-    """Text of params.yaml."""
-
-
 @contextmanager
 def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
     """Hold the clone's lock, and leave it on its branch; the system releases the lock in any case.
@@ -55,8 +44,8 @@ def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
 
 def prepare_clone(
     revision: str | None, settings: Sequence[str], *, renew: bool, say: Callable[[str], None]
-) -> Order:
-    """Prepare the clone for a flow, and return the order for other clones.
+) -> tuple[str, str]:
+    """Prepare the clone for a flow; return its commit, and the text of its params.yaml.
 
     Args:
         revision: a commit, a tag or origin/BRANCH; without one, the clone stays as it is.
@@ -77,41 +66,22 @@ def prepare_clone(
             say(sentence)
     else:
         sections = compose.pin_all(sections)
-    ordered = Order(head_commit(), compose.render_params(sections))
-    put_params(ordered.params)  # made of the one that lies here, of which nothing is lost
-    return ordered
+    params = compose.render_params(sections)
+    put_params(params)  # made of the one that lies here, of which nothing is lost
+    return head_commit(), params
 
 
-def write_settings(order: Order) -> Order:
-    """Check out the commit of an order, and write its params.yaml.
+def write_settings(revision: str, params: str) -> None:
+    """Check out a commit by its full name, and write its params.yaml.
 
     Raises:
         NmtError: if there is no such commit, or uncommitted work would be lost.
     """
-    if head_commit() != order.revision:
-        check_out(order.revision)
-    if paths.PARAMS.read_text(encoding="utf-8") != order.params:
+    if head_commit() != revision:
+        check_out(revision)
+    if paths.PARAMS.read_text(encoding="utf-8") != params:
         check_params()
-    put_params(order.params)
-    return order
-
-
-def check_shared() -> None:
-    """Make sure that other clones can get this code.
-
-    Raises:
-        NmtError: if it is not committed, or not pushed.
-    """
-    if changes := list_changed_files():
-        raise NmtError(
-            f"other clones cannot have {changes[0]}, which is changed but not committed; run: "
-            f"git commit -a && git push"
-        )
-    if commit := _unpushed():
-        raise NmtError(
-            f"other clones cannot have commit {describe_commit(commit)}, which is not pushed; "
-            f"run: git push"
-        )
+    put_params(params)
 
 
 def check_out(revision: str) -> None:
@@ -125,7 +95,8 @@ def check_out(revision: str) -> None:
     if changes := list_changed_files():
         raise NmtError(
             f"{Path.cwd()} has changes that are not committed ({', '.join(changes)}), which "
-            f"checking out {revision} would lose; commit them, or run the flow with revision null"
+            f"checking out {revision} would lose; commit them, or run a flow of one clone with "
+            f"revision null"
         )
     check_params()
     git("fetch", "--quiet", "--tags", "origin")

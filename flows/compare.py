@@ -12,21 +12,19 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 import yaml
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from pydantic import Field
 from rich.console import Console
 
 from flows import dvc_program
 from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
-from flows.train import RETRY_SECONDS, server_was_away
+from flows.train import RETRIES
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import Tracker
 from stages import paths
@@ -49,29 +47,19 @@ LOCK = Path(".dvc/tmp/compare.lock")
 SECONDS = 300.0
 """The budget of every model where none is given."""
 
-FIXED = {
-    "model": "name the models alone",
-    "train.budget": "give the budget by --seconds, --steps or --tokens (SECONDS=, STEPS=, TOKENS=)",
-    "train.seed": "give the number of seeds by --seeds (SEEDS=)",
-}
-"""Settings that a comparison sets itself, and how to choose them."""
+FIXED = ("model", "train.budget", "train.seed")
+"""Settings that a comparison sets itself."""
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(NamedTuple):
     """A training with its evaluation."""
 
     model: str
     seed: int
+    name: str
+    """The name of DVC's experiment; another setting, text or code makes another name."""
     settings: tuple[str, ...]
     """Hydra's overrides of conf/."""
-    digest: str
-    """Digest of all settings, the text and the code."""
-
-    @property
-    def name(self) -> str:
-        """The name of DVC's experiment; another setting, text or code makes another name."""
-        return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
 
 
 def plan_experiments(
@@ -109,7 +97,8 @@ def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Ex
     before, pinned = (part.model_dump(mode="json") for part in (download, sections["download"]))
     settings = [*settings, *list_overrides(before, pinned, path="download")]
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    return Experiment(model, seed, tuple(settings), hash_json([values, code]))
+    name = f"{model}-seed{seed}-{hash_json([values, code])[:10]}"
+    return Experiment(model, seed, name, tuple(settings))
 
 
 def list_overrides(
@@ -145,9 +134,11 @@ def add_budget(
     """
     for setting in settings:
         name = setting.lstrip("+~").partition("=")[0]
-        for fixed, how in FIXED.items():
-            if f"{name}.".startswith(f"{fixed}."):
-                raise ConfigError(f"{setting} would not hold in a comparison; {how}")
+        if any(f"{name}.".startswith(f"{fixed}.") for fixed in FIXED):
+            raise ConfigError(
+                f"{setting} would not hold in a comparison; use MODELS=, SECONDS=, STEPS=, TOKENS= "
+                f"and SEEDS= (--seconds, --steps, --tokens and --seeds)"
+            )
     if steps is None and tokens is None and seconds is None:
         seconds = SECONDS
     budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
@@ -155,12 +146,7 @@ def add_budget(
     return [*settings, *(f"train.budget.{name}={limit}" for name, limit in limits.items())]
 
 
-@task(
-    cache_policy=NO_CACHE,
-    retries=len(RETRY_SECONDS),
-    retry_delay_seconds=RETRY_SECONDS,
-    retry_condition_fn=server_was_away,
-)
+@task(**RETRIES)
 def run(chosen: Experiment, *, parent: str) -> None:
     """Run an experiment, or find that it has been run."""
     log = get_run_logger().info
@@ -273,7 +259,8 @@ def main(
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of each model.")] = 1,
 ) -> None:
     """Train several models on equal terms, and test which one is better."""
-    named, settings = split_arguments(arguments or [])
+    named = [argument for argument in arguments or [] if "=" not in argument and argument[0] != "~"]
+    settings = [argument for argument in arguments or [] if argument not in named]
     with report_errors():
         models = named or read(PRESETS)["models"]
         budgeted = add_budget(settings, seconds, steps, tokens)
@@ -283,13 +270,6 @@ def main(
             result = compare(models, settings, seconds, steps, tokens, seeds)
     Console().print(comparison.render_report(result))
     Console().print(f"written to {comparison.FOLDER}", style="dim")
-
-
-def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the models, which spaces or commas separate, and the settings."""
-    models = [argument for argument in arguments if "=" not in argument and argument[0] != "~"]
-    settings = [argument for argument in arguments if argument not in models]
-    return [name for names in models for name in names.split(",") if name], settings
 
 
 if __name__ == "__main__":

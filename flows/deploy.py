@@ -1,6 +1,6 @@
-"""Put pools, limits, deployments and the watch over dead runs on the Prefect server.
+"""Put pools, limits, deployments and automations on the Prefect server.
 
-Usage: python -m flows.deploy [--pool NAME=TYPE ...] [--schedule on] [--notify ADDRESS]
+Usage: python -m flows.deploy [--schedule on] [--learning] [--notify ADDRESS]
 
 Repeating it does no harm: existing objects are updated from the files. A schedule stays on or off
 unless an option switches it.
@@ -8,15 +8,18 @@ unless an option switches it.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from prefect.automations import AutomationCore
+from prefect.blocks.core import Block
+from prefect.blocks.notifications import CustomWebhookNotificationBlock, SlackWebhook
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import (
     GlobalConcurrencyLimitCreate,
@@ -24,23 +27,23 @@ from prefect.client.schemas.actions import (
     WorkPoolUpdate,
 )
 from prefect.client.schemas.objects import StateType
-from prefect.events.actions import ChangeFlowRunState
+from prefect.events.actions import ChangeFlowRunState, SendNotification
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.entry import report_errors, require_server
-from flows.notifications import ensure_automation, set_address
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.packages import name_program
 from nmt_core.corpora.fetch.address import redact_url
 
-POOLS = {"cpu": "process", "gpu": "process"}
-LIMITS = {"gpu": 1}
-"""Runs at once in a whole pool, for any number of workers."""
+PROCESS = "process"
+"""The kind of pools whose workers run flows as processes."""
 
-TEMPLATES = Path("infra/pools")
+LIMITS = {"cpu": None, "gpu": 1}
+"""Runs at once in each pool, for any number of workers."""
+
+TEMPLATE = Path("infra/pools/process.json")
 
 PROMOTION = "nmt-promotion"
 """The limit by which one promotion happens at a time."""
@@ -51,7 +54,14 @@ HEARTBEAT_SECONDS = 30
 SCHEDULES = {"on": "retrain", "pools": "retrain-on-pools", "off": None}
 """The deployment that retrains weekly, by the value of --schedule; at most one does."""
 
-ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
+NOTIFICATION = "Report scheduled runs that failed"
+ADDRESS = "nmt-failures"
+"""The block of the server with the address for notifications."""
+
+BODY = """\
+{{ flow_run.name }} is {{ flow_run.state.name }}: {{ flow_run.state.message }}
+{{ flow_run|ui_url }}
+"""
 
 
 def watch_runs() -> AutomationCore:
@@ -61,12 +71,13 @@ def watch_runs() -> AutomationCore:
     its place in the pool, for ever.
     """
     alive = "prefect.flow-run.heartbeat"
+    ends = (f"prefect.flow-run.{end}" for end in ("Completed", "Failed", "Cancelled", "Crashed"))
     return AutomationCore(
         name="Crash runs that are dead",
         description="Three heartbeats were missed: the machine is gone, or the worker was stopped.",
         trigger=EventTrigger(
             after={alive},
-            expect={alive, *(f"prefect.flow-run.{end}" for end in ENDS)},
+            expect={alive, *ends},
             match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
@@ -83,30 +94,83 @@ def watch_runs() -> AutomationCore:
     )
 
 
-def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
-    """Make a pool from its template, or update it.
+def report_failures(block: Block) -> AutomationCore:
+    """Return the automation that reports scheduled runs that failed, crashed or are late."""
+    return AutomationCore(
+        name=NOTIFICATION,
+        trigger=EventTrigger(
+            expect={f"prefect.flow-run.{state}" for state in ("Failed", "Crashed", "Late")},
+            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
+            match_related=ResourceSpecification(
+                {
+                    "prefect.resource.role": ["tag"],
+                    "prefect.resource.id": ["prefect.tag.auto-scheduled"],
+                }
+            ),
+            posture=Posture.Reactive,
+            threshold=1,
+        ),
+        actions=[
+            SendNotification(
+                block_document_id=block.save(ADDRESS, overwrite=True),
+                subject="{{ flow_run.name }}: {{ flow_run.state.name }}",
+                body=BODY,
+            )
+        ],
+    )
+
+
+def make_block(address: str) -> Block:
+    """Return the block that sends notifications to an address.
 
     Raises:
-        ConfigError: if there is no such template, or the pool is of another kind.
+        ConfigError: if it is neither a webhook nor a mail server.
     """
-    template = TEMPLATES / f"{kind}.json"
-    if not template.exists():
-        kinds = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.json")))
-        raise ConfigError(f"pool {name}: {kind!r} is not a kind of pool: {kinds}")
-    base = json.loads(template.read_text(encoding="utf-8"))
+    if re.match("https?://.", address):
+        text = "{{ subject }}\n{{ body }}"
+        return CustomWebhookNotificationBlock(
+            name=ADDRESS,
+            url="{{ address }}",
+            json_data={"text": text, "content": text},  # Slack, Teams, Mattermost; Discord
+            secrets={"address": address},
+        )
+    if re.match("mailtos?://.", address):
+        return SlackWebhook(url=address)  # Prefect has no block for mail; this one takes Apprise's
+    raise ConfigError(
+        f"NOTIFY must be a webhook (https://...), a mailbox and the server that it sends by "
+        f"(mailtos://USER:PASSWORD@HOST?to=ADDRESS) or off, got {address.partition(':')[0]!r}"
+    )
+
+
+def replace_automation(
+    client: SyncPrefectClient, name: str, automation: AutomationCore | None
+) -> None:
+    """Install an automation in the place of those of its name, or remove them."""
+    for earlier in client.read_automations_by_name(name):
+        client.delete_automation(earlier.id)
+    if automation:
+        client.create_automation(automation)
+
+
+def ensure_pool(client: SyncPrefectClient, name: str) -> str:
+    """Make a pool of processes, or bring its template up to date; return its kind.
+
+    A pool of another kind stays as it is.
+    """
+    template = json.loads(TEMPLATE.read_text(encoding="utf-8"))
     limit = LIMITS.get(name)
     try:
         client.create_work_pool(
-            WorkPoolCreate(name=name, type=kind, base_job_template=base, concurrency_limit=limit)
+            WorkPoolCreate(
+                name=name, type=PROCESS, base_job_template=template, concurrency_limit=limit
+            )
         )
     except ObjectAlreadyExists:
-        pool = client.read_work_pool(name)
-        if pool.type != kind:
-            raise ConfigError(
-                f"pool {name} is of kind {pool.type}, not {kind}; delete it first: "
-                f"{name_program('prefect')} work-pool delete {name}"
-            ) from None
-        client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
+        kind = client.read_work_pool(name).type
+        if kind == PROCESS:
+            client.update_work_pool(name, WorkPoolUpdate(base_job_template=template))
+        return kind
+    return PROCESS
 
 
 def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
@@ -153,13 +217,9 @@ def set_switches(client: SyncPrefectClient, switches: dict[str, bool]) -> None:
 
 
 def main(
-    pool: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=KIND", help=f"Kind of a pool: a template of {TEMPLATES}."),
-    ] = None,
     schedule: Annotated[
-        str | None,
-        typer.Option(help="Weekly retraining: on, pools or off; unchanged by default."),
+        Literal["on", "pools", "off"] | None,
+        typer.Option(help="Weekly retraining; unchanged by default."),
     ] = None,
     learning: Annotated[
         bool | None,
@@ -174,21 +234,21 @@ def main(
         ),
     ] = None,
 ) -> None:
-    """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
+    """Put pools, limits, deployments and automations on the Prefect server."""
     with report_errors():
-        if schedule is not None and schedule not in SCHEDULES:
-            raise ConfigError(f"--schedule must be {', '.join(SCHEDULES)}, got {schedule!r}")
         address = require_server()
         with (
             temporary_settings({PREFECT_API_URL: address}),
             get_client(sync_client=True) as client,
         ):
-            for name, kind in (POOLS | dict(given.split("=", 1) for given in pool or [])).items():
-                ensure_pool(client, name, kind)
+            for pool in LIMITS:
+                ensure_pool(client, pool)
             ensure_limit(client, PROMOTION, 1)
-            ensure_automation(client, watch_runs())
+            watch = watch_runs()
+            replace_automation(client, watch.name, watch)
             if notify:
-                set_address(client, notify)
+                reports = None if notify == "off" else report_failures(make_block(notify))
+                replace_automation(client, NOTIFICATION, reports)
             switches = read_switches(client)
             if schedule is not None:
                 retraining = filter(None, SCHEDULES.values())

@@ -91,16 +91,6 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
         _remote(["push", "--quiet", "--run-cache"], log)
 
 
-def commit(stage: str, *, log: Callable[[str], None]) -> None:
-    """Record the outputs of a stage that ran without DVC.
-
-    Raises:
-        StageError: if an output is missing.
-    """
-    again = f"repeat it: {name_program('dvc')} commit --force {stage}"
-    _dvc(["commit", "--force", stage], log, what=f"dvc commit of {stage!r}", again=again)
-
-
 def pull(*, log: Callable[[str], None]) -> None:
     """Take everything that dvc.lock names from DVC's remote.
 

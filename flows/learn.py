@@ -16,10 +16,9 @@ from prefect.runtime import flow_run
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.retrain import check_text, decide
-from flows.train import introduce, plan_stages, run_stages
+from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registered import GateConfig
 from stages import paths

@@ -93,39 +93,48 @@ def run_to_the_end(
     environment: Mapping[str, str],
     *,
     say: Callable[[str], None],
+    stop: Callable[[subprocess.Popen[bytes], int], None] = lambda process, _: process.terminate(),
+    session: bool = True,
     last_word: signal.Signals = signal.SIGTERM,
-) -> int:
-    """Run a command, wait for it and its orphans, and return its exit code.
-
-    The first signal to stop is passed on to it, as SIGTERM; a Prefect worker would take the second
-    for an order to die at once.
+) -> tuple[int, int]:
+    """Run a command, and wait for it and its orphans; signals to stop are no end of ours.
 
     Args:
         command: an absolute path and arguments.
         environment: all its variables.
         say: takes messages on what is waited for.
+        stop: is called with the process at the first signal to stop; a Prefect worker would take
+            the second for an order to die at once.
+        session: start a session of its own, which signals of a terminal do not reach.
         last_word: the signal that it gets if we are killed.
+
+    Returns:
+        Its exit code, and the number of the signal, or 0.
     """
     adopt_orphans()
     process = subprocess.Popen(
         leash(command, last_word=last_word),
         env=environment,
         stdin=subprocess.DEVNULL,
-        start_new_session=True,
+        start_new_session=session,
     )
-    told = False
+    stopped_by = 0
 
-    def pass_on(*_: object) -> None:
-        nonlocal told
-        if not told and process.returncode is None:
-            told = True
-            process.terminate()
+    def remember(number: int, _: object) -> None:
+        nonlocal stopped_by
+        if not stopped_by and process.returncode is None:
+            stopped_by = number
+            stop(process, number)
 
-    for number in STOPPING:
-        signal.signal(number, pass_on)
-    code = process.wait()
-    outlast_children(say)
-    return code if code >= 0 else 128 - code
+    ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else set()
+    before = {number: signal.signal(number, remember) for number in {*STOPPING} - ignored}
+    try:
+        code = process.wait()
+        outlast_children(say)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code, stopped_by
 
 
 def adopt_orphans() -> None:

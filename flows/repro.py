@@ -29,48 +29,31 @@ def say(sentence: str) -> None:
 def reproduce(stages: list[str]) -> int:
     """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
     clear_temporary_files()
-    command = [sys.executable, "-m", "dvc", "repro", *stages]
-    code, stopped_by = run_in_terminal(command)
+    code, stopped_by = run_dvc(stages)
     if code and not stopped_by and clear_leftovers(say):
-        code, stopped_by = run_in_terminal(command)
+        code, stopped_by = run_dvc(stages)
     if not code or not stopped_by:
         return code
     say(processes.STOPPED)
     return 128 + stopped_by
 
 
-def run_in_terminal(command: list[str]) -> tuple[int, int]:
-    """Run a command that ends with us; return its exit code, and the signal to stop, or 0.
-
-    The signals of a terminal reach all programs in it by themselves. SIGTERM reaches us alone: it
-    is passed on.
-    """
-    stopped_by = 0
-
-    def remember(number: int, _: object) -> None:
-        nonlocal stopped_by
-        if not stopped_by and number == signal.SIGTERM:
-            terminate_work(process.pid)
-        stopped_by = stopped_by or number
-
-    processes.adopt_orphans()
+def run_dvc(stages: list[str]) -> tuple[int, int]:
+    """Run dvc in this terminal; return its exit code, and the signal to stop, or 0."""
     environment = os.environ | {"PATH": dvc_program.prepend_python()} | dvc_program.QUIET
-    process = subprocess.Popen(processes.leash(command), env=environment)
-    heard = [number for number in processes.STOPPING if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, remember) for number in heard}
-    try:
-        code = process.wait()
-        processes.outlast_children(say)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return code, stopped_by
+    command = [sys.executable, "-m", "dvc", "repro", *stages]
+    return processes.run_to_the_end(command, environment, say=say, stop=stop_work, session=False)
 
 
-def terminate_work(dvc_program: int) -> None:
-    """Send SIGTERM to the stage that a dvc runs, or to dvc if it runs none."""
+def stop_work(dvc: subprocess.Popen[bytes], number: int) -> None:
+    """Pass SIGTERM on to the stage that a dvc runs, or to dvc if it runs none.
+
+    Other signals of a terminal reach all programs in it by themselves.
+    """
+    if number != signal.SIGTERM:
+        return
     with suppress(psutil.NoSuchProcess):
-        program = psutil.Process(dvc_program)
+        program = psutil.Process(dvc.pid)
         for process in program.children(recursive=True) or [program]:
             with suppress(psutil.NoSuchProcess):
                 process.terminate()

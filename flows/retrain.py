@@ -14,18 +14,15 @@ from typing import Annotated, TypeVar
 import typer
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import State
 from prefect.concurrency.sync import concurrency
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from rich.console import Console
 
-from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
-from flows.train import RETRY_SECONDS, NodeCount, hold_up_to_date, plan_stages
+from flows.train import RETRIES, hold_up_to_date, plan_stages, publish
 from nmt_core.evaluation.registered import GateConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import Exported, model_name, read_exported
@@ -38,7 +35,7 @@ from stages.registry.promotion import (
     render_verdict,
     run_contest,
 )
-from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
+from stages.registry.registry import ChampionMovedError, Registry, file_lock
 
 OutcomeT = TypeVar("OutcomeT")
 
@@ -48,18 +45,7 @@ LEASE_SECONDS = 60.0
 LOCK_PATIENCE_SECONDS = 180.0
 
 
-async def registry_was_away(_task: object, _run: object, state: State[Contest]) -> bool:
-    """Tell whether trying again may help."""
-    return isinstance(await state.aresult(raise_on_failure=False), RegistryAwayError)
-
-
-@task(
-    task_run_name="decide",
-    cache_policy=NO_CACHE,
-    retries=len(RETRY_SECONDS),
-    retry_delay_seconds=RETRY_SECONDS,
-    retry_condition_fn=registry_was_away,
-)
+@task(task_run_name="decide", **RETRIES)
 def decide(
     judge: Callable[[Registry, Exported], tuple[Contest, OutcomeT]], *, promotion: str, by: str
 ) -> OutcomeT:
@@ -137,7 +123,6 @@ def retrain(
     gate: GateConfig = GateConfig(),
     *,
     across_pools: bool = False,
-    nodes: NodeCount | None = None,
 ) -> Contest:
     """Train on the current text, and promote the model if tests show that it is better.
 
@@ -145,14 +130,12 @@ def retrain(
         settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
             Null takes the one in the worker's clone.
         revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the present state of the worker's clone.
+            Null takes the present state of the worker's clone; across pools, the newest commit.
         test_set: same refuses a test set other than the one that the champion was promoted on;
             current takes today's, if the champion cannot have been trained on it.
         gate: How much evidence a promotion takes.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
-        nodes: Number of Slurm machines that train one model and share the folder of this clone.
-            Null trains here.
     """
     with hold_up_to_date(
         "export",
@@ -160,7 +143,6 @@ def retrain(
         revision=revision,
         renew=True,
         across_pools=across_pools,
-        nodes=nodes,
         before_training=partial(check_text, test_set),
     ):
         publish()

@@ -16,9 +16,8 @@ from prefect.cache_policies import NO_CACHE
 from rich.console import Console
 
 from flows import clone
-from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
-from flows.train import introduce, plan_stages, run_stages
+from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
 from nmt_core.base.errors import ConfigError
@@ -137,23 +136,13 @@ def main(
     text: Annotated[
         list[Path] | None, typer.Option(help="A file with a sentence a line; several times.")
     ] = None,
-    share: Annotated[float, typer.Option(help="Share of it among what is read.")] = 0.5,
-    lowest: Annotated[
-        float, typer.Option(help="Share of the translations with the lowest scores, left out.")
-    ] = 0.05,
 ) -> None:
     """Let a teacher translate text, and train on it beside the text that is there."""
     with report_errors():
         plan_stages("export")
         synthesis = build(
             SynthesisConfig,
-            {
-                "teacher": str(teacher),
-                "backward": backward,
-                "text": [*map(str, text or ())],
-                "share": share,
-                "lowest": lowest,
-            },
+            {"teacher": str(teacher), "backward": backward, "text": [*map(str, text or ())]},
             at="synthesis",
         )
         check_inputs(synthesis, load(DownloadParams, "download").languages)

@@ -1,6 +1,6 @@
 """Bring every stage up to date, in order, to a trained, evaluated and exported model.
 
-Usage: python -m flows.train [--until STAGE] [--nodes COUNT]
+Usage: python -m flows.train [--until STAGE]
 
 The stages run in this clone, or each in a clone of a worker of its pool. Between clones goes a
 commit, the text of params.yaml and what DVC's remote holds, nothing else. Each part walks through
@@ -13,13 +13,11 @@ stages are up to date: that takes longer than finding out.
 """
 
 import os
-import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from prefect import flow, get_run_logger, task
@@ -35,17 +33,16 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.deployments import run_deployment
 from prefect.states import Cancelling
-from pydantic import Field
 
 from flows import clone, dvc_program
-from flows.artifacts import publish
-from flows.clone import Order
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.packages import require
 from stages import paths
 from stages.configure.sections import check_all
+from stages.registry.registry import RegistryAwayError
+from stages.reporting.evaluation import Evaluation
+from stages.reporting.pages import render_template
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
 """Seconds before retries of a stage whose server was away, or that another dvc has locked."""
@@ -54,48 +51,43 @@ POLL_SECONDS = 2.0
 """Between two looks at a part that runs elsewhere."""
 
 STAGE = "train"
-"""The stage that several machines may share."""
+"""The stage before which the text is checked."""
 
-NodeCount = Annotated[int, Field(ge=1, le=4096)]
-"""Number of machines that train one model."""
+NEWEST = "origin/HEAD"
+"""The revision of which several clones make one model, unless another one is named."""
 
 LOCK_FILE = "dvc-lock"
 """Key of the artifact in which a part hands its lock file over."""
 
 
-async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
-    """Tell whether trying again may help: the exit code says so."""
+async def may_pass(_task: object, _run: object, state: State[Any]) -> bool:
+    """Tell whether trying again may help: a server was away, or another dvc was at work."""
     error = await state.aresult(raise_on_failure=False)
-    return isinstance(error, dvc_program.StageError) and error.code == os.EX_TEMPFAIL
+    if isinstance(error, dvc_program.StageError):
+        return error.code == os.EX_TEMPFAIL
+    return isinstance(error, RegistryAwayError)
 
 
-@task(
-    cache_policy=NO_CACHE,
-    retries=len(RETRY_SECONDS),
-    retry_delay_seconds=RETRY_SECONDS,
-    retry_condition_fn=server_was_away,
-)
-def reproduce(stage: str, *, shared: bool, done: bool, nodes: NodeCount | None = None) -> None:
+RETRIES: dict[str, Any] = {
+    "cache_policy": NO_CACHE,
+    "retries": len(RETRY_SECONDS),
+    "retry_delay_seconds": RETRY_SECONDS,
+    "retry_condition_fn": may_pass,
+}
+"""Options of tasks that are tried again."""
+
+
+@task(**RETRIES)
+def reproduce(stage: str, *, shared: bool, done: bool) -> None:
     """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
     say = get_run_logger().info
-    if done or (nodes and dvc_program.count_done([stage])):
+    if done:
         say(f"Stage {stage!r} didn't change, skipping")
-    elif nodes:
-        from flows.slurm import train_on_nodes  # its package is optional
-
-        train_on_nodes(nodes, say)
-        dvc_program.commit(stage, log=say)
     else:
         dvc_program.reproduce(stage, shared=shared, log=say)
 
 
-@task(
-    task_run_name="collect",
-    cache_policy=NO_CACHE,
-    retries=len(RETRY_SECONDS),
-    retry_delay_seconds=RETRY_SECONDS,
-    retry_condition_fn=server_was_away,
-)
+@task(task_run_name="collect", **RETRIES)
 def collect(lock: str) -> None:
     """Pull the results of other clones by their lock file."""
     files.write_text(paths.LOCK, lock)
@@ -111,7 +103,6 @@ def hold_up_to_date(
     revision: str | None = None,
     renew: bool = False,
     across_pools: bool = False,
-    nodes: NodeCount | None = None,
     before_training: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
     """Hold this clone with everything up to date in it, up to and including a stage.
@@ -120,30 +111,29 @@ def hold_up_to_date(
         until: the last stage.
         settings: changes of params.yaml; without changes and revision, the flow uses the present
             state of the clone.
-        revision: the commit to work on.
+        revision: the commit to work on; across pools, the newest by default.
         renew: report changed files, and start from the present champion.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
-        nodes: number of Slurm machines that train; this one alone without it.
         before_training: is called when the text is ready, and may refuse it.
 
     Raises:
         NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
     """
     say = get_run_logger().info
-    check_nodes(nodes, across_pools=across_pools)
     if not across_pools:
         with clone.hold_clone(say):
             if settings is not None or revision or renew:
                 clone.prepare_clone(revision, settings or [], renew=renew, say=say)
             introduce()
             stages = plan_stages(until)
-            run_stages(stages, shared=False, nodes=nodes, before_training=before_training)
+            run_stages(stages, shared=False, before_training=before_training)
             yield
         return
     with clone.hold_clone(say):
-        order = clone.prepare_clone(revision, settings or [], renew=renew, say=say)
+        commit, params = clone.prepare_clone(
+            revision or NEWEST, settings or [], renew=renew, say=say
+        )
         introduce()
-        clone.check_shared()
         dvc_program.check_remote()
         [(_, here), *elsewhere] = list_parts(plan_stages(until))
         run_stages(here, shared=True, before_training=before_training)
@@ -151,33 +141,12 @@ def hold_up_to_date(
             before_training()
     lock = None
     for pool, stages in elsewhere:
-        lock = delegate(pool, stages, order)
+        lock = delegate(pool, stages, commit, params)
     with clone.hold_clone(say):
-        clone.write_settings(order)
+        clone.write_settings(commit, params)
         if lock is not None:
             collect(lock)
         yield
-
-
-def check_nodes(nodes: int | None, *, across_pools: bool = False) -> None:
-    """Refuse machines that cannot train, before any stage runs.
-
-    Raises:
-        ConfigError: if Slurm is missing, or stages run in other clones.
-    """
-    if nodes is None:
-        return
-    if across_pools:
-        raise ConfigError(
-            "nodes share the folder of this clone, but across_pools gives each stage a clone of "
-            "its own; leave out one of the two"
-        )
-    if shutil.which("srun") is None:
-        raise ConfigError(
-            "srun is not installed here; run this on the login machine of a Slurm cluster, or "
-            "train here without NODES"
-        )
-    require("submitit", "no job can be submitted to Slurm", ConfigError)
 
 
 def introduce() -> None:
@@ -189,7 +158,6 @@ def run_stages(
     stages: Sequence[str],
     *,
     shared: bool,
-    nodes: NodeCount | None = None,
     before_training: Callable[[], None] = lambda: None,
 ) -> None:
     """Bring stages up to date, one after another, a task each.
@@ -198,12 +166,9 @@ def run_stages(
     """
     done = 0 if shared else dvc_program.count_done(stages)
     for number, stage in enumerate(stages):
-        there = nodes if stage == STAGE else None
         if stage == STAGE and number >= done:
             before_training()
-        reproduce.with_options(task_run_name=stage)(
-            stage, shared=shared, done=number < done, nodes=there
-        )
+        reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=number < done)
 
 
 def plan_stages(until: str) -> list[str]:
@@ -241,7 +206,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
     """
     with clone.hold_clone(get_run_logger().info):
         dvc_program.check_remote()
-        clone.write_settings(Order(revision, params))
+        clone.write_settings(revision, params)
         introduce()
         run_stages(stages, shared=True)
         lock = paths.LOCK.read_text(encoding="utf-8")
@@ -250,7 +215,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
     )
 
 
-def delegate(pool: str, stages: list[str], order: Order) -> str:
+def delegate(pool: str, stages: list[str], revision: str, params: str) -> str:
     """Have a part done by a worker of its pool, and return the lock file it ended with.
 
     Raises:
@@ -258,7 +223,7 @@ def delegate(pool: str, stages: list[str], order: Order) -> str:
     """
     run = run_deployment(
         f"part/stages-on-{pool}",
-        parameters={"stages": stages, "revision": order.revision, "params": order.params},
+        parameters={"stages": stages, "revision": revision, "params": params},
         flow_run_name=f"{stages[-1]} on {pool}",
         timeout=0,
     )
@@ -281,9 +246,19 @@ def delegate(pool: str, stages: list[str], order: Order) -> str:
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[LOCK_FILE])),
             flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
         )
-    match = re.fullmatch(r"```yaml\n(.*)```", str(handed_over.data), re.DOTALL)
-    assert match
-    return match[1]
+    return str(handed_over.data).removeprefix("```yaml\n").removesuffix("```")
+
+
+def publish() -> None:
+    """Publish verdict, scores and translations beside the flow run, as far as stages made them."""
+    scores, examples = paths.REPORTS / "evaluate.json", paths.REPORTS / "examples.json"
+    if scores.exists():
+        page = render_template(
+            "flow.md",
+            evaluation=Evaluation.read(scores),
+            examples=files.read_json(examples) if examples.exists() else [],
+        )
+        create_markdown_artifact(page, key="report", description="Ready or not, and why")
 
 
 @flow
@@ -293,7 +268,6 @@ def train(
     revision: str | None = None,
     *,
     across_pools: bool = False,
-    nodes: NodeCount | None = None,
 ) -> None:
     """Train, evaluate and export a model; stages that are up to date are skipped.
 
@@ -302,15 +276,11 @@ def train(
         settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
             Null takes the one in the worker's clone.
         revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the present state of the worker's clone.
+            Null takes the present state of the worker's clone; across pools, the newest commit.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
-        nodes: Number of Slurm machines that train one model and share the folder of this clone.
-            Null trains here.
     """
-    with hold_up_to_date(
-        until, settings=settings, revision=revision, across_pools=across_pools, nodes=nodes
-    ):
+    with hold_up_to_date(until, settings=settings, revision=revision, across_pools=across_pools):
         publish()
 
 
@@ -318,20 +288,15 @@ def main(
     until: Annotated[
         str, typer.Option(metavar="STAGE", help="Last stage to bring up to date.")
     ] = "export",
-    nodes: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="COUNT", help="Slurm machines that train one model."),
-    ] = None,
 ) -> None:
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with report_errors():
-        check_nodes(nodes)
         stages = plan_stages(until)  # before a server is started
         if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
         with leave_nothing_behind():
-            train(until, nodes=nodes)
+            train(until)
 
 
 if __name__ == "__main__":

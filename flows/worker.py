@@ -15,19 +15,16 @@ from typing import Annotated
 
 import typer
 from prefect.client.orchestration import get_client
-from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import processes
-from flows.deploy import ensure_pool
+from flows.deploy import PROCESS, ensure_pool
 from flows.entry import report_errors, require_server
 from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import end_with_parent
 from nmt_core.base.packages import name_program
 from nmt_core.corpora.fetch.address import redact_url
 from stages.tracking.tracker import tracking_uri
-
-KIND = "process"
 
 ENVIRONMENT = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",  # a server of its own would have no runs
@@ -56,7 +53,7 @@ def main(
         with temporary_settings({PREFECT_API_URL: url}):
             check_pool(pool)
             typer.echo(f"Prefect is at {redact_url(url)}, MLflow at {redact_url(tracking_uri())}")
-            code = processes.run_to_the_end(
+            code, _ = processes.run_to_the_end(
                 build_command(pool, limit),
                 build_environment(url),
                 say=typer.echo,
@@ -67,7 +64,7 @@ def main(
 
 def build_command(pool: str, limit: int) -> list[str]:
     """Return Prefect's own worker."""
-    chosen = [f"--pool={pool}", f"--type={KIND}", f"--limit={limit}"]
+    chosen = [f"--pool={pool}", f"--type={PROCESS}", f"--limit={limit}"]
     return [sys.executable, "-m", "prefect", "worker", "start", *chosen]
 
 
@@ -84,14 +81,10 @@ def check_pool(pool: str) -> None:
         NmtError: if its runs are no processes.
     """
     with get_client(sync_client=True) as client:
-        try:
-            existing = client.read_work_pool(pool)
-        except ObjectNotFound:
-            ensure_pool(client, pool, KIND)
-            return
-    if existing.type != KIND:
+        kind = ensure_pool(client, pool)
+    if kind != PROCESS:
         raise NmtError(
-            f"pool {pool} is of kind {existing.type}, and this program runs processes; run: "
+            f"pool {pool} is of kind {kind}, and this program runs processes; run: "
             f"{name_program('prefect')} worker start --pool {pool}"
         )
 

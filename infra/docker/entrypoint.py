@@ -67,7 +67,8 @@ def main() -> None:
 
     program, *arguments = sys.argv[1:]
     command = [shutil.which(program) or program, *arguments]
-    sys.exit(run_to_the_end(command, os.environ, say=print))
+    code, _ = run_to_the_end(command, os.environ, say=print)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

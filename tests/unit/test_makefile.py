@@ -74,13 +74,6 @@ def test_settings_of_a_run_are_parameters_of_its_deployment(clone, words, flow, 
     assert typed == ["deployment", "run", flow, "--params", params]
 
 
-@pytest.mark.parametrize(("given", "passed"), [((), ""), (("NODES=2",), " --nodes 2")])
-def test_a_flow_is_told_who_trains(given, passed):
-    lines = make(PROJECT, "--dry-run", "--no-print-directory", "flow", *given).stdout.splitlines()
-
-    assert f"python -m flows.train{passed}" in [" ".join(line.split()) for line in lines]
-
-
 def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
     menu = make(clone).stdout + make(clone, "help-dev").stdout
     titles = [text.splitlines()[0] for text in menu.split("\n\n")[1:]]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from flows import clone
-from flows.clone import Order
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import current_branch, git, head_commit
@@ -101,23 +100,19 @@ def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
         assert paths.PARAMS.read_text() == "seed: 2\n"
 
 
-def test_what_is_not_pushed_or_not_committed_is_shared_with_nobody(origin):
+def test_what_is_not_pushed_or_not_committed_is_not_checked_out_over(origin):
     mine = commit("Add my corpus", params="seed: 3\n")
-    calls = (lambda: clone.check_out("origin/HEAD"), clone.check_shared)
-    for call in calls:
-        with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
-            call()
+    with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
+        clone.check_out("origin/HEAD")
 
     assert (head_commit(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
     clone.check_out(mine)  # who names it knows what he wants
     git("push", "--quiet")
-    for call in calls:
-        call()
+    clone.check_out("origin/HEAD")
     assert head_commit() == mine
     CODE.write_text("edited")
-    for call in calls:
-        with pytest.raises(NmtError, match=r"(?s)code\.py.* commit"):
-            call()
+    with pytest.raises(NmtError, match=r"(?s)code\.py.* commit"):
+        clone.check_out("origin/HEAD")
     assert CODE.read_text() == "edited"
 
 
@@ -129,8 +124,8 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
         git("add", str(paths.PARAMS))
     calls = (
         lambda: clone.check_out("origin/HEAD"),
-        lambda: clone.write_settings(Order(newest, "seed: 5\n")),
-        lambda: clone.write_settings(Order(head_commit(), "seed: 5\n")),
+        lambda: clone.write_settings(newest, "seed: 5\n"),
+        lambda: clone.write_settings(head_commit(), "seed: 5\n"),
     )
     before = head_commit()
     for call in calls:
@@ -138,7 +133,7 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
             call()
 
         assert (head_commit(), paths.PARAMS.read_text()) == (before, "seed: 4\n")
-    assert clone.write_settings(Order(before, "seed: 4\n")).params == "seed: 4\n"  # nothing is lost
+    clone.write_settings(before, "seed: 4\n")  # nothing is lost
 
 
 def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_lies(
@@ -153,20 +148,20 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
 
     with pytest.raises(NmtError, match=r"params\.yaml was changed in"):
         clone.prepare_clone("origin/HEAD", [], renew=False, say=pytest.fail)
-    ordered = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
+    prepared = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
 
-    assert ordered == Order(head_commit(), "seed: 4\nmore: 1\n")
-    assert paths.PARAMS.read_text() == ordered.params
+    assert prepared == (head_commit(), "seed: 4\nmore: 1\n")
+    assert paths.PARAMS.read_text() == prepared[1]
     with pytest.raises(NmtError, match=r"params\.yaml was changed in"):
         clone.check_out("origin/HEAD")
 
 
 def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     first = head_commit()
-    clone.write_settings(Order(first, "seed: 5\n"))
-    clone.write_settings(Order(first, "seed: 6\n"))
+    clone.write_settings(first, "seed: 5\n")
+    clone.write_settings(first, "seed: 6\n")
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
-    clone.write_settings(Order(newest, "seed: 7\n"))
+    clone.write_settings(newest, "seed: 7\n")
     assert paths.PARAMS.read_text() == "seed: 7\n"
     for _ in range(2):
         clone.check_out("origin/HEAD")
@@ -184,7 +179,7 @@ def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
 
     monkeypatch.setattr(clone.files, "write_text", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        clone.write_settings(Order(head_commit(), "seed: 5\n"))
+        clone.write_settings(head_commit(), "seed: 5\n")
     monkeypatch.undo()
 
     clone.check_params()
@@ -194,7 +189,7 @@ def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
 def test_a_file_that_git_does_not_know_is_not_written_over(origin, name, monkeypatch):
     """Nor is anything else changed; git's forced checkout would take it away."""
     Path("notes.txt").write_text("mine")
-    clone.write_settings(Order(head_commit(), "seed: 5\n"))
+    clone.write_settings(head_commit(), "seed: 5\n")
     paths.LOCK.write_text("lock")
     if name == "ignored.txt":
         Path(".git/info/exclude").write_text("/.dvc\n/notes.txt\n/dvc.lock\n")

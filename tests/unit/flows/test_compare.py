@@ -132,16 +132,11 @@ def test_every_model_has_one_budget(budget, limits):
 
 
 @pytest.mark.parametrize(
-    ("setting", "how"),
-    [
-        ("train.budget.steps=20", "--steps"),
-        ("+train.budget={steps:20}", "--steps"),
-        ("train.seed=7", "--seeds"),
-        ("model=convs2s", "name the models"),
-    ],
+    "setting",
+    ["train.budget.steps=20", "+train.budget={steps:20}", "train.seed=7", "model=convs2s"],
 )
-def test_a_setting_that_would_not_hold_is_refused(setting, how):
-    with pytest.raises(ConfigError, match=f"would not hold.*{how}"):
+def test_a_setting_that_would_not_hold_is_refused(setting):
+    with pytest.raises(ConfigError, match="would not hold"):
         compare.add_budget(["data=demo", setting], None, None, None)
     ran = invoke(compare.main, "convs2s", setting)
     assert ran.exit_code == 1
@@ -181,7 +176,7 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
 @pytest.mark.parametrize("there", [False, True])
 def test_experiment_runs_once_up_to_its_evaluation(monkeypatch, there):
     calls = []
-    chosen = compare.Experiment("rnn", 1, ("model=rnn",), "digest")
+    chosen = compare.Experiment("rnn", 1, "rnn-seed1-0a", ("model=rnn",))
     logger = SimpleNamespace(info=lambda *_: None)
     monkeypatch.setattr(compare, "get_run_logger", lambda: logger)
     monkeypatch.setattr(dvc_program, "list_experiments", lambda: {chosen.name} if there else {})
@@ -200,7 +195,7 @@ def test_experiment_runs_once_up_to_its_evaluation(monkeypatch, there):
 
 def test_failed_experiment_does_not_stop_others(patch):
     logged, run = Mock(), Mock()
-    several = [compare.Experiment("rnn", seed, (), "") for seed in range(3)]
+    several = [compare.Experiment("rnn", seed, f"rnn-seed{seed}", ()) for seed in range(3)]
     states = [Mock(), Mock(), Mock()]
     states[0].result.side_effect = NmtError("out of memory")
     run.with_options.return_value.side_effect = states
@@ -242,11 +237,3 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     assert dvc_program.list_experiments() == {"rnn-seed1": head.stdout.strip()}
-
-
-@pytest.mark.parametrize("models", [["a", "b"], ["a,b"], ["a,", "b"]])
-def test_spaces_or_commas_separate_models(models):
-    assert compare.split_arguments([*models, "train.seed=1,2", "~x"]) == (
-        ["a", "b"],
-        ["train.seed=1,2", "~x"],
-    )

@@ -1,4 +1,3 @@
-import asyncio
 import logging
 import os
 import sys
@@ -8,7 +7,6 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
-from prefect.states import exception_to_failed_state
 
 from flows import dvc_program, train
 from flows.dvc_program import StageError
@@ -80,25 +78,6 @@ def test_stages_are_done_up_to_the_first_that_changed(fake_dvc, stages, program,
     fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
     assert dvc_program.count_done(stages) == done
     assert Path("asked").read_text() == f"status --json {' '.join(stages)}"
-
-
-@pytest.mark.parametrize(
-    ("error", "again"),
-    [
-        (StageError("away", code=75), True),
-        (StageError("wrong", code=1), False),
-        (NmtError("wrong"), False),
-        (RuntimeError(), False),
-    ],
-)
-def test_only_what_was_away_is_tried_again(error, again):
-    """All else would fail again, after six minutes of waiting."""
-    state = asyncio.run(exception_to_failed_state(error))
-
-    assert again == asyncio.run(train.server_was_away(None, None, state))
-    for task in (train.reproduce, train.collect):
-        assert task.retry_condition_fn is train.server_was_away
-    assert sum(train.RETRY_SECONDS) > 300  # so long a server may be away
 
 
 def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, monkeypatch):

@@ -34,7 +34,8 @@ from flows import processes
 processes.LEAVE_SECONDS = float(sys.argv[1])
 command, last_word = [sys.executable, "-c", *sys.argv[3:]], int(sys.argv[2])
 environment = os.environ | {"CODE": "7"}
-sys.exit(processes.run_to_the_end(command, environment, say=print, last_word=last_word))
+code, _ = processes.run_to_the_end(command, environment, say=print, last_word=last_word)
+sys.exit(code)
 """
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux")

@@ -83,41 +83,38 @@ STOPPED = (1, signal.SIGTERM)
 def test_dvc_runs_again_once_if_leftovers_were_cleared(patch, endings, cleared, code, messages):
     steps, left, said = [], list(endings), []
 
-    def run(command):
-        steps.append(command[-3:])
+    def run(stages):
+        steps.append(stages)
         return left.pop(0)
 
     patch(
         repro,
-        run_in_terminal=run,
+        run_dvc=run,
         clear_leftovers=lambda _: cleared,
         clear_temporary_files=lambda: steps.append("clear"),
         say=said.append,
     )
     assert repro.reproduce(["train"]) == code
-    assert steps == ["clear", *[["dvc", "repro", "train"]] * len(endings)]
+    assert steps == ["clear", *[["train"]] * len(endings)]
     assert (left, len(said)) == ([], messages)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(0, 3), (signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM)]
-)
-def test_command_in_a_terminal_gets_sigterm_alone_from_us(monkeypatch, number, code):
+@pytest.mark.parametrize(("number", "code"), [(0, 3), (signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_command_in_a_terminal_gets_sigterm_alone_from_us(fake_dvc, monkeypatch, number, code):
     """A terminal sends its signals to the command, too; the handlers are as before afterwards."""
-    noted = []
-    monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: noted.append("adopt"))
-    monkeypatch.setattr(repro.processes, "outlast_children", noted.append)
+    monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: None)
+    monkeypatch.setattr(repro.processes, "outlast_children", lambda _: None)
     before = [signal.getsignal(one) for one in repro.processes.STOPPING]
-    program = f"""
-import os, shutil, sys, time
-assert (shutil.which("python"), os.environ["DVC_NO_ANALYTICS"]) == ({PYTHON!r}, "1")
-{number} and os.kill(os.getppid(), {number})
-{code} < 0 and time.sleep(60)
-sys.exit({code})
-"""
+    fake_dvc(f"""
+        import os, shutil, sys, time
+        assert (shutil.which("python"), os.environ["DVC_NO_ANALYTICS"]) == ({PYTHON!r}, "1")
+        assert sys.argv[1:] == ["repro", "train"]
+        {number} and os.kill(os.getppid(), {number})
+        {code} == 143 and time.sleep(60)
+        sys.exit({code})
+    """)
 
-    assert repro.run_in_terminal([sys.executable, "-c", program]) == (code, number)
-    assert noted == ["adopt", repro.say]
+    assert repro.run_dvc(["train"]) == (code, number)
     assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]
 
 
@@ -134,7 +131,7 @@ sys.exit(sum(stage.wait() for stage in stages))
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
         for _ in range(1 + children):
             process.stdout.readline()
-        repro.terminate_work(process.pid)
+        repro.stop_work(process, signal.SIGTERM)
         code = process.wait(60)
     assert code == (256 - children * signal.SIGTERM if children else -signal.SIGTERM)
-    repro.terminate_work(process.pid)  # gone
+    repro.stop_work(process, signal.SIGTERM)  # gone

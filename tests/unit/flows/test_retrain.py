@@ -8,16 +8,15 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock, call
 
 import pytest
+from prefect.states import exception_to_failed_state
 
-from flows import retrain
+from flows import compare, retrain, train
+from flows.dvc_program import StageError
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registered import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
-from stages.registry.registry import (
-    ChampionMovedError,
-    RegistryAwayError,
-)
+from stages.registry.registry import ChampionMovedError, RegistryAwayError
 
 CHALLENGER = SimpleNamespace(name="nmt-de-en", digest="d")
 GATE = GateConfig(significance=0.03)
@@ -76,18 +75,23 @@ def test_verdict_is_recorded_before_the_champion_moves(steps, patch, moves):
 
 @pytest.mark.parametrize(
     ("error", "again"),
-    [(RegistryAwayError("a"), True), (ChampionMovedError("m"), False), (NmtError("n"), False)],
+    [
+        (StageError("away", code=75), True),
+        (StageError("wrong", code=1), False),
+        (RegistryAwayError("a"), True),
+        (ChampionMovedError("m"), False),
+        (NmtError("n"), False),
+        (RuntimeError(), False),
+    ],
 )
-def test_only_a_registry_that_was_away_is_tried_again(error, again):
-    async def aresult(*, raise_on_failure):
-        assert not raise_on_failure
-        return error
+def test_only_what_was_away_is_tried_again(error, again):
+    """All else would fail again, after six minutes of waiting."""
+    state = asyncio.run(exception_to_failed_state(error))
 
-    state = SimpleNamespace(aresult=aresult)
-
-    assert asyncio.run(retrain.registry_was_away(None, None, state)) is again
-    assert retrain.decide.retry_condition_fn is retrain.registry_was_away
-    assert retrain.decide.retries == len(retrain.RETRY_SECONDS)
+    assert again == asyncio.run(train.may_pass(None, None, state))
+    for task in (train.reproduce, train.collect, retrain.decide, compare.run):
+        assert (task.retry_condition_fn, task.retries) == (train.may_pass, 3)
+    assert sum(train.RETRY_SECONDS) > 300  # so long a server may be away
 
 
 def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub_flow):
@@ -109,9 +113,9 @@ def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub
         return contest("hold")
 
     flow.install(retrain, hold_up_to_date=hold_up_to_date, decide=decide)
-    retrain.retrain.fn(["train.seed=2"], "v1", across_pools=True, nodes=2)
+    retrain.retrain.fn(["train.seed=2"], "v1", across_pools=True)
 
-    settings = {"settings": ["train.seed=2"], "revision": "v1", "renew": True, "nodes": 2}
+    settings = {"settings": ["train.seed=2"], "revision": "v1", "renew": True}
     assert flow.settings == settings | {"across_pools": True}
     decision = "decide number flow run de-en"
     steps = ["until export", "check same", "publish", decision, "leave", "verdict"]

@@ -131,12 +131,12 @@ def test_the_command_says_all_of_it(flow, capsys):
         leave_nothing_behind=nullcontext,
         synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
     )
-    told = "teacher train.seed=7 --student --text a.de --text b.de --share 0.3"
-    told += " --lowest 0.2 --backward"
+    told = "teacher train.seed=7 --student --text a.de --text b.de"
+    told += " --backward"
     application = typer.Typer()
     application.command()(flow_module.main)
     application(told.split(), standalone_mode=False)
-    values = {"teacher": Path("teacher"), "share": 0.3, "lowest": 0.2}
+    values = {"teacher": Path("teacher")}
     texts = (Path("a.de"), Path("b.de"))
     config = SynthesisConfig(**values, text=texts, backward=True)
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]

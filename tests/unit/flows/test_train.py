@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
-from flows import dvc_program, slurm, train
-from flows.clone import Order
+from flows import dvc_program, train
 from flows.train import delegate, list_parts
 from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.commands import invoke
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
 POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
-NODES = 2
 
 
 @pytest.fixture
@@ -39,20 +37,22 @@ def steps(patch):
         yield
         note("leave")
 
-    def run_stages(stages, *, shared, nodes=None, before_training=lambda: None):
+    def run_stages(stages, *, shared, before_training=lambda: None):
         if "train" in stages:
             before_training()
-        note("run", *stages[-1:], *["shared"] * shared, *["nodes"] * bool(nodes))
+        note("run", *stages[-1:], *["shared"] * shared)
 
-    order = Order("c0ffee", "train: {}\n")
     patch(
         train.clone,
         hold_clone=hold_clone,
         prepare_clone=lambda revision, settings, *, renew, say: note(
-            "prepare", *[revision] * bool(revision), *settings, *["renew"] * renew, returns=order
+            "prepare",
+            *[revision] * bool(revision),
+            *settings,
+            *["renew"] * renew,
+            returns=("c0ffee", "train: {}\n"),
         ),
-        check_shared=lambda: note("check"),
-        write_settings=lambda given: note("write", given.revision),
+        write_settings=lambda revision, params: note("write", revision),
     )
     patch(dvc_program, check_remote=lambda: note("remote"), map_pools=lambda: POOLS)
     patch(
@@ -61,8 +61,8 @@ def steps(patch):
         introduce=lambda: note("introduce"),
         plan_stages=lambda until: STAGES[: STAGES.index(until) + 1],
         run_stages=run_stages,
-        delegate=lambda pool, stages, given: note(
-            pool, stages[-1], given.revision, returns=f"lock of {stages[-1]}"
+        delegate=lambda pool, stages, revision, params: note(
+            pool, stages[-1], revision, returns=f"lock of {stages[-1]}"
         ),
         collect=lambda lock: note("collect", lock),
         publish=lambda: note("publish"),
@@ -82,7 +82,14 @@ def steps(patch):
         (
             {"until": "export", "across_pools": True},
             [
-                *["hold", "prepare", "introduce", "check", "remote", "run shard shared", "leave"],
+                *[
+                    "hold",
+                    "prepare origin/HEAD",
+                    "introduce",
+                    "remote",
+                    "run shard shared",
+                    "leave",
+                ],
                 *["gpu evaluate c0ffee", "cpu export c0ffee"],  # the clone is free meanwhile
                 *["hold", "write c0ffee", "collect lock of export", "publish", "leave"],
             ],
@@ -161,7 +168,7 @@ def delegated(patch):
             get_run_logger=lambda: logging.getLogger("test"),
             POLL_SECONDS=0,
         )
-        return delegate("gpu", STAGES[:5], Order("c0ffee", "p")), run_deployment.call_args
+        return delegate("gpu", STAGES[:5], "c0ffee", "p"), run_deployment.call_args
 
     return start
 
@@ -216,37 +223,21 @@ def test_planned_stages_end_with_the_last_one_named(patch):
         train.plan_stages("trian")
 
 
-@pytest.mark.parametrize("done", [0, 1])
-def test_training_by_several_machines_is_committed(patch, done):
-    """They train only where DVC would, though what came before was made anew."""
-    calls = []
-    patch(train, get_run_logger=lambda: logging.getLogger("test"))
-    patch(slurm, train_on_nodes=lambda nodes, say: calls.append(nodes))
-    patch(dvc_program, count_done=lambda _: done, commit=lambda stage, **_: calls.append(stage))
-    train.reproduce.fn("train", shared=False, done=False, nodes=NODES)
-    assert calls == ([] if done else [NODES, "train"])
-
-
 @pytest.mark.parametrize("done", range(len(STAGES) + 1))
 def test_stages_run_in_order_and_text_is_checked_before_training(patch, done):
-    """Unless nothing trains; only training is done by several machines."""
+    """Unless nothing trains."""
     calls, number_of_train = [], STAGES.index("train")
     task = SimpleNamespace(
         with_options=lambda *, task_run_name: (
-            lambda stage, *, shared, done, nodes: calls.append((stage, done, nodes))
+            lambda stage, *, shared, done: calls.append((stage, done))
         )
     )
     patch(train, reproduce=task)
     patch(dvc_program, count_done=lambda stages: done)
-    train.run_stages(
-        STAGES, shared=False, nodes=NODES, before_training=lambda: calls.append("check")
-    )
+    train.run_stages(STAGES, shared=False, before_training=lambda: calls.append("check"))
     if done <= number_of_train:
         assert calls.pop(number_of_train) == "check"
-    assert calls == [
-        (stage, number < done, NODES if stage == "train" else None)
-        for number, stage in enumerate(STAGES)
-    ]
+    assert calls == [(stage, number < done) for number, stage in enumerate(STAGES)]
 
 
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
@@ -258,24 +249,12 @@ def test_server_of_its_own_starts_only_if_there_is_work(patch, server, done):
         plan_stages=lambda until: ["download", until],
         check_server=lambda: server,
         leave_nothing_behind=lambda: nullcontext(calls.append("leave nothing")),
-        train=lambda until, *, nodes: calls.append(f"{until} {nodes}"),
+        train=calls.append,
     )
     patch(dvc_program, count_done=lambda stages: done)
     ran = invoke(train.main, "--until", "shard")
 
     idle = done == 2 and server is None
     assert ran.exit_code == 0
-    assert calls == ([] if idle else ["leave nothing", "shard None"])
+    assert calls == ([] if idle else ["leave nothing", "shard"])
     assert ran.stdout == ("All stages are up to date.\n" if idle else "")
-
-
-def test_nodes_are_checked_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(train, "plan_stages", lambda _: pytest.fail("it is too late"))
-    monkeypatch.setattr(train.shutil, "which", lambda _: None)
-    train.check_nodes(None, across_pools=True)
-    assert "srun is not installed" in invoke(train.main, "--nodes", "2").stderr
-    assert invoke(train.main, "--nodes", "0").exit_code == 2
-    monkeypatch.setattr(train.shutil, "which", lambda _: "/usr/bin/srun")
-    train.check_nodes(2)
-    with pytest.raises(ConfigError, match="across_pools"):
-        train.check_nodes(2, across_pools=True)

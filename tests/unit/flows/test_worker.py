@@ -4,11 +4,9 @@ import base64
 import signal
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import pytest
 import typer
-from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows import worker
@@ -81,24 +79,11 @@ def test_caller_may_choose_everything_but_the_server(monkeypatch, tmp_path):
     assert variables["NMT_PROJECT"] == str(tmp_path)
 
 
-class Api:
-    """Prefect's client, as far as it knows pools."""
-
-    def read_work_pool(self, name):
-        if name == "new":
-            raise ObjectNotFound(None)
-        return SimpleNamespace(type="kubernetes" if name == "gpu" else "process")
-
-
-def test_pool_is_made_or_of_the_right_kind(monkeypatch):
-    api, made = Api(), []
-    monkeypatch.setattr(worker, "get_client", lambda **_: nullcontext(api))
-    monkeypatch.setattr(worker, "ensure_pool", lambda *pool: made.append(pool))
-    for pool in ("cpu", "new"):
-        worker.check_pool(pool)
-
-    assert made == [(api, "new", "process")]
-    with pytest.raises(NmtError, match="pool gpu is of kind kubernetes"):
+@pytest.mark.parametrize(("kind", "refused"), [("process", False), ("kubernetes", True)])
+def test_pool_must_run_processes(monkeypatch, kind, refused):
+    monkeypatch.setattr(worker, "get_client", lambda **_: nullcontext("client"))
+    monkeypatch.setattr(worker, "ensure_pool", lambda *pool: {("client", "gpu"): kind}[pool])
+    with pytest.raises(NmtError, match=kind) if refused else nullcontext():
         worker.check_pool("gpu")
 
 
@@ -116,7 +101,7 @@ def test_worker_ends_with_the_code_of_prefects(monkeypatch, words, options):
     def run_to_the_end(command, environment, *, say, last_word):
         assert (say, last_word) == (typer.echo, signal.SIGKILL)
         calls.append((command, environment["PREFECT_API_URL"], PREFECT_API_URL.value()))
-        return 3
+        return 3, signal.SIGTERM
 
     monkeypatch.setattr(worker, "end_with_parent", lambda: leashed.append("--leashed"))
     monkeypatch.setattr(worker, "require_server", lambda: url)
