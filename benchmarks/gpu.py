@@ -12,14 +12,14 @@ import itertools
 import time
 from collections import deque
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 import typer
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.report import show
+from benchmarks import show
 from benchmarks.training import add_gradients, compute_loss, train
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.errors import ConfigError
@@ -53,15 +53,6 @@ def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
     return build_model(params.model, source_size=vocabulary, target_size=vocabulary)
 
 
-class Speed(NamedTuple):
-    """Of a training."""
-
-    tokens_per_second: float
-    operations_per_second: float
-    most_bytes: int
-    """Of the GPU's memory; 0 of a processor's."""
-
-
 def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
     """Return batches of made-up pairs, which are all of the same length on both sides."""
     draw = make_generator(1, "sentences")
@@ -90,8 +81,10 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def measure(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int) -> Speed:
-    """Return how fast a model trains."""
+def measure(
+    model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int
+) -> tuple[float, float, int]:
+    """Return target tokens and operations per second of a training, and bytes of GPU memory."""
     updates = train(model, partial(compute_loss, model), itertools.cycle(batches), compute)
     deque(itertools.islice(updates, WARM_UP), maxlen=0)
     wait(compute.device)
@@ -103,7 +96,7 @@ def measure(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, st
     speed = tokens / (time.perf_counter() - began)
     most_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0
     operations = count_operations(model, batches[:WARM_UP], compute)
-    return Speed(speed, speed * operations, most_bytes)
+    return speed, speed * operations, most_bytes
 
 
 def measure_products(compute: Compute, size: int = LARGE, times: int = 20) -> float:
@@ -141,16 +134,16 @@ def main(
     for kind in (torch.float32, torch.bfloat16):
         compute = Compute(device, kind)
         model = build_preset(preset).to(device)
-        speed = measure(model, batches, compute, steps)
-        share = speed.operations_per_second / measure_products(compute)
+        tokens, operations, most_bytes = measure(model, batches, compute, steps)
+        share = operations / measure_products(compute)
         rows.append(
             (
                 preset,
                 name,
                 str(kind).removeprefix("torch."),
-                f"{speed.tokens_per_second:,.0f}",
+                f"{tokens:,.0f}",
                 f"{share:.0%}",
-                f"{speed.most_bytes / 2**30:.1f}",
+                f"{most_bytes / 2**30:.1f}",
             )
         )
     show(f"batches of {batch_tokens:,} tokens, {steps} updates", HEADING, rows)

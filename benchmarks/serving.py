@@ -29,7 +29,7 @@ from urllib.request import urlopen
 import psutil
 import typer
 
-from benchmarks.report import show
+from benchmarks import show
 from nmt_core.base import files
 from nmt_core.translation.translator import Translator
 

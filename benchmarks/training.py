@@ -7,22 +7,21 @@ Both train a pre-norm Transformer of 3 + 3 layers, width 256, 4 heads, 1,024 ins
 8,000 tied tokens, by AdamW, on the same batches. The plain loop uses PyTorch's own parts:
 nn.Transformer, tied embeddings, cross entropy over all positions.
 
-Each round runs each system twice in a process of its own, for a few updates and for many: the
-difference excludes start-up. The unit is target tokens without padding per second of processor
-time. Ratios are of one round.
+Each round runs each system in a process of its own, whose first updates do not count. The unit is
+target tokens without padding per second of processor time. Ratios are of one round.
 """
 
 import itertools
 import math
-import os
-import subprocess
-import sys
-import tempfile
+import resource
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
 from functools import partial
+from multiprocessing import get_context
 from statistics import median
 from typing import Annotated, Any, NamedTuple
 
@@ -32,7 +31,7 @@ import torch.nn.functional as F
 import typer
 from torch import Tensor, nn
 
-from benchmarks.report import show
+from benchmarks import show
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
@@ -46,7 +45,7 @@ from nmt_core.training.optimizer import apply_gradients, build_optimizer
 from nmt_core.training.settings import AdamW
 
 WARM_UP = 10
-"""Number of updates of the short run."""
+"""Number of updates that do not count."""
 
 VOCABULARY = 8000
 """Number of tokens of the random text."""
@@ -152,9 +151,9 @@ def train(
 
 
 def train_system(
-    system: System, *, steps: int, batch_tokens: int, precision: str, threads: int
-) -> int:
-    """Make updates in this process; return the number of their target tokens."""
+    system: System, *, batch_tokens: int, precision: str, threads: int
+) -> Iterator[int]:
+    """Make updates in this process; return the number of target tokens of each."""
     compute = prepare_compute("cpu", precision=precision, threads=threads)
     torch.manual_seed(1)
     model: nn.Module
@@ -164,41 +163,7 @@ def train_system(
     else:
         model = ours = build_model(SHAPE, source_size=VOCABULARY, target_size=VOCABULARY)
         loss_of = partial(compute_loss, ours)
-    updates = train(model, loss_of, make_batches(batch_tokens), compute)
-    return sum(itertools.islice(updates, steps))
-
-
-class Run(NamedTuple):
-    """The target tokens, the cost and the peak memory of a program."""
-
-    target_tokens: int
-    processor_seconds: float
-    seconds: float
-    most_bytes: int
-    """Resident memory of its largest process."""
-
-
-def run(command: Sequence[str], *, threads: int) -> Run:
-    """Run a program that prints the number of its target tokens.
-
-    Raises:
-        CalledProcessError: if it fails; its output is shown.
-    """
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    began = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        text = output.read()
-    if process.returncode:
-        sys.stderr.write(text)
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Run(int(text), used.ru_utime + used.ru_stime, seconds, used.ru_maxrss * 1024)
+    return train(model, loss_of, make_batches(batch_tokens), compute)
 
 
 class Speed(NamedTuple):
@@ -209,13 +174,17 @@ class Speed(NamedTuple):
     most_bytes: int
 
 
-def subtract(longer: Run, shorter: Run) -> Speed:
-    """Return the speed of the longer run without the part that it shares with the shorter."""
-    tokens = longer.target_tokens - shorter.target_tokens
+def measure(
+    system: System, *, steps: int, batch_tokens: int, precision: str, threads: int
+) -> Speed:
+    """Return the speed of a system in this process, after some updates that do not count."""
+    updates = train_system(system, batch_tokens=batch_tokens, precision=precision, threads=threads)
+    deque(itertools.islice(updates, WARM_UP), maxlen=0)
+    worked, began = time.process_time(), time.perf_counter()
+    tokens = sum(itertools.islice(updates, steps))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Speed(
-        tokens / (longer.processor_seconds - shorter.processor_seconds),
-        tokens / (longer.seconds - shorter.seconds),
-        longer.most_bytes,
+        tokens / (time.process_time() - worked), tokens / (time.perf_counter() - began), most
     )
 
 
@@ -246,29 +215,16 @@ def main(
     threads: Annotated[int, typer.Option(min=1)] = 1,
     batch_tokens: Annotated[int, typer.Option(min=64)] = 1024,
     precision: Annotated[str, typer.Option()] = "auto",
-    system: Annotated[
-        System | None, typer.Option(help="Train this system here, and print its target tokens.")
-    ] = None,
 ) -> None:
     """Train in turns and print medians."""
-    if system:
-        tokens = train_system(
-            system, steps=steps, batch_tokens=batch_tokens, precision=precision, threads=threads
-        )
-        typer.echo(tokens)
-        return
-    options = [f"--batch-tokens={batch_tokens}", f"--precision={precision}", f"--threads={threads}"]
-    measured = []
-    for _ in range(rounds):
-        speeds = {}
-        for one in System:
-            loop = [sys.executable, "-m", "benchmarks.training", f"--system={one}", *options]
-            shorter, longer = (
-                run([*loop, f"--steps={updates}"], threads=threads)
-                for updates in (WARM_UP, WARM_UP + steps)
-            )
-            speeds[one] = subtract(longer, shorter)
-        measured.append(speeds)
+    work = partial(
+        measure, steps=steps, batch_tokens=batch_tokens, precision=precision, threads=threads
+    )
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+        measured = [
+            {system: fresh.submit(work, system).result() for system in System}
+            for _ in range(rounds)
+        ]
     title = f"target tokens in {precision}, {threads} threads, {rounds} rounds of {steps} updates"
     head = ("system", "per processor second", "per second", "ours is so many times as fast", "GiB")
     show(title, head, tabulate(measured))

@@ -1,82 +1,37 @@
 """The real comparison, by its own command: two models in miniature, side by side, then again."""
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from nmt_core.base import files
 from tests.support.pipeline import list_data_stages
-from tests.support.projects import (
-    FILES,
-    SMALL,
-    TRANSFORMER,
-    a_users_environment,
-    copy_project,
-    overrides,
-)
+from tests.support.projects import SMALL, TRANSFORMER, begin, overrides
 
 MODELS = ["transformer", "transformer_base"]
 SETTINGS = {**SMALL, **TRANSFORMER, "train.training.validate_every": 30, "evaluate.pictures": 0}
-COMPARE = f"flows.compare {' '.join(MODELS)} data=demo --steps 60 {overrides(**SETTINGS)}"
+COMPARE = f"python -m flows.compare {' '.join(MODELS)} data=demo --steps 60 {overrides(**SETTINGS)}"
 
 pytestmark = pytest.mark.slow
 
 
-@dataclass
-class Clone:
-    """A project of its own, as a fresh clone has it."""
-
-    folder: Path
-
-    def run(self, command, *, module=True):
-        return subprocess.run(
-            [*([sys.executable, "-m"] if module else []), *command.split()],
-            cwd=self.folder,
-            env=a_users_environment()
-            | {
-                "PYTHONPATH": str(self.folder),
-                "PREFECT_HOME": str(self.folder.parent / "prefect"),
-                "DVC_SITE_CACHE_DIR": str(self.folder.parent / "dvc"),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def git(self, command):
-        done = self.run(f"git -c user.name=T -c user.email=t@localhost {command}", module=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def database(self, query):
-        with closing(sqlite3.connect(self.folder / "mlflow.db")) as database:
-            return list(database.execute(query))
-
-
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("compare") / "project"
-    copy_project(folder, names=(*FILES, "params.yaml"))
-    clone = Clone(folder)
-    clone.git("init --quiet")
-    clone.git("add --all")
-    clone.git("commit --quiet -m Begin")
-    return clone
+    folder = tmp_path_factory.mktemp("compare")
+    return begin(folder / "project", folder)
 
 
 @pytest.fixture(scope="module")
 def compared(clone):
-    first = clone.run(COMPARE)
-    assert first.returncode == 0, first.stderr
+    first = clone.run(COMPARE).log
     report = files.read_json(clone.folder / "reports/comparison/comparison.json")
-    again = clone.run(COMPARE)
-    assert again.returncode == 0, again.stderr
-    return first, report, again
+    return first, report, clone.run(COMPARE).log
+
+
+def query(clone, text):
+    with closing(sqlite3.connect(clone.shared / "mlflow.db")) as database:
+        return dict(database.execute(text))
 
 
 def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
@@ -89,7 +44,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
     for run in report["runs"]:
         assert run["train_seconds"] > 0
         assert run["sentences_per_second"] > 0
-        assert run["system"] in first.stdout
+        assert run["system"] in first
         assert run["system"] in page
     assert "equal budgets of 60 steps" in page
     assert [pair["metric"] for pair in report["differences"]] == ["bleu", "chrf"]
@@ -99,27 +54,22 @@ def test_what_both_share_is_made_once(compared):
     first, _, _ = compared
 
     for stage in list_data_stages():
-        assert first.stderr.count(f"Running stage '{stage}'") == 1
-    assert first.stderr.count("Running stage 'train'") == 2
-
-
-def test_finished_runs_are_counted(compared):
-    first, _, _ = compared
-
-    assert "1 of 2 runs are done\n" in first.stderr
-    assert "2 of 2 runs are done\n" in first.stderr
+        assert first.count(f"Running stage '{stage}'") == 1
+    assert first.count("Running stage 'train'") == 2
+    assert "1 of 2 runs are done\n" in first
+    assert "2 of 2 runs are done\n" in first
 
 
 def test_a_second_time_trains_nothing_and_reports_the_same(clone, compared):
     _, report, again = compared
 
-    assert "Running stage" not in again.stderr
-    assert again.stderr.count("has been run") == 2
+    assert "Running stage" not in again
+    assert again.count("has been run") == 2
     assert report == files.read_json(clone.folder / "reports/comparison/comparison.json")
 
 
 def test_the_workspace_is_left_alone(clone, compared):
-    assert clone.git("status --porcelain") == ""
+    assert clone.run("git status --porcelain").log == ""
     assert not (clone.folder / "data").exists()
     assert [*clone.folder.glob(".dvc/tmp/exps/standalone/tmp*")] == []
     assert len([*clone.folder.glob("checkpoints/*/step-*60.json")]) == 2
@@ -127,29 +77,21 @@ def test_the_workspace_is_left_alone(clone, compared):
 
 def test_runs_are_shown_below_the_comparison(clone, compared):
     _, report, _ = compared
-    names = dict(clone.database("select name, run_uuid from runs"))
-    below = dict(
-        clone.database("select run_uuid, value from tags where key = 'mlflow.parentRunId'")
-    )
+    names = query(clone, "select name, run_uuid from runs")
+    below = query(clone, "select run_uuid, value from tags where key = 'mlflow.parentRunId'")
 
     parent = names.pop(f"compare {' '.join(MODELS)}")
     assert sorted(run["experiment"] for run in report["runs"]) == sorted(names)
     trainings = {run for run, above in below.items() if above == parent}
     assert len(trainings) == len(report["runs"])
     assert {below[run] for run in below} == {parent, *trainings}  # evaluations are below those
-    bleu = dict(
-        clone.database("select key, value from latest_metrics where key like 'test_bleu/%'")
-    )
+    metrics = "value from latest_metrics where key"
+    bleu = query(clone, f"select key, {metrics} like 'test_bleu/%'")
     assert sorted(bleu) == [f"test_bleu/{name}" for name in MODELS]
-    shown = dict(
-        clone.database("select run_uuid, value from latest_metrics where key = 'test_bleu'")
-    )
-    assert shown[parent] == max(bleu.values())
+    assert query(clone, f"select run_uuid, {metrics} = 'test_bleu'")[parent] == max(bleu.values())
 
 
 def test_a_typo_is_told_in_one_sentence(clone):
-    done = clone.run("flows.compare transformer data=demo train.sede=1")
-
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: conf/: Could not override 'train.sede'")
-    assert "Traceback" not in done.stderr
+    assert clone.fails("python -m flows.compare transformer data=demo train.sede=1")
+    assert clone.log.startswith("error: conf/: Could not override 'train.sede'")
+    assert "Traceback" not in clone.log

@@ -3,12 +3,8 @@
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import uuid
 from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import psutil
 import pytest
@@ -16,7 +12,7 @@ import yaml
 
 from nmt_core.base.packages import name_program
 from tests.support.processes import marked, wait_for
-from tests.support.projects import PROJECT, a_users_environment
+from tests.support.projects import PROJECT, Copy
 
 STAGES = ("prepare", "train", "export")
 
@@ -56,134 +52,97 @@ typer.run(main)
 """
 
 
-@dataclass
-class Toy:
+class Toy(Copy):
     """A project of three stages, and the processes that were started for it."""
 
-    folder: Path
-    prefect_home: Path
-    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
-
-    def __post_init__(self) -> None:
-        self.folder.mkdir()
-        files = [f"{stage}.txt" for stage in (*STAGES, "end")]
+    def __init__(self, folder, shared):
+        super().__init__(folder, shared)
+        self.mark = uuid.uuid4().hex
+        folder.mkdir()
+        names = [f"{stage}.txt" for stage in (*STAGES, "end")]
         stages = {
             stage: {
                 "cmd": f"exec python stage.py {stage} {source} {target}",
                 "deps": ["stage.py", source],
                 "outs": [target],
             }
-            for stage, source, target in zip(STAGES, files[:-1], files[1:], strict=True)
+            for stage, source, target in zip(STAGES, names[:-1], names[1:], strict=True)
         }
         self.write("dvc.yaml", yaml.safe_dump({"stages": stages}, sort_keys=False))
         self.write("params.yaml", PARAMS)
         self.write("prepare.txt", "A line of our own.\n")
         self.write("stage.py", STAGE)
         self.write("flow.py", FLOW)
-        subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
-        self.run("dvc", "init", "-q").check_returncode()
+        self.run("git init -q").run("dvc init -q")
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name, text):
         (self.folder / name).write_text(text)
 
-    def ran(self) -> list[str]:
+    @property
+    def ran(self):
         file = self.folder / "ran.txt"
         return file.read_text().split() if file.exists() else []
 
     @property
-    def environment(self) -> dict[str, str]:
-        return a_users_environment() | {
-            "PREFECT_HOME": str(self.prefect_home),
-            "PYTHONPATH": str(PROJECT),
-            "SHELL": "/bin/sh",  # which stays between dvc and its stage, unlike bash
-            "TOY": self.mark,
-        }
+    def environment(self):
+        ours = {"PYTHONPATH": str(PROJECT), "TOY": self.mark}
+        return super().environment | ours | {"SHELL": "/bin/sh"}  # stays between dvc and its stage
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", *command],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
-        with (self.folder / "log.txt").open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", *command],
-                cwd=self.folder,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
-
-    def processes(self) -> list[psutil.Process]:
+    def processes(self):
         """Return what runs anywhere with our mark in its environment."""
         return marked("TOY", self.mark)
 
-    def database(self, query: str) -> list[str]:
-        with closing(sqlite3.connect(self.prefect_home / "prefect.db")) as database:
-            return [value for (value,) in database.execute(query)]
+    def read_state(self):
+        with closing(sqlite3.connect(self.shared / "prefect/prefect.db")) as database:
+            query = "select state_type from flow_run order by created desc limit 1"
+            return database.execute(query).fetchone()[0]
+
+
+FLOW_COMMAND = "python -m flow"
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    toy = Toy(tmp_path_factory.mktemp("finished") / "project", tmp_path_factory.mktemp("prefect"))
-    return toy, toy.run("flow")
+    folder = tmp_path_factory.mktemp("finished")
+    return Toy(folder / "project", folder).run(FLOW_COMMAND)
 
 
-def test_every_stage_is_a_task_that_completes(finished):
-    toy, flow = finished
+@pytest.fixture
+def another(finished, tmp_path):
+    """A project with nothing made yet, beside the same server."""
+    return Toy(tmp_path / "project", finished.shared)
 
-    assert flow.returncode == 0, flow.stderr
-    assert list(STAGES) == toy.ran()
+
+def test_every_stage_is_a_task_and_a_second_run_runs_none(finished, another):
+    """DVC alone makes the same."""
+    assert list(STAGES) == finished.ran
     for stage in STAGES:
-        assert f"Task run '{stage}' - this is {stage}" in flow.stderr
-        assert f"Task run '{stage}' - Finished in state Completed()" in flow.stderr
+        assert f"Task run '{stage}' - this is {stage}" in finished.log
+        assert f"Task run '{stage}' - Finished in state Completed()" in finished.log
+    assert finished.lock == another.run("dvc repro -q").lock
+    finished.run(FLOW_COMMAND)
+    assert finished.log == "All stages are up to date.\n"
+    assert list(STAGES) == finished.ran
 
 
-def test_the_flow_makes_what_dvc_alone_makes(finished, tmp_path):
-    toy, _ = finished
-    plain = Toy(tmp_path / "project", toy.prefect_home)
-    plain.run("dvc", "repro", "-q").check_returncode()
-
-    lock = (plain.folder / "dvc.lock").read_text()
-    assert lock == (toy.folder / "dvc.lock").read_text()
-
-
-def test_a_second_run_runs_no_stage_and_no_server(finished):
-    toy, _ = finished
-    before = toy.ran()
-
-    again = toy.run("flow")
-
-    assert (0, "All stages are up to date.\n", "") == (again.returncode, again.stdout, again.stderr)
-    assert before == toy.ran()
-
-
-def test_a_failing_stage_fails_the_flow_in_one_sentence(finished, tmp_path):
-    toy = Toy(tmp_path / "project", finished[0].prefect_home)
-    toy.write("prepare.txt", "fail")
-    flow = toy.run("flow")
+def test_a_failing_stage_fails_the_flow_in_one_sentence(another):
+    another.write("prepare.txt", "fail")
+    assert another.fails(FLOW_COMMAND) == 1
 
     dvc = name_program("dvc")
     sentence = f"stage 'prepare' exited with 3; repeat it: {dvc} repro --single-item prepare"
-    assert flow.returncode == 1
-    assert f"error: {sentence}" == flow.stderr.splitlines()[-1]
-    assert "Traceback" not in flow.stderr
-    assert toy.ran() == ["prepare"]
+    assert f"error: {sentence}" == another.log.splitlines()[-1]
+    assert "Traceback" not in another.log
+    assert another.ran == ["prepare"]
 
 
 def test_a_wrong_parameter_costs_no_server(tmp_path):
-    toy = Toy(tmp_path / "project", tmp_path / "prefect")
+    toy = Toy(tmp_path / "project", tmp_path)
     toy.write("params.yaml", "trian: {}\n")
-    flow = toy.run("flows.train")
 
-    assert flow.returncode == 1
-    assert "error: params.yaml: trian is not a section" in flow.stderr
-    assert not (toy.prefect_home / "prefect.db").exists()
+    assert toy.fails("python -m flows.train") == 1
+    assert "error: params.yaml: trian is not a section" in toy.log
+    assert not (tmp_path / "prefect/prefect.db").exists()
 
 
 ENDINGS = {
@@ -200,15 +159,15 @@ def sleeping(tmp_path_factory, finished):
     toys = {}
     for ending in ENDINGS:
         folder = tmp_path_factory.mktemp("sleeping")
-        shutil.copytree(finished[0].prefect_home, folder / "prefect")
-        toys[ending] = Toy(folder / "project", folder / "prefect")
+        shutil.copytree(finished.shared / "prefect", folder / "prefect")
+        toys[ending] = Toy(folder / "project", folder)
         toys[ending].write("sleep.txt", "")
     ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts with & at the end
-    flows = {ending: toy.start("flow") for ending, toy in toys.items()}
+    flows = {ending: toy.start(FLOW_COMMAND) for ending, toy in toys.items()}
     signal.signal(signal.SIGINT, ours)
     try:
         for toy in toys.values():
-            assert wait_for(lambda toy=toy: "train" in toy.ran(), seconds=180)
+            assert wait_for(lambda toy=toy: "train" in toy.ran, seconds=180)
         yield {ending: (toys[ending], flows[ending]) for ending in ENDINGS}
     finally:
         for toy in toys.values():
@@ -228,5 +187,4 @@ def test_a_flow_that_ends_leaves_nothing_behind(sleeping, ending):
     victim(psutil.Process(flow.pid)).send_signal(number)
 
     assert wait_for(lambda: flow.poll() is not None and not toy.processes(), seconds=60)
-    [ended] = toy.database("select state_type from flow_run order by created desc limit 1")
-    assert state == ended
+    assert state == toy.read_state()

@@ -1,9 +1,9 @@
-"""Somebody who types every command that a document shows, as it stands there.
+"""Type every command that a document shows, as it stands there, in order, into one terminal.
 
-In order, as one reader types them into one terminal; what does not end gets a terminal of its own.
-Only sizes differ (``conf/`` of the clone makes everything small), and names that stand for the
-reader's own: ports, addresses, files. A block that cannot run says why, in a comment before it;
-a block of ``text`` shows something else than commands, one of ``python`` is run by Python.
+A command that does not end gets a terminal of its own. Only sizes differ (``conf/`` of the clone
+makes everything small), and names that stand for the reader's own: ports, addresses, files. A block
+that cannot run says why, in a comment before it; a block of ``text`` holds no commands, one of
+``python`` is run by Python.
 """
 
 import ast
@@ -20,6 +20,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx2
 import yaml
@@ -32,25 +33,26 @@ from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, SMALL, a_users_environment, begin, overrides
 from tests.support.served import lasting_client
 
-FENCE = re.compile(r"^```(\w*)$")
-NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+BLOCK = re.compile(
+    r"(?:^<!-- not run: (?P<reason>.+) -->\n\n?)?^```(?P<kind>\w*)\n(?P<text>(?:.*\n)*?)```$",
+    re.MULTILINE,
+)
 LASTING = ("make server", "make worker", "make mlflow", "make serve", ".venv/bin/nmt serve")
-"""What runs until it is stopped, and so has a terminal of its own."""
+"""Commands that run until they are stopped."""
 
-SAYS = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
-"""What it shows when it is ready, where the document does not name its addresses."""
+READY = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
+"""What such a command prints when it is ready, if the document does not name its addresses."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """What stands between two fences."""
+class Block(NamedTuple):
+    """The lines between two fences."""
 
     document: str
     number: int
-    """Of its first line."""
-    lines: tuple[str, ...]
+    """Line number of the first line."""
+    lines: list[str]
     kind: str
-    not_run: str | None
+    reason: str | None
     """Why it cannot be run here."""
 
     def __str__(self):
@@ -59,31 +61,28 @@ class Block:
 
 def blocks(document):
     """Return the blocks of a document, in order."""
-    found, begun, before = [], None, ""
-    for number, line in enumerate((PROJECT / document).read_text().splitlines(), start=1):
-        fence = FENCE.match(line)
-        if begun is None and fence:
-            why = NOT_RUN.match(before)
-            begun = (number + 1, [], fence[1], why and why[1])
-        elif begun is not None and fence:
-            first, lines, kind, why = begun
-            found.append(Block(document, first, tuple(lines), kind, why))
-            begun = None
-        elif begun is not None:
-            begun[1].append(line)
-        before = line or before
-    assert begun is None, f"{document}: a fence that is not closed"
-    return found
+    text = (PROJECT / document).read_text()
+    fences = re.findall("^```", text, re.MULTILINE)
+    assert len(fences) % 2 == 0, f"{document}: a fence that is not closed"
+    return [
+        Block(
+            document,
+            text.count("\n", 0, found.start("text")) + 1,
+            found["text"].splitlines(),
+            found["kind"],
+            found["reason"],
+        )
+        for found in BLOCK.finditer(text)
+    ]
 
 
 def typed(document):
     """Return the blocks of a document that hold commands which can run here."""
-    found = blocks(document)
-    return [block for block in found if block.kind in ("", "python") and block.not_run is None]
+    return [block for block in blocks(document) if block.kind != "text" and not block.reason]
 
 
 EXAMPLE = re.compile(r"""(['"])([A-ZÄÖÜ<][^'"]*[.?!>])\1""")
-"""What stands between quotes, and is a sentence or HTML."""
+"""A sentence, or HTML, between quotes."""
 
 
 def list_examples(document):
@@ -99,7 +98,6 @@ SHORT = {
     "train.budget.steps": 20,
     "train.training.validate_every": 10,
 }
-
 SIZES = {
     "SECONDS=600": "SECONDS=1",
     '"transformer convs2s rnn_attention"': '"transformer rnn_attention"',
@@ -108,7 +106,7 @@ SIZES = {
 
 
 def shrink(conf):
-    """Make all that can be composed small."""
+    """Make everything small that can be composed."""
     for path in (conf / "model").rglob("*.yaml"):
         head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
         model = settings.get("train", {}).get("model", {})
@@ -148,12 +146,12 @@ exit $ended
 
 @dataclass
 class Reader:
-    """Somebody who types what is written, in a terminal that remembers."""
+    """Types commands in a terminal that remembers its folder and its variables."""
 
     place: Path
     environment: dict[str, str]
     names: dict[str, str]
-    """What stands for the reader's own, and what it is."""
+    """Names in documents that stand for the reader's own, and what these are."""
     terminals: dict[str, subprocess.Popen] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -162,15 +160,15 @@ class Reader:
         self.goes_elsewhere()
 
     def goes_elsewhere(self):
-        """Go to an empty folder; what servers left in the one before is to be copied from there."""
+        """Go to an empty folder; the servers' file in the one before is to be copied from there."""
         self.names["/path/to/environment"] = str(self.folder / "servers/environment")
         self.folder = Path(tempfile.mkdtemp(dir=self.place))
 
     def types(self, line):
-        """Type a line, wait until it has done what it says, and return what it showed."""
-        command, _, comment = line.partition("  # ")
+        """Type a line, wait until it has ended, or is ready, and return its output."""
         for name, own in (self.names | SIZES).items():
-            command, comment = command.replace(name, own), comment.replace(name, own)
+            line = line.replace(name, own)
+        command, _, comment = line.partition("  # ")
         command = command.strip()
         if command.startswith(LASTING):
             return self.opens(command, comment)
@@ -192,10 +190,10 @@ class Reader:
         return done.stdout + done.stderr
 
     def opens(self, command, comment):
-        """Open a terminal for a command, and wait until all answers that its comment names."""
+        """Open a terminal for a command; wait until all addresses answer that it names."""
         log = self.place / f"{'-'.join(command.split()[:2]).replace('/', '-')}.log"
         with log.open("wb") as file:
-            process = subprocess.Popen(
+            process = self.terminals[command] = subprocess.Popen(
                 shlex.split(command),
                 cwd=self.folder,
                 env=self.environment | {"READER": self.mark},
@@ -204,20 +202,17 @@ class Reader:
                 stderr=file,
                 start_new_session=True,
             )
-        self.terminals[command] = process
-        wanted = [words for start, words in SAYS.items() if command.startswith(start)]
+        pattern = find_for(command, READY, "")
         addresses = re.findall(r"http://[\w.:/]+", comment)
-        assert wanted or addresses, f"nothing says when this is ready: {command}"
+        assert pattern or addresses, f"nothing says when this is ready: {command}"
 
-        def ready():
+        def is_ready():
             assert process.poll() is None, f"{command}\n{log.read_text()}"
-            said = log.read_text(errors="replace")
-            found = [re.search(words, said) for words in wanted]
-            told = [address for one in found if one for address in one.groups()]
-            return all(found) and all(answers(client, one) for one in [*addresses, *told])
+            printed = re.search(pattern, log.read_text(errors="replace"))
+            return printed and all(answers(client, url) for url in (*addresses, *printed.groups()))
 
         with lasting_client() as client:
-            assert wait_for(ready, seconds=240), f"{command}\n{log.read_text()}"
+            assert wait_for(is_ready, seconds=240), f"{command}\n{log.read_text()}"
         return log.read_text()
 
     def leaves(self):
@@ -231,22 +226,16 @@ class Reader:
 
 
 def answers(client, address):
-    """Whether a page is there; one that asks for a password first is."""
+    """Tell whether a page is there, or asks for a password first."""
     try:
-        found = client.get(address, follow_redirects=True, timeout=5)
+        answer = client.get(address, follow_redirects=True, timeout=5)
     except httpx2.HTTPError:
         return False
-    return found.status_code in (200, 401, 405)
-
-
-def without_packages(path):
-    """Return a PATH without this virtual environment, which nobody has activated yet."""
-    ours = str(Path(sys.executable).parent)
-    return os.pathsep.join(part for part in path.split(os.pathsep) if part != ours)
+    return answer.status_code in (200, 401, 405)
 
 
 def prepare(repository, ports):
-    """Make a project in miniature of all that the documents speak of, and commit it."""
+    """Make the project small, with the reader's ports, and commit that."""
     folder = repository.folder
     shutil.copy(PROJECT / "pyproject.toml", folder)
     for part in ("benchmarks", "requirements"):
@@ -271,7 +260,11 @@ def bring(folder):
     source, target = (folder / f"data/corpus/train.{side}" for side in ("source", "target"))
     shutil.copy(source, folder / "my/train.de")
     (folder / "my/train.en.gz").write_bytes(gzip.compress(target.read_bytes()))
-    for name, lines, side in (("novel.txt", 50, target), ("in.txt", 2, source)):
+    for name, lines, side in (
+        ("novel.txt", 50, target),
+        ("in.txt", 2, source),
+        ("other.txt", 2, source),
+    ):
         (folder / name).write_text("".join(side.read_text().splitlines(keepends=True)[:lines]))
     units = "".join(  # so short that none is near another
         f"<tu><tuv xml:lang='de'><seg>Eulen lesen {number}.</seg></tuv>"
@@ -280,87 +273,60 @@ def bring(folder):
     )
     memory = f"<tmx version='1.4'><header/><body>{units}</body></tmx>"
     (folder / "my/memory.tmx").write_text(memory)
-    shutil.copy(folder / "in.txt", folder / "other.txt")
     (folder / "terms.tsv").write_text("Ausschuss\tpanel\n")
 
 
-def shows(*words):
-    """Return what makes sure that a command has shown all of some patterns."""
+def is_completed(reader, output):
+    """Make sure that a run which was asked for comes to its end, and shows its report."""
+    [run] = re.findall(r"/runs/flow-run/([0-9a-f-]+)", output)
+    values = dotenv_values(reader.folder / ".env")
+    login = tuple(values["PREFECT_API_AUTH_STRING"].split(":"))
 
-    def check(_, said):
-        assert all(re.search(word, said) for word in words), said
-
-    return check
-
-
-def leaves_files(*paths):
-    """Return what makes sure that there are files."""
-
-    def check(reader, _):
-        assert [] == [path for path in paths if not (reader.folder / path).exists()]
-
-    return check
-
-
-def is_completed(reader, said):
-    """Make sure that a run which was asked for comes to its end, and shows what it made."""
-    [run] = re.findall(r"/runs/flow-run/([0-9a-f-]+)", said)
-    told = dotenv_values(reader.folder / ".env")
-    login = tuple(told["PREFECT_API_AUTH_STRING"].split(":"))
-
-    def asked(route, **body):
-        address = told["PREFECT_API_URL"] + route
-        answer = client.post(address, json=body, auth=login)
+    def list_rows(route, **body):
+        answer = client.post(values["PREFECT_API_URL"] + route, json=body, auth=login)
         return answer.raise_for_status().json()
 
-    def ended():
-        [found] = asked("/flow_runs/filter", flow_runs={"id": {"any_": [run]}})
-        assert found["state_type"] not in ("FAILED", "CRASHED", "CANCELLED"), found["state"]
-        return found["state_type"] == "COMPLETED"
+    def has_ended():
+        [row] = list_rows("/flow_runs/filter", flow_runs={"id": {"any_": [run]}})
+        assert row["state_type"] not in ("FAILED", "CRASHED", "CANCELLED"), row["state"]
+        return row["state_type"] == "COMPLETED"
 
     with lasting_client() as client:
-        assert wait_for(ended, seconds=300)
-        artifacts = asked("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
+        assert wait_for(has_ended, seconds=300)
+        artifacts = list_rows("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
     assert "report" in {artifact["key"] for artifact in artifacts}
 
 
-def finds_both_servers(reader, said):
+def finds_both_servers(reader, output):
     """Make sure that a worker has found Prefect, and an MLflow that asks for a password."""
-    told = dotenv_values(reader.folder / ".env")
-    assert f"MLflow at {told['MLFLOW_TRACKING_URI']}" in said
-    refused = httpx2.get(f"{told['MLFLOW_TRACKING_URI']}/api/2.0/mlflow/experiments/get")
-    assert 401 == refused.status_code
+    address = dotenv_values(reader.folder / ".env")["MLFLOW_TRACKING_URI"]
+    assert f"MLflow at {address}" in output
+    assert 401 == httpx2.get(f"{address}/api/2.0/mlflow/experiments/get").status_code
     reader.types(".venv/bin/python -m stages.registry show")
 
 
-CHECKS = {
-    ".venv/bin/nmt translate": shows(r"\S"),
-    "curl http://127.0.0.1": shows('"translatedText":"'),
-    "make repro": shows("BLEU", "models/export"),
-    "make compare": leaves_files("reports/comparison/comparison.md"),
-    "make flow": shows("BLEU"),
-    "dvc exp show": shows("workspace"),
-    "make deploy": shows("train-on-pools", "retrain-on-pools"),
-    "make retrain": shows("first"),
-    "make champion": shows("champion"),
-    "make rollback": shows("version 1 of nmt-de-en is the champion again"),
-    "make run": is_completed,
-    "make worker POOL=cpu": finds_both_servers,
-    "nmt explain --model models/export --n-best 3": shows(r"^1\t1\t"),
-    "nmt translate --model models/export <": leaves_files("out.txt"),
-    "nmt translate-file --model models/export letter.txt": leaves_files(
-        "letter.en.txt", "page.en.html"
-    ),
-    ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(
-        r"\[[-\d, ]*\]", r"\(\d\.\d+, .*\)$"
-    ),
-    ".venv/bin/python -c 'from nmt_core import Translator\nfrom": shows("<p>.*</p>"),
-    "nmt next": shows(r"\d"),
-    "nmt learn --text novel.txt": leaves_files("models/novel"),
-    "nmt generate": shows(r"\w"),
-    "nmt score": shows(r"\d"),
+CHECKS = {"make run": is_completed, "make worker POOL=cpu": finds_both_servers}
+"""What must be true after a command, by its beginning."""
+
+OUTPUTS = {
+    ".venv/bin/nmt translate": r"\S",
+    "curl http://127.0.0.1": '"translatedText":"',
+    "make repro": r"(?s)(?=.*BLEU).*models/export",
+    "make compare": "written to reports/comparison",
+    "make flow": "BLEU",
+    "dvc exp show": "workspace",
+    "make deploy": "retrain-on-pools.*train-on-pools",
+    "make retrain": "first",
+    "make champion": "champion",
+    "make rollback": "version 1 of nmt-de-en is the champion again",
+    "nmt explain --model models/export --n-best 3": r"^1\t1\t",
+    ".venv/bin/python -c 'from nmt_core import Translator\n": r"(?s)\[[-\d, ]*\].*\(\d\.\d+, .*\)$",
+    ".venv/bin/python -c 'from nmt_core import Translator, translate_document": "<p>.*</p>",
+    "nmt next": r"\d",
+    "nmt generate": r"\w",
+    "nmt score": r"\d",
 }
-"""What a command must have done, by how it begins."""
+"""Pattern of the output of a command, by its beginning."""
 
 BEFORE = {
     "make rollback": (
@@ -368,32 +334,27 @@ BEFORE = {
         "make promote VERSION=2 REASON=better",
     ),
 }
-"""What a reader has done before, who needs a command that begins so."""
+"""Commands that a reader has typed before, by the beginning of the one that needs them."""
 
 
 def joined(lines):
     """Yield commands with their comments, which may go on, or stand, in the next line."""
-    line = ""
-    for more in lines:
-        if re.match(r"\s+# ", more):
-            comment = more.strip().removeprefix("# ")
-            line = f"{line} {comment}" if "  # " in line else f"{line}  # {comment}"
-        else:
-            if line:
-                yield line
-            line = more
-    yield line
+    text = "\n".join(lines)
+    text = re.sub(r"(  # .*)\n\s+# ", r"\1 ", text)
+    yield from re.sub(r"\n\s+# ", "  # ", text).split("\n")
 
 
 @contextmanager
 def open_reader():
-    """Yield one at a machine with a repository to clone, and nothing else but what is written."""
+    """Yield a reader at a machine with a repository to clone, and nothing else."""
     place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
     ports = {str(port): str(find_free_port("127.0.0.1")) for port in (4200, 5000, 5001)}
     begun = begin(place / "repository", place)
     prepare(begun, ports)
+    ours = str(Path(sys.executable).parent)  # a virtual environment that nobody has activated yet
+    path = [part for part in os.environ["PATH"].split(os.pathsep) if part != ours]
     environment = a_users_environment() | {
-        "PATH": without_packages(os.environ["PATH"]),
+        "PATH": os.pathsep.join(path),
         "PREFECT_HOME": str(place / "prefect"),
         "DVC_SITE_CACHE_DIR": str(place / "dvc"),
         "XDG_CONFIG_HOME": str(place / "config"),
@@ -418,8 +379,13 @@ def open_reader():
         shutil.rmtree(place)
 
 
+def find_for(command, table, default=None):
+    """Return the value of a table whose key a command begins with."""
+    return next((value for start, value in table.items() if command.startswith(start)), default)
+
+
 def type_block(reader, block):
-    """Type the commands of a block, and check what they must have done."""
+    """Type the commands of a block, and check what they have printed and done."""
     if any(line.startswith(("make server", "make mlflow")) for line in block.lines):
         reader.leaves()
     if block.lines[0].startswith("git clone"):
@@ -431,9 +397,8 @@ def type_block(reader, block):
     for line in lines:
         bring(reader.folder)
         command = line.partition("  # ")[0].strip()
-        for earlier in next((BEFORE[one] for one in BEFORE if command.startswith(one)), ()):
+        for earlier in find_for(command, BEFORE, ()):
             reader.types(earlier)
-        said = reader.types(line)
-        for beginning, check in CHECKS.items():
-            if command.startswith(beginning):
-                check(reader, said)
+        output = reader.types(line)
+        assert re.search(find_for(command, OUTPUTS, ""), output, re.MULTILINE), output
+        find_for(command, CHECKS, lambda *_: None)(reader, output)

@@ -36,10 +36,9 @@ def test_a_model_is_measured():
     model = gpu.build_preset("transformer", vocabulary=50)
     batches = gpu.make_batches(100, vocabulary=50)[:3]
     before = model.decoder_norm.weight.clone()
-    speed = gpu.measure(model, batches, PROCESSOR, steps=2)
+    tokens, operations, _ = gpu.measure(model, batches, PROCESSOR, steps=2)
 
-    assert speed.tokens_per_second > 0
-    assert speed.operations_per_second > speed.tokens_per_second
+    assert operations > tokens > 0
     assert not torch.equal(before, model.decoder_norm.weight)
     assert gpu.measure_products(PROCESSOR, size=32, times=2) > 0
 
