@@ -93,10 +93,10 @@ class CommandGroup(TyperGroup):
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in BUILT_IN:
-            self.commands = {name: TyperCommand(name) for name in COMMANDS}  # to suggest
-        name, _, rest = super().resolve_command(ctx, args)
-        assert name is not None
+        name, *rest = args
+        if name not in COMMANDS:
+            self.commands = {known: TyperCommand(known) for known in COMMANDS}  # to suggest
+            return super().resolve_command(ctx, args)
         ctx.invoked_subcommand = name
         app = load_command(name)
         if not isinstance(app, typer.Typer):

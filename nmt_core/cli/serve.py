@@ -15,7 +15,7 @@ from nmt_core.cli.options import (
     Threads,
     find_exported,
 )
-from nmt_core.server.models import LanguagePair, Watched, poll_folder
+from nmt_core.server.models import Watched, poll_folder
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
@@ -102,7 +102,7 @@ def serve(
     and, after a space, its texts a minute), `--host-name` for every name that browsers use, and a
     proxy before it for TLS.
     """
-    named = [(pair and LanguagePair(*pair), folder) for pair, folder in map(split_model, model)]
+    named = [*map(split_model, model)]
     settings = {
         "host": host,
         "port": port,

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nmt_core.server.schemas import (
-    Check,
     Detected,
     Match,
     SentenceDetails,
-    TextDetails,
     TranslateAnswer,
     TranslateRequest,
 )
@@ -18,35 +16,28 @@ from nmt_core.translation.translation import Translation
 
 
 class TranslatedText(NamedTuple):
-    """A text with its translations."""
+    """A text or file with its translations."""
 
-    source: str
-    texts: Sequence[str]
+    source: Any
+    texts: Sequence[Any]
     """Whole translations, the best first."""
-    lines: Sequence[str] = ()
-    """Sentences of the source."""
-    translations: Sequence[Sequence[Translation]] = ()
-    """Of each sentence, best first."""
-    matches: Mapping[str, list[Match]] = {}
-    """Approved translations of similar sentences, by sentence."""
+    sentences: Sequence[tuple[str, Sequence[Translation]]] = ()
+    """Sentences of the source, each with its translations, best first."""
+    untranslated: int = 0
+    """Texts of a document that stay as they are."""
 
 
 def write_answer(
     request: TranslateRequest,
     texts: Sequence[TranslatedText],
     detected: Detected | None,
-    *,
-    has_memory: bool,
+    matches: Mapping[str, list[Match]] | None,
 ) -> bytes:
     """Return the JSON of the answer in the shape of the request: lists for a list.
 
-    Args:
-        request: the request.
-        texts: its texts, translated.
-        detected: the language of the texts, if it was detected.
-        has_memory: whether there is a memory.
+    ``matches`` are units of the memory by the sentences like them; None without a memory.
     """
-    answers = [_describe_text(request, text, has_memory=has_memory) for text in texts]
+    answers = [_describe_text(request, text, matches) for text in texts]
     if detected:
         answers = [answer | {"detectedLanguage": detected} for answer in answers]
     fields = answers[0]
@@ -56,10 +47,10 @@ def write_answer(
 
 
 def _describe_text(
-    request: TranslateRequest, text: TranslatedText, *, has_memory: bool
+    request: TranslateRequest, text: TranslatedText, matches: Mapping[str, list[Match]] | None
 ) -> dict[str, Any]:
     """Return the fields of ``TranslateAnswer`` that are wanted of a text."""
-    best = [best_first[0] for best_first in text.translations]
+    best = [best for _, (best, *_) in text.sentences]
     fields: dict[str, Any] = {"translatedText": text.texts[0]}
     if request.alternatives:
         others = [other for other in text.texts if other != text.texts[0]]
@@ -68,21 +59,21 @@ def _describe_text(
         fields["checks"] = [check for translation in best for check in list_checks(translation)]
     if request.confidence:
         fields["confidence"] = find_confidence(best)
-    if has_memory:
+    if matches is not None:
         fields["memory"] = any(translation.origin == "memory" for translation in best)
     if request.matches:
-        lines = dict.fromkeys(text.lines)
-        fields["matches"] = [match for line in lines for match in text.matches.get(line, [])]
+        lines = dict.fromkeys(line for line, _ in text.sentences)
+        fields["matches"] = [match for line in lines for match in (matches or {}).get(line, [])]
     if request.details:
-        fields["details"] = describe_sentences(text)
+        fields["details"] = describe_sentences(text, matches or {})
     return fields
 
 
-def describe_sentences(text: TranslatedText) -> TextDetails:
-    """Return the sentences of a text with what is known of each."""
-    pairs = [*zip(text.lines, text.translations, strict=True)]
-    sources, _ = find_places(text.source, text.lines)
-    places, after = find_places(text.texts[0], [best.text or line for line, (best, *_) in pairs])
+def describe_sentences(text: TranslatedText, matches: Mapping[str, list[Match]]) -> dict[str, Any]:
+    """Return the sentences of a text with what is known of each, and the text after them."""
+    sources, _ = find_places(text.source, [line for line, _ in text.sentences])
+    best_texts = [best.text or line for line, (best, *_) in text.sentences]
+    places, after = find_places(text.texts[0], best_texts)
     sentences = [
         SentenceDetails(
             source_before=source_before,
@@ -101,25 +92,22 @@ def describe_sentences(text: TranslatedText) -> TextDetails:
             restored_words=list(best.restored_words),
             unknown_words=list(best.unknown_words),
             origin=best.origin,
-            matches=text.matches.get(line, []),
+            matches=matches.get(line, []),
         )
         for (line, (best, *others)), (source_before, source), (before, translated) in zip(
-            pairs, sources, places, strict=True
+            text.sentences, sources, places, strict=True
         )
     ]
-    return TextDetails(sentences=sentences, after=after)
+    return {"sentences": sentences, "after": after}
 
 
-def list_checks(translation: Translation) -> list[Check]:
+def list_checks(translation: Translation) -> list[dict[str, str]]:
     """Return the breaches of a translation."""
-    return [Check(**breach._asdict()) for breach in translation.breaches]
+    return [breach._asdict() for breach in translation.breaches]
 
 
 def find_confidence(translations: Sequence[Translation]) -> float | None:
-    """Return the lowest confidence of sentences.
-
-    None without any, or if one of them is unlike the text that confidence was fitted on.
-    """
+    """Return the lowest confidence of sentences; None if one is unlike the validation text."""
     if any(map(is_unlike_training, translations)):
         return None
     known = [each.confidence for each in translations if each.confidence is not None]

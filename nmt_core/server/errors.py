@@ -24,13 +24,7 @@ LOGGERS = ("nmt_core.server", "nmt_core.translation.memory", "stages.registry", 
 
 
 class RequestError(Exception):
-    """A request that is refused or has failed.
-
-    Args:
-        status: of HTTP.
-        message: one sentence: what is wrong, and what to do.
-        headers: further headers of the answer.
-    """
+    """A request that is refused or has failed: an HTTP status, and one sentence for the client."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -70,11 +64,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 class LogFormatter(logging.Formatter):
-    """Writes a record as one JSON object, or as a short line for people.
-
-    Args:
-        for_people: whether people read it.
-    """
+    """Writes a record as one JSON object, or as a short line for people."""
 
     def __init__(self, *, for_people: bool = False) -> None:
         super().__init__()

@@ -10,10 +10,11 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.server.errors import RequestError, beyond_limit, missing
-from nmt_core.server.models import LanguagePair, ServedModel
+from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import Match, SuggestRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User
+from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from nmt_core.translation.memory.search import MemoryMatch, list_differences
 from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
@@ -34,29 +35,18 @@ SUGGESTED_PER_MINUTE = 10_000
 
 
 class ServedMemory:
-    """Approved translations, and those of similar sentences.
+    """Approved translations, and those of sentences of at least a similarity."""
 
-    Args:
-        path: of the memory; None for none.
-        threshold: similarity from which a unit is offered.
-
-    Raises:
-        CorpusError: if it is no memory of this version.
-    """
-
-    def __init__(self, path: Path | None, threshold: float) -> None:
-        self.exists = path is not None
+    def __init__(self, path: Path, threshold: float) -> None:
+        self.threshold = threshold
         self.problem = ""
         """Why it is not used now; empty if it is."""
-        self.threshold = threshold
-        if path is None:
-            return
         if not path.exists():
             _log.warning("the translation memory %s is new; nmt memory import fills it", path)
         self._memory = TranslationMemory(path)
 
     async def recall(
-        self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
+        self, user: User, pair: LanguageCodes, project: str, lines: Sequence[str]
     ) -> dict[str, Translation]:
         """Return the approved translations of those lines that have one."""
         scope = _name_scope(user, pair, project)
@@ -64,7 +54,7 @@ class ServedMemory:
         return {line: remember_translation(unit.target) for line, unit in found.items() if unit}
 
     async def match(
-        self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
+        self, user: User, pair: LanguageCodes, project: str, lines: Sequence[str]
     ) -> dict[str, list[Match]]:
         """Return approved translations of sentences like the first :data:`MAX_MATCHED` lines."""
         scope, first = _name_scope(user, pair, project), [*dict.fromkeys(lines)][:MAX_MATCHED]
@@ -79,8 +69,6 @@ class ServedMemory:
         self, find: Callable[[str], ResultT], lines: Sequence[str]
     ) -> dict[str, ResultT]:
         """Return what the memory has of lines; nothing if it fails, for translating goes on."""
-        if not self.exists:
-            return {}
         try:
             found = await asyncio.to_thread(lambda: {line: find(line) for line in lines})
         except NmtError as error:
@@ -95,28 +83,17 @@ class ServedMemory:
 def describe_match(unit: MemoryMatch, line: str) -> Match:
     """Return a unit that is like a line, with what differs."""
     parts = list_differences(unit.source, line)
-    return Match(
-        source=unit.source,
-        target=unit.target,
-        score=round(unit.score, 4),
-        difference=[{"kind": kind, "text": text} for kind, text in parts],
-    )
+    difference = [{"kind": kind, "text": text} for kind, text in parts]
+    return {**unit._asdict(), "score": round(unit.score, 4), "difference": difference}
 
 
-def _name_scope(user: User, pair: LanguagePair, project: str) -> MemoryScope:
-    languages = Languages.model_construct(**pair._asdict())  # the operator may name them freely
-    return MemoryScope(languages, project, user.key)
+def _name_scope(user: User, pair: LanguageCodes, project: str) -> MemoryScope:
+    source, target = pair  # which the operator may name freely
+    return MemoryScope(Languages.model_construct(source=source, target=target), project, user.key)
 
 
-def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal | None:
-    """Return the journal that keeps suggestions, if the server takes any.
-
-    Raises:
-        ConfigError: if those who may suggest have no keys, or there is no journal.
-        CorpusError: if the journal cannot be read.
-    """
-    if config.suggestions == "off":
-        return None
+def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal:
+    """Return the journal that keeps suggestions, unless users lack keys or it cannot be read."""
     if config.suggestions == "keys" and not has_keys:
         raise ConfigError("--suggestions keys requires --api-keys FILE")
     if config.corrections is None:
@@ -126,13 +103,15 @@ def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal |
     return journal
 
 
-def check_suggestion(request: SuggestRequest) -> None:
-    """Refuse a suggestion that is empty or too long."""
+def measure_suggestion(request: SuggestRequest) -> int:
+    """Return the bytes of a suggestion; refuse one that is empty or too long."""
     for name, text in (("q", request.q), ("s", request.s)):
         if not text.strip():
             raise missing(name)
-    if (longest := max(map(len, (request.q, request.s, request.before)))) > MAX_SUGGESTED:
+    texts = (request.q, request.s, request.before)
+    if (longest := max(map(len, texts))) > MAX_SUGGESTED:
         raise beyond_limit(longest, MAX_SUGGESTED)
+    return len("".join(texts).encode())
 
 
 async def keep_suggestion(
@@ -141,12 +120,14 @@ async def keep_suggestion(
     """Append a suggestion to a journal; it is on the disk when this returns."""
     try:
         suggestion = Suggestion(
-            languages=build(Languages, model.pair._asdict(), at="languages"),
+            languages=build(
+                Languages, dict(zip(("source", "target"), model.pair, strict=True)), at="languages"
+            ),
             source=request.q,
             target=request.s,
             before=request.before,
             key=user.key,
-            model=model.bundle.digest,
+            model=model.digest,
         )
         await asyncio.to_thread(journal.suggest, suggestion)
     except NmtError as error:

@@ -1,6 +1,6 @@
 """Metrics of the server, for Prometheus."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -55,8 +55,8 @@ class Metrics:
             "The share of validation text whose confidence is at most le.",
             ["pair", "le"],
         )
-        self._queue_tokens = gauge("queue_tokens", "Source tokens that wait.")
-        self._queue = gauge("queue_requests", "Requests that wait.")
+        self.queue_tokens = gauge("queue_tokens", "Source tokens that wait.")
+        self.queue = gauge("queue_requests", "Requests that wait.")
         self.swaps = counter("swaps", "Models that replaced another.")
         self._models = gauge(
             "model", "The models that translate.", ["pair", "version", "digest", "engine"]
@@ -65,26 +65,18 @@ class Metrics:
             "model_current", "Whether a model is the one to serve, as far as is known.", ["pair"]
         )
 
-    def watch_queue(self, tokens: Callable[[], float], requests: Callable[[], float]) -> None:
-        """Read the length of the queue whenever the metrics are read."""
-        self._queue_tokens.set_function(tokens)
-        self._queue.set_function(requests)
-
     def count_request(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def count_batch(
-        self,
-        model: ServedModel,
-        translations: Sequence[Sequence[Translation]],
-        tokens: int,
+        self, model: ServedModel, translations: Sequence[Sequence[Translation]], tokens: int
     ) -> None:
         """Count a batch of translations."""
         self._batch_sentences.observe(len(translations))
         self._batch_tokens.observe(tokens)
-        pair = str(model.pair)
+        pair = "-".join(model.pair)
         self._tokens.labels(pair, "source").inc(tokens)
         for best, *_ in translations:
             self._tokens.labels(pair, "target").inc(len(best.tokens) + 1)
@@ -101,9 +93,9 @@ class Metrics:
             gauge.clear()
         for watched in models.watched:
             if model := watched.model:
-                pair = str(model.pair)
-                labels = (pair, model.bundle.version, model.bundle.digest)
-                self._models.labels(*labels, model.translator.engine.name).set(1)
+                pair = "-".join(model.pair)
+                engine = model.translator.engine.name
+                self._models.labels(pair, model.version, model.digest, engine).set(1)
                 self._current.labels(pair).set(not watched.problem)
                 if fitted := model.translator.confidence_model:
                     total = sum(fitted.validation)

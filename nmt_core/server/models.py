@@ -7,13 +7,12 @@ one stays.
 """
 
 import logging
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from babel import Locale
 from py3langid import langid
@@ -22,6 +21,7 @@ from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.schemas import Detected
+from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -31,28 +31,9 @@ CARD = "README.md"
 
 MAX_CARD_CHARACTERS = 100_000
 
-CARD_ROW = re.compile(r"^\| (corpus|BLEU|chrF) \| (\S.*) \|$", re.MULTILINE)
-
-
-class LanguagePair(NamedTuple):
-    """A source and a target language."""
-
-    source: str
-    target: str
-
-    def __str__(self) -> str:
-        return f"{self.source}-{self.target}"
-
-
-class Bundle(NamedTuple):
-    """An exported model on disk."""
-
-    folder: Path
-    version: str
-    """Its name for people, such as its number in a registry."""
-    digest: str
-    """Digest of its manifest; equal for equal models."""
-
+Bundle = tuple[Path, str, str]
+"""An exported model on disk: its folder, its name for people, such as its number in a registry, and
+the digest of its manifest, which is equal for equal models."""
 
 Poll = Callable[[], Bundle]
 """Returns the model to serve now, which stays on disk while it is served; raises an ``NmtError``
@@ -64,11 +45,7 @@ Load = Callable[[Path], Translator]
 
 
 def poll_folder(folder: Path) -> Bundle:
-    """Return the model that is in a folder now; another one may replace it.
-
-    Raises:
-        BundleError: if the folder holds no exported model.
-    """
+    """Return the model that is in a folder now; another one may replace it."""
     try:
         digest = seal.digest_bundle(folder)
     except OSError as error:
@@ -76,16 +53,17 @@ def poll_folder(folder: Path) -> Bundle:
             f"{folder} is not an exported model, for its {seal.MANIFEST} cannot be read "
             f"({error.strerror}); name the folder that the export stage wrote"
         ) from None
-    return Bundle(folder, version=digest[:12], digest=digest)
+    return folder, digest[:12], digest
 
 
 @dataclass(frozen=True)
 class ServedModel:
     """A model that translates."""
 
-    pair: LanguagePair
+    pair: LanguageCodes
     translator: Translator
-    bundle: Bundle
+    version: str
+    digest: str
     since: str
     card: str
     """The model card, in Markdown."""
@@ -93,15 +71,11 @@ class ServedModel:
 
 @dataclass
 class Watched:
-    """The source of a model, and the model loaded from it.
-
-    Args:
-        poll: returns the model to serve.
-        pair: languages, if the model does not name its own.
-    """
+    """The source of a model, and the model loaded from it."""
 
     poll: Poll
-    pair: LanguagePair | None = None
+    pair: LanguageCodes | None = None
+    """Languages, if the model does not name its own."""
     model: ServedModel | None = None
     problem: str = ""
     """Why the model may not be the one to serve; empty if it is."""
@@ -114,58 +88,51 @@ class Watched:
         Raises:
             NmtError: if it is not known, or cannot be served; the old one stays.
         """
-        bundle = self.poll()
-        if self.model and bundle.digest == self.model.bundle.digest:
+        folder, version, digest = self.poll()
+        if self.model and digest == self.model.digest:
             self.problem = ""
             return None
-        if bundle.digest in self.refused:
-            self.problem = self.refused[bundle.digest]
+        if digest in self.refused:
+            self.problem = self.refused[digest]
             return None
         try:
-            self.model = self._load(bundle, load)
+            translator = load(folder)
+            pair = self._check_pair(folder, translator)
         except NmtError as error:
-            self.refused[bundle.digest] = str(error)
+            self.refused[digest] = str(error)
             raise
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.model = ServedModel(pair, translator, version, digest, now, read_card(folder))
         self.problem = ""
         self.refused.clear()
         return self.model
 
-    def _load(self, bundle: Bundle, load: Load) -> ServedModel:
-        translator = load(bundle.folder)
-        languages = translator.languages
-        pair = LanguagePair(*languages.codes) if languages else self.pair
+    def _check_pair(self, folder: Path, translator: Translator) -> LanguageCodes:
+        pair = translator.languages.codes if translator.languages else self.pair
         if pair is None:
             raise ConfigError(
-                f"{bundle.folder} does not name its languages; name them before the folder, such "
-                f"as de-en={bundle.folder}"
+                f"{folder} does not name its languages; name them before the folder, such as "
+                f"de-en={folder}"
             )
         expected = self.model.pair if self.model else self.pair or pair
         if pair != expected:
+            wanted = "-".join(expected)
             raise ConfigError(
-                f"{bundle.folder} translates {pair}, not {expected}; give a model of {expected}, "
-                f"or start the server anew"
+                f"{folder} translates {'-'.join(pair)}, not {wanted}; give a model of {wanted}, or "
+                f"start the server anew"
             )
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return ServedModel(pair, translator, bundle, now, read_card(bundle.folder))
+        return pair
 
 
 class Models:
-    """All models that are served, at most one for a pair of languages.
-
-    Args:
-        watched: their sources.
-        load: loads and verifies one.
-
-    Raises:
-        NmtError: if one cannot be served.
-    """
+    """All models that are served, at most one for a pair of languages."""
 
     def __init__(self, watched: Sequence[Watched], load: Load) -> None:
         self.watched = list(watched)
         self._load = load
         for source in self.watched:
             source.renew(load)
-        pairs = [str(model.pair) for model in self.served]
+        pairs = ["-".join(model.pair) for model in self.served]
         if not pairs:
             raise ConfigError("there is no model to serve; name one")
         if repeated := {pair for pair in pairs if pairs.count(pair) > 1}:
@@ -191,7 +158,8 @@ class Models:
             try:
                 if model := source.renew(self._load):
                     replaced += 1
-                    _log.info("version %s of %s is served now", model.bundle.version, model.pair)
+                    pair = "-".join(model.pair)
+                    _log.info("version %s of %s is served now", model.version, pair)
             except NmtError as error:
                 source.problem = str(error)
             except Exception as error:  # noqa: BLE001 - whatever it is, the old model serves on
@@ -202,7 +170,7 @@ class Models:
 
     def list_sources(self, target: str) -> list[str]:
         """Return the languages that are translated into another."""
-        return [model.pair.source for model in self.served if model.pair.target == target]
+        return [source for source, into in (model.pair for model in self.served) if into == target]
 
     def find(self, source: str, target: str) -> ServedModel:
         """Return the model of two languages, or refuse in LibreTranslate's words."""
@@ -234,13 +202,6 @@ def read_card(folder: Path) -> str:
             return file.read(MAX_CARD_CHARACTERS)
     except FileNotFoundError:
         return ""
-
-
-def summarize_card(card: str) -> tuple[str, str]:
-    """Return the corpus and the score that a card names; empty if it names none."""
-    rows = {name: value.replace("\\|", "|") for name, value in reversed(CARD_ROW.findall(card))}
-    score = next((f"{name} {rows[name]}" for name in ("BLEU", "chrF") if name in rows), "")
-    return rows.get("corpus", ""), score
 
 
 AUTO = "auto"

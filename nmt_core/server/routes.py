@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from importlib.resources import files
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -14,14 +15,13 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 
 from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.errors import RequestError, missing
-from nmt_core.server.models import AUTO, ServedModel, load_detector, name_language, summarize_card
+from nmt_core.server.models import AUTO, ServedModel, load_detector, name_language
 from nmt_core.server.schemas import (
     Body,
     Detected,
     DetectRequest,
     FileAnswer,
     FileRequest,
-    SentFile,
     SuggestRequest,
     TranslateAnswer,
     TranslateRequest,
@@ -92,16 +92,21 @@ async def read_admitted(request: Request) -> dict[str, Any]:
     return await read_fields(request)
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return the result of work; cancel it if the client hangs up."""
+async def finish(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return the result of work; cancel it if the client hangs up or its time is over."""
+    service = find_service(request)
+    seconds = service.config.work_seconds
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(wait_until_gone(request))
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            find_service(request).metrics.gone.inc()
+        await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        if gone.done():
+            service.metrics.gone.inc()
             raise RequestError(499, "the client has gone")
-        return task.result()
+        late = f"this took longer than the {seconds:g} seconds that it may; send less at once"
+        raise RequestError(503, late)
     finally:
         task.cancel()
         gone.cancel()
@@ -123,7 +128,7 @@ async def post_translation(request: Request) -> Response:
     """Translate a text, or a list of texts."""
     fields = build_request(TranslateRequest, await read_admitted(request))
     user = admit(request, fields.api_key)
-    answer = await unless_gone(request, find_service(request).translate(user, fields))
+    answer = await finish(request, find_service(request).translate(user, fields))
     return Response(answer, media_type="application/json")
 
 
@@ -137,11 +142,12 @@ async def post_file(request: Request) -> Response:
     """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
     form = await read_admitted(request)
     file = form.get("file")
-    if not isinstance(file, SentFile) or not file.name:
+    if not isinstance(file, SimpleNamespace) or not file.name:
         raise missing("file")
     fields = build_request(FileRequest, form)
-    work = find_service(request).translate_file(admit(request, fields.api_key), fields, file)
-    key, answer = await unless_gone(request, work)
+    user = admit(request, fields.api_key)
+    work = find_service(request).translate_file(user, fields, file.name, file.content)
+    key, answer = await finish(request, work)
     answer.translatedFileUrl = str(request.url_for("download", key=key))
     return answer_json(answer)
 
@@ -149,11 +155,11 @@ async def post_file(request: Request) -> Response:
 @router.get("/download_file/{key}", response_model=None)
 async def download(request: Request, key: str) -> Response:
     """Fetch a translated file."""
-    file = find_service(request).fetch_file(key)
-    disposition = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
+    _, name, mime_type, content = find_service(request).fetch_file(key)
+    disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     # the file says its encoding, which need not be UTF-8
-    return Response(file.content, headers=headers | {"Content-Type": file.mime_type})
+    return Response(content, headers=headers | {"Content-Type": mime_type})
 
 
 @router.post("/detect", responses=REFUSALS, openapi_extra=describe_body(DetectRequest))
@@ -184,7 +190,7 @@ async def frontend_settings(request: Request) -> dict[str, Any]:
     """Return the settings of a page, and load the language detector that it may need next."""
     Thread(target=load_detector, daemon=True).start()
     service = find_service(request)
-    config, target = service.config, service.models.served[0].pair.target
+    config, (_, target) = service.config, service.models.served[0].pair
     return {
         "charLimit": config.max_characters,
         "frontendTimeout": 500,  # milliseconds after a key was pressed
@@ -205,13 +211,12 @@ async def frontend_settings(request: Request) -> dict[str, Any]:
 
 def describe_model(model: ServedModel) -> dict[str, Any]:
     """Return the public description of a model."""
-    corpus, score = summarize_card(model.card)
+    source, target = model.pair
     return {
-        **model.pair._asdict(),
-        "version": model.bundle.version,
-        "corpus": corpus,
-        "score": score,
-        "card": f"model_card/{model.pair.source}/{model.pair.target}",
+        "source": source,
+        "target": target,
+        "version": model.version,
+        "card": f"model_card/{source}/{target}",
         "tags": [*model.translator.tags],
     }
 
@@ -235,9 +240,9 @@ async def status(request: Request) -> dict[str, Any]:
     service = find_service(request)
     models = [
         {
-            **model.pair._asdict(),
-            "version": model.bundle.version,
-            "digest": model.bundle.digest,
+            **dict(zip(("source", "target"), model.pair, strict=True)),
+            "version": model.version,
+            "digest": model.digest,
             "engine": model.translator.engine.name,
             "since": model.since,
             "problem": watched.problem,
@@ -245,8 +250,9 @@ async def status(request: Request) -> dict[str, Any]:
         for watched in service.models.watched
         if (model := watched.model)
     ]
+    problem = service.memory.problem if service.memory else ""
     queue = {"requests": service.scheduler.count_waiting(), "tokens": service.scheduler.tokens}
-    return {"models": models, "queue": queue, "memory": service.memory.problem or None}
+    return {"models": models, "queue": queue, "memory": problem or None}
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -48,13 +48,7 @@ STOP_SECONDS = 30
 
 
 def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None) -> FastAPI:
-    """Return the application.
-
-    Args:
-        models: the served models.
-        config: its limits.
-        keys: API keys; None if everybody may use it.
-    """
+    """Return the application; without ``keys`` everybody may use it."""
     app = FastAPI(
         title="nmt",
         description="Translates, by LibreTranslate's API.",
@@ -67,7 +61,7 @@ def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None)
     app.include_router(router)
     # not mounted, or it would answer what a route has but for another method
     app.router.default = StaticFiles(directory=str(PAGE), html=True, check_dir=False)
-    for error in (RequestError, DocumentError, HTTPException):
+    for error in (RequestError, ConfigError, DocumentError, HTTPException):
         app.add_exception_handler(error, answer_error)
     app.add_middleware(RequestMiddleware, config=config, metrics=service.metrics)
     if config.origins:  # around the limits, so that pages of friends can read refusals, too
@@ -110,15 +104,13 @@ def answer_error(request: Request, error: Exception) -> Response:
             405: f"{request.method} is not possible here; /docs says what is",
         }.get(error.status_code, str(error.detail))
         error = RequestError(error.status_code, message, error.headers)
+    if isinstance(error, ConfigError):  # of a tag or a glossary
+        error = RequestError(400, f"Invalid request: {error}")
     return (error if isinstance(error, RequestError) else RequestError(400, str(error))).render()
 
 
 def listen(config: ServerConfig) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        ConfigError: if the address is taken, or not one of this machine.
-    """
+    """Return a socket that listens, if the address is free and of this machine."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
         listening = socket.create_server(
@@ -135,15 +127,7 @@ def listen(config: ServerConfig) -> socket.socket:
 
 
 class TrustedProxies(ProxyHeadersMiddleware):
-    """Takes client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``.
-
-    Args:
-        app: the application.
-        trusted_hosts: addresses of the proxies that are believed.
-    """
-
-    def __init__(self, app: Any, trusted_hosts: list[str]) -> None:
-        super().__init__(app, trusted_hosts)
+    """Takes client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``."""
 
     @override
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -159,7 +143,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     """Serve until SIGTERM or Ctrl-C; then finish open requests and return."""
     server = uvicorn.Server(
         uvicorn.Config(
-            TrustedProxies(app, [*config.trusted_proxies]),
+            TrustedProxies(cast("Any", app), [*config.trusted_proxies]),
             http="h11",
             ws="none",
             loop="asyncio",
@@ -176,21 +160,10 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     server.run([listening])
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine alone."""
-    return ipaddress.ip_address(host.partition("%")[0]).is_loopback
-
-
 def serve_models(
     watched: Sequence[Watched], load: Load, config: ServerConfig, *, keys: Path | None = None
 ) -> None:
-    """Load models and serve them until SIGTERM or Ctrl-C.
-
-    Args:
-        watched: where the models come from.
-        load: loads and verifies one.
-        config: how to listen, and bounds.
-        keys: file of API keys; None where everybody may use the server.
+    """Load models and serve them until SIGTERM or Ctrl-C; ``keys`` is a file of API keys.
 
     Raises:
         NmtError: if a model cannot be served, or the address is not free.
@@ -201,9 +174,9 @@ def serve_models(
         set_up_logs()
         host, port = listening.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        served = ", ".join(str(model.pair) for model in app.state.service.models.served)
+        served = ", ".join("-".join(model.pair) for model in app.state.service.models.served)
         announced = "translating %s at %s until Ctrl-C; /docs describes the API"
         _log.info(announced, served, address, extra={"address": address, "models": served})
-        if api_keys is None and not is_loopback(host):
+        if api_keys is None and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
             _log.warning(UNPROTECTED)
         run_app(app, config, listening)

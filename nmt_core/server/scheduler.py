@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -87,9 +87,9 @@ class _Job:
             self.begun += 1
         return range(first, self.begun)
 
-    def add(self, translations: dict[int, list[Translation]]) -> None:
-        """Add translations of some lines; the last ones complete the answer."""
-        self.translations |= translations
+    def add(self, portion: range, translations: Iterator[list[Translation]]) -> None:
+        """Add the next translations to a portion; the last portion completes the answer."""
+        self.translations |= zip(portion, translations, strict=False)
         if len(self.translations) == len(self.lines) and not self.answer.done():
             self.answer.set_result([self.translations[line] for line in range(len(self.lines))])
 
@@ -99,13 +99,7 @@ _Portion = tuple[_Job, range]
 
 
 class Scheduler:
-    """Batches the requests of many users.
-
-    Args:
-        config: sizes and limits.
-        metrics: counts batches and waiting requests.
-        workers: batches that are translated at the same time.
-    """
+    """Batches the requests of many users, ``workers`` of which are translated at a time."""
 
     def __init__(self, config: ServerConfig, metrics: Metrics, workers: int = 1) -> None:
         self.worker_count = workers
@@ -121,7 +115,8 @@ class Scheduler:
         self._since = 0.0  # when the first of those that wait has come
         self._running = 0
         self._last_tokens, self._last_jobs = 0, 0
-        metrics.watch_queue(lambda: self.tokens, self.count_waiting)
+        metrics.queue_tokens.set_function(lambda: self.tokens)
+        metrics.queue.set_function(self.count_waiting)
 
     def start(self) -> None:
         """Start the workers in the running event loop."""
@@ -143,16 +138,10 @@ class Scheduler:
     async def search(
         self, user: str, search: SearchRequest, lines: Sequence[str], tokens: Sequence[int]
     ) -> list[list[Translation]]:
-        """Translate lines together with those of others; cancelling the caller removes them.
+        """Translate lines, none empty, with those of others; cancelling the caller removes them.
 
-        Args:
-            user: the user; users take turns.
-            search: the options.
-            lines: none of them empty.
-            tokens: the cost of each line.
-
-        Raises:
-            RequestError: if too much waits already, or the engine fails.
+        Users take turns; ``tokens`` are the cost of each line. A RequestError says that too much
+        waits already, or that the engine has failed.
         """
         if not lines:
             return []
@@ -173,9 +162,6 @@ class Scheduler:
 
         A request that is alone is always admitted. So is one whose user has less than an equal
         share of the queue waiting, for users take turns.
-
-        Raises:
-            RequestError: saying when to try again.
         """
         if not self.tokens or self.tokens + tokens <= self._config.queue_tokens:
             return
@@ -288,7 +274,7 @@ class Scheduler:
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
         rest = iter(translations)
         for job, portion in batch:
-            job.add({line: next(rest) for line in portion})
+            job.add(portion, rest)
         self._metrics.count_batch(search.model, translations, tokens)
 
     def _fail(self, job: _Job, error: Exception) -> None:

@@ -7,24 +7,16 @@ send fields of their own.
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qs
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from nmt_core.base.config import shorten
-from nmt_core.literals.checking import Problem
 from nmt_core.server.errors import RequestError, missing
 
 MAX_FIELDS = 2000
@@ -33,16 +25,6 @@ MAX_FIELDS = 2000
 Absent = SkipJsonSchema[None]
 
 
-def _as_default(value: Any) -> Any:
-    return 0 if value in (None, "") else value
-
-
-def _not_below_zero(number: int) -> int:
-    return max(0, number)
-
-
-Count = Annotated[int, BeforeValidator(_as_default), AfterValidator(_not_below_zero)]
-Switch = Annotated[bool, BeforeValidator(_as_default)]
 WholeText = Annotated[str, Field(max_length=2**31)]
 """Text of whole characters: pydantic refuses half ones where it counts them."""
 ApiKey = Annotated[
@@ -90,20 +72,20 @@ class TranslateRequest(FileRequest):
 
     q: WholeText | list[WholeText]
     """One text, or several."""
-    format: Literal["text", "html"] | Absent = "text"
+    format: Literal["text", "html"] = "text"
     """Format of the text."""
-    alternatives: Count = 0
+    alternatives: Annotated[int, AfterValidator(lambda number: max(0, number))] = 0
     """Number of further translations."""
-    details: Switch = False
+    details: bool = False
     """Return tokens, probabilities and linked words of every sentence."""
-    checks: Switch = False
+    checks: bool = False
     """Return the numbers, placeholders and the like that did not come through."""
     glossary: WholeText | Absent = None
     """Terms of your own: on each line a term, its translation and further forms that count, with
     tabs between them; a term alone stays as it is."""
-    confidence: Switch = False
+    confidence: bool = False
     """Return the probability that the translation is good."""
-    matches: Switch = False
+    matches: bool = False
     """Return approved translations of similar sentences, from a server with a memory."""
     project: str = Field("", max_length=200)
     """Project whose units of the memory come first, before those of no project."""
@@ -129,34 +111,15 @@ class Detected(Body):
     """0 to 100."""
 
 
-class Check(Body):
-    """Something of the source that did not come through, or a flaw of the whole translation."""
+Check = dict[Literal["kind", "text", "expected", "problem"], str]
+"""A literal of the source that did not come through, or a flaw of the whole translation (of the
+kind ``sentence``): a part of the source or of the translation, and its form in a right translation,
+which is empty if it should not be there."""
 
-    kind: str
-    """`number`, `date`, `time`, `placeholder`, `address`, `email`, `path`, `handle`, `telephone
-    number`, `joined numbers`, `code`, `emoji`, `sign`, `term`; `sentence` for a flaw of the
-    whole."""
-    text: str
-    """A part of the source or of the translation, or the words that the translation repeats."""
-    expected: str
-    """Its form in a right translation; empty if it should not be there."""
-    problem: Problem
-    """Whether it is there too seldom, too often, without its unit, or though the source does not
-    have it; or whether the whole translation loops, is empty, was cut off, or is its source."""
-
-
-class Match(Body):
-    """An approved translation of a sentence like one of the text."""
-
-    source: str
-    """The sentence in the memory."""
-    target: str
-    """Its translation."""
-    score: float
-    """Similarity to the sentence of the text, from 0 to 1."""
-    difference: list[dict[Literal["kind", "text"], str]]
-    """Parts, from the memory's sentence to that of the text: both have those of kind `same`, only
-    the memory's those of kind `old`, and only the text's those of kind `new`."""
+Match = dict[str, Any]
+"""An approved translation of a sentence like one of the text: ``source`` and ``target`` in the
+memory, ``score``, the similarity from 0 to 1, and ``difference``, the parts of both sentences, each
+of the ``kind`` ``same``, ``old`` (the memory's) or ``new`` (the text's)."""
 
 
 class SentenceDetails(Body):
@@ -200,12 +163,7 @@ class SentenceDetails(Body):
     """Approved translations of similar sentences; empty if the memory translated it."""
 
 
-class TextDetails(Body):
-    """The translated sentences of a text."""
-
-    sentences: list[SentenceDetails]
-    after: str
-    """The text after the last sentence."""
+Details = dict[Literal["sentences", "after"], list[SentenceDetails] | str]
 
 
 class TranslateAnswer(Body):
@@ -222,7 +180,8 @@ class TranslateAnswer(Body):
     memory: bool | list[bool] | Absent = None
     """Whether the memory translated a sentence; absent without a memory."""
     matches: list[Match] | list[list[Match]] | Absent = None
-    details: TextDetails | list[TextDetails] | Absent = None
+    details: Details | list[Details] | Absent = None
+    """The translated sentences of a text, and the text after the last one."""
 
 
 class FileAnswer(Body):
@@ -237,14 +196,6 @@ class FileAnswer(Body):
     beside quoted syntax; absent if none does."""
     review: str | Absent = None
     """The segments that need review, in the words of `nmt translate`; absent if none does."""
-
-
-@dataclass(frozen=True)
-class SentFile:
-    """A file of a form."""
-
-    name: str
-    content: bytes
 
 
 BodyT = TypeVar("BodyT", bound=Body)
@@ -287,15 +238,17 @@ def _parse_form(text: bytes, name: str, encoding: str) -> dict[str, Any]:
 
 
 async def _read_parts(request: Request) -> dict[str, Any]:
-    """Return the fields of a form of several parts, such as one with a file."""
-    fields: defaultdict[str, list[SentFile | str]] = defaultdict(list)
+    """Return the fields of a form of several parts; a file has a ``name`` and a ``content``."""
+    fields: defaultdict[str, list[SimpleNamespace | str]] = defaultdict(list)
     try:
         async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
             for name, part in form.multi_items():
                 if isinstance(part, str):
                     fields[name].append(part)
                 else:
-                    fields[name].append(SentFile(part.filename or "", await part.read()))
+                    fields[name].append(
+                        SimpleNamespace(name=part.filename or "", content=await part.read())
+                    )
     except (HTTPException, UnicodeError, LookupError):
         raise RequestError(400, "the form cannot be read; send it anew in UTF-8") from None
     return _unwrap(fields)

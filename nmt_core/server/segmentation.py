@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
@@ -24,7 +24,7 @@ from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
 from nmt_core.server.errors import RequestError, describe_failure
-from nmt_core.text.side import Side
+from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.words import Translated
 
 _log = logging.getLogger(__name__)
@@ -43,6 +43,9 @@ NICE = 5
 
 ResultT = TypeVar("ResultT")
 
+CostedLine = tuple[str, bool, int]
+"""A sentence as a line for a model, whether markup stands inside it, and its cost in tokens."""
+
 
 class SourceText(NamedTuple):
     """A text or file as the client sent it."""
@@ -50,128 +53,76 @@ class SourceText(NamedTuple):
     format: str
     content: str | bytes
     """Bytes of a file, or a string."""
+    languages: LanguageCodes | None = None
+    """Codes of source and target, if they are known."""
 
-    def read(self, languages: tuple[str, str] | None = None) -> Document[Any]:
-        """Parse the text or file.
-
-        Args:
-            languages: codes of source and target, if they are known.
-
-        Raises:
-            DocumentError: if it cannot be read, or is of other languages.
-        """
+    def read(self) -> Document[Any]:
+        """Parse the text or file, unless it is of other languages."""
         if isinstance(self.content, bytes):
-            return FORMATS.load(self.format).read(self.content, languages)
+            return FORMATS.load(self.format).read(self.content, self.languages)
         if self.format == "html":
-            return read_html(self.content, languages)
+            return read_html(self.content, self.languages)
         return read_plain_text(self.content)
 
 
-class CutSettings(NamedTuple):
-    """Settings by which a text is cut into segments for a model."""
+def cut_text(
+    source: SourceText, segmenter: Segmenter, max_tokens: int, whole: Collection[str] = ()
+) -> tuple[list[CostedLine], list[str], int]:
+    """Cut a text of at most ``max_tokens`` into segments; ``whole`` passages are one each.
 
-    languages: tuple[str, str]
-    """Codes of source and target."""
-    side: Side
-    segment_tokens: int
-    """Tokens of a segment that the model reads."""
-    max_tokens: int
-    """Tokens of a whole text."""
-    whole: frozenset[str] = frozenset()
-    """Passages of several sentences that are one segment each."""
-
-
-class SourceSegment(NamedTuple):
-    """A sentence of a text, as a line for a model."""
-
-    line: str
-    has_markup: bool
-    """Whether markup stands inside the line."""
-    tokens: int
-    """Its cost in tokens."""
-
-
-class CutText(NamedTuple):
-    """A text, cut into segments."""
-
-    segments: list[SourceSegment]
-    passages: list[str]
-    """Passages of several sentences that a memory may have as a whole."""
-    untranslated: int
-    """Texts of the document that stay as they are."""
-
-
-def cut_text(source: SourceText, settings: CutSettings) -> CutText:
-    """Cut a text into segments.
-
-    Raises:
-        DocumentError: if it cannot be read, or has too many tokens.
+    Returns:
+        the segments, the passages of several sentences that a memory may have as a whole, and the
+        number of texts that stay as they are.
     """
-    document, plan = _plan(source, settings)
-    costs = count_costs(settings.side, plan.lines, settings.segment_tokens)
-    _check_length(sum(costs), "tokens", settings)
-    segments = [*map(SourceSegment, plan.lines, plan.marked, costs)]
-    return CutText(segments, plan.wholes, document.untranslated.total())
+    document = source.read()
+    characters = sum(len(passage.text) for passage in document.passages)
+    if characters > TOKEN_CHARACTERS * max_tokens:  # too long by any count
+        raise _refuse_length(characters, "characters", max_tokens)
+    plan = Plan(document.passages, segmenter, whole)
+    costs = [count_cost(segmenter, line) for line in plan.lines]
+    if sum(costs) > max_tokens:
+        raise _refuse_length(sum(costs), "tokens", max_tokens)
+    segments = [*zip(plan.lines, plan.marked, costs, strict=True)]
+    return segments, plan.wholes, document.untranslated.total()
+
+
+def count_cost(segmenter: Segmenter, line: str) -> int:
+    """Return the cost of a line: its tokens, up to those of a segment."""
+    tokens = segmenter.tokens(line) if segmenter.tokens else line
+    return min(segmenter.most_tokens, max(LEAST_TOKENS, len(tokens)))
+
+
+def _refuse_length(size: int, unit: str, max_tokens: int) -> DocumentError:
+    return DocumentError(
+        f"this text has {size:,} {unit}, and {max_tokens:,} tokens may be sent at once; cut it in "
+        f"parts"
+    )
 
 
 def write_texts(
     source: SourceText,
-    settings: CutSettings,
+    segmenter: Segmenter,
+    whole: Collection[str],
     translations: Sequence[Sequence[Translated]],
     review_below: float,
-    count: int,
 ) -> list[Any]:
-    """Return a text in several translations, the best first.
+    """Return a text, cut as before, in several translations, the best first.
 
-    Parsing it once more is cheaper than to keep or to send what was parsed.
-
-    Args:
-        source: the text.
-        settings: those by which it was cut.
-        translations: of each segment, best first; the last stands for missing ones.
-        review_below: the confidence below which a unit is marked for review.
-        count: number of whole texts.
+    Of the translations of a segment the last stands for missing ones. Parsing the text once more is
+    cheaper than to keep or to send what was parsed.
     """
-    document, plan = _plan(source, settings)
+    document = source.read()
+    plan = Plan(document.passages, segmenter, whole)
     return [
         plan.write(
-            document,
-            [best_first[min(rank, len(best_first) - 1)] for best_first in translations],
-            review_below,
+            document, [best[min(rank, len(best) - 1)] for best in translations], review_below
         )
-        for rank in range(count)
+        for rank in range(max(map(len, translations), default=1))
     ]
 
 
-def _plan(source: SourceText, settings: CutSettings) -> tuple[Document[Any], Plan]:
-    document = source.read(settings.languages)
-    characters = sum(len(passage.text) for passage in document.passages)
-    if characters > TOKEN_CHARACTERS * settings.max_tokens:  # too long by any count
-        _check_length(characters, "characters", settings)
-    most = min(settings.segment_tokens, Segmenter.most_tokens)
-    segmenter = Segmenter(settings.languages[0], settings.side.tokens, most)
-    return document, Plan(document.passages, segmenter, settings.whole)
-
-
-def _check_length(size: int, unit: str, settings: CutSettings) -> None:
-    if size > settings.max_tokens:
-        raise DocumentError(
-            f"this text has {size:,} {unit}, and {settings.max_tokens:,} tokens may be sent at "
-            f"once; cut it in parts"
-        )
-
-
-def count_costs(side: Side, lines: Sequence[str], most: int) -> list[int]:
-    """Return the cost of each line: its tokens, up to those that the model reads."""
-    return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]
-
-
 def take_sample(source: SourceText) -> str:
-    """Return a sample of a text for language detection.
-
-    Raises:
-        DocumentError: if it cannot be read.
-    """
+    """Return a sample of a text for language detection."""
     sample = ""
     for passage in source.read().passages:
         if len(sample) >= SAMPLE_CHARACTERS:
@@ -183,10 +134,7 @@ def take_sample(source: SourceText) -> str:
 class Workers:
     """Runs tasks on texts: short ones here, others in worker processes, in turn by user.
 
-    Args:
-        count: processes.
-        memory: bytes of a process; Linux alone enforces this.
-        seconds: processor time of a task.
+    A process has limits of memory (bytes; Linux alone enforces this) and of processor time a task.
     """
 
     def __init__(self, count: int = 2, memory: int = 2**29, seconds: int = 30) -> None:
@@ -200,11 +148,7 @@ class Workers:
         """Run a task on a text; end its process if the caller is cancelled.
 
         A small file may unpack to a large one, so files are never short. Long tasks of one user run
-        one after the other.
-
-        Raises:
-            DocumentError: if the task does, or takes more memory or processor time than it may.
-            RequestError: if it fails otherwise.
+        one after the other. A task raises a DocumentError, as does one that exceeds its limits.
         """
         if isinstance(source.content, str) and len(source.content) <= SHORT_CHARACTERS:
             await asyncio.sleep(0)  # others go on before each of many texts
@@ -232,16 +176,9 @@ class Workers:
 def run_limited(
     limits: tuple[int, int], task: Callable[..., ResultT], arguments: Sequence[Any]
 ) -> ResultT:
-    """Run a task in a worker process; beyond its limits, the process ends.
+    """Run a task in a worker process, which ends beyond its limits of memory and processor time.
 
-    Args:
-        limits: bytes of memory of the process, and seconds of processor time of the task.
-        task: a function of a module.
-        arguments: its arguments.
-
-    Raises:
-        DocumentError: if the task does.
-        RuntimeError: if it fails otherwise, without text of the document.
+    A RuntimeError stands for other errors than a DocumentError, since they may hold user text.
     """
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which ends this process
         signal.signal(number, signal.SIG_IGN)

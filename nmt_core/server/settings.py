@@ -1,6 +1,7 @@
 """Settings of the server."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,31 +10,20 @@ from pydantic import AfterValidator, Field
 from nmt_core.base.config import Config
 from nmt_core.documents.review import REVIEW_BELOW
 
-NAME = re.compile(r"[^\s:/?#@]+")
-SITE = re.compile(r"\*|null|[\w.+-]+://[^\s/?#@]+")
+
+def read_address(pattern: str, example: str, address: str) -> str:
+    """Return a host name or a site as browsers send it; refuse one of another pattern."""
+    address = address.removesuffix("/").lower()
+    if not re.fullmatch(pattern, address):
+        raise ValueError(f"{address!r} must be written as in {example}")
+    return address
 
 
-def read_name(name: str) -> str:
-    """Return a host name as browsers send it.
-
-    Raises:
-        ValueError: if it is more than a name, or none.
-    """
-    if not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not a host name; write it as in mt.example.org")
-    return name.lower()
-
-
-def read_site(site: str) -> str:
-    """Return a site as browsers name it in ``Origin``.
-
-    Raises:
-        ValueError: unless it is a scheme and a name.
-    """
-    site = site.removesuffix("/").lower()
-    if not SITE.fullmatch(site):
-        raise ValueError(f"{site!r} is not a site; write it as in https://example.org")
-    return site
+HostName = Annotated[str, AfterValidator(partial(read_address, r"[^\s:/?#@]+", "mt.example.org"))]
+Site = Annotated[
+    str,
+    AfterValidator(partial(read_address, r"\*|null|[\w.+-]+://[^\s/?#@]+", "https://example.org")),
+]
 
 
 class ServerConfig(Config):
@@ -43,11 +33,11 @@ class ServerConfig(Config):
     """Address to listen at; the default is reached from this machine alone."""
     port: int = Field(5001, ge=0, le=65535)
     """TCP port; 0 takes a free one."""
-    hosts: tuple[Annotated[str, AfterValidator(read_name)], ...] = ()
+    hosts: tuple[HostName, ...] = ()
     """Names by which browsers may call the server, beside its address and localhost. Requests for
     other names are refused, since a page of another site could ask by a name of its own (DNS
     rebinding); ``*`` allows all of them, behind a proxy that checks."""
-    origins: tuple[Annotated[str, AfterValidator(read_site)], ...] = ()
+    origins: tuple[Site, ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose ``X-Forwarded-For``, ``-Proto`` and ``-Prefix`` are believed."""

@@ -64,8 +64,7 @@ def name_client(address: str) -> str:
 def read_keys(path: Path) -> ApiKeys:
     """Read API keys: one a line, with its texts a minute after a space if they are its own.
 
-    Raises:
-        ConfigError: naming the line that is wrong, but not the key.
+    Errors name the line that is wrong, but not the key.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -94,11 +93,7 @@ def _digest(key: str) -> str:
 
 
 class RateLimit:
-    """Limits what each user sends in a minute by a leaky bucket; a first request may be larger.
-
-    Args:
-        unit: what is counted, for messages.
-    """
+    """Limits what each user sends in a minute by a leaky bucket; a first request may be larger."""
 
     def __init__(self, unit: str = "texts") -> None:
         self._unit = unit

@@ -9,7 +9,6 @@ in the user's cache.
 
 import hashlib
 import json
-import logging
 import os
 import resource
 import signal
@@ -31,8 +30,6 @@ from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.base.seal import digest_bundle, explain_unreadable
 from nmt_core.search.engine import FOLDER
 from nmt_core.translation.translator import Translator
-
-_log = logging.getLogger(__name__)
 
 FEW = 2
 """Golden sentences that may differ: another processor rounds otherwise, and so decides otherwise
@@ -106,8 +103,6 @@ def load_verified(
             f"{folder} translates {changed} of its golden sentences otherwise than when it was "
             f"exported; check device and library versions, or export it again"
         )
-    if changed:
-        _log.warning("%d golden sentences come out otherwise, as rounding may have it", changed)
     return translator
 
 
@@ -131,9 +126,13 @@ def load_tried(
             process that loads it or keeps it busy.
         ConfigError: if the engine or the device is not there.
     """
+    digest = digest_bundle(folder)
     if problem := run_trial(folder, _command(folder, engine, device, threads)):
         raise BundleError(problem)
-    return load_verified(folder, engine=engine, device=device, threads=threads)
+    translator = Translator.load(folder, engine=engine, device=device, threads=threads)
+    if digest_bundle(folder) != digest:
+        raise BundleError(f"{folder} was replaced while it was loaded; start anew")
+    return translator
 
 
 def try_once(

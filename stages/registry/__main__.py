@@ -16,7 +16,7 @@ from rich.table import Table
 
 from nmt_core.base.config import build
 from nmt_core.evaluation.registered import METRICS, find_label
-from nmt_core.server.models import LanguagePair, Watched
+from nmt_core.server.models import Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
@@ -169,7 +169,7 @@ def serve(
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = Watched(
             ChampionSource(registry, Path(folder)).poll,
-            LanguagePair(named[1], named[2]) if named else None,
+            (named[1], named[2]) if named else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)
 

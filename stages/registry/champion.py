@@ -58,7 +58,7 @@ class ChampionSource:
             shutil.rmtree(folder, ignore_errors=True)
             self._refused[champion.number] = error
             raise
-        return Bundle(fetched, version=str(champion.number), digest=champion.digest)
+        return fetched, str(champion.number), champion.digest
 
     def _forget_old(self) -> None:
         """Remove all but the two that were champion last."""

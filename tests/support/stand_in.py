@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import httpx2
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.server.models import Bundle, LanguagePair, Models, ServedModel, Watched
+from nmt_core.server.models import Models, ServedModel, Watched
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
@@ -103,7 +103,7 @@ class StandInSource:
     def poll(self):
         if self.error:
             raise self.error
-        return Bundle(Path("bundles") / self.version, self.version, f"digest {self.version}")
+        return Path("bundles") / self.version, self.version, f"digest {self.version}"
 
 
 def serve_stand_in(*translators, keys=None, **settings):
@@ -111,8 +111,7 @@ def serve_stand_in(*translators, keys=None, **settings):
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
-        Watched(StandInSource(name).poll, LanguagePair(one.languages.source, one.languages.target))
-        for name, one in loaded.items()
+        Watched(StandInSource(name).poll, one.languages.codes) for name, one in loaded.items()
     ]
     models = Models(watched, lambda folder: loaded[folder.name])
     return build_app(models, ServerConfig(**settings), read_keys(keys) if keys else None)
@@ -120,8 +119,7 @@ def serve_stand_in(*translators, keys=None, **settings):
 
 def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
     """Return a translator as it is served."""
-    bundle = Bundle("folder", version, digest)
-    return ServedModel(LanguagePair(*pair), translator, bundle, "now", "card")
+    return ServedModel(pair, translator, version, digest, "now", "card")
 
 
 @asynccontextmanager

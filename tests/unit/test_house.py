@@ -23,7 +23,7 @@ BUDGETS = {
     "nmt_core/literals": 1700,
     "nmt_core/models": 2520,
     "nmt_core/search": 1830,
-    "nmt_core/server": 3000,
+    "nmt_core/server": 2680,
     "nmt_core/text": 2880,
     "nmt_core/training": 2380,
     "nmt_core/translation": 3640,
@@ -44,7 +44,7 @@ BUDGETS = {
     "tests/unit/literals": 570,
     "tests/unit/models": 1550,
     "tests/unit/search": 620,
-    "tests/unit/server": 3170,
+    "tests/unit/server": 3130,
     "tests/unit/stages": 7200,
     "tests/unit/text": 1490,
     "tests/unit/training": 1410,
@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 3880,
     "tests/laws": 5340,
     "tests/orchestration": 2450,
-    "tests/support": 3470,
+    "tests/support": 3460,
     "tests/unit": 1160,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""

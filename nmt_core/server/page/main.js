@@ -87,16 +87,15 @@ async function start() {
   refresh();
 }
 
-/** Tell what translates: version, corpus and score of each model, and where its card is. */
+/** Name the version of each model, and link its card. */
 function tellModels(models, languages) {
   const names = new Map(languages.map(({ code, name }) => [code, name]));
-  const rows = models.map(({ source: from, target: to, version, corpus, score, card }) => {
-    const told = [`version ${version}`, corpus && `trained on ${corpus}`, score].filter(Boolean);
+  const rows = models.map(({ source: from, target: to, version, card }) => {
     const link = document.createElement("a");
     link.href = card;
     link.textContent = `Model card of ${names.get(from) ?? from} to ${names.get(to) ?? to}`;
     const row = document.createElement("li");
-    row.append(link, `: ${told.join(", ")}`);
+    row.append(link, `: version ${version}`);
     return row;
   });
   find("models").replaceChildren(...rows);

@@ -126,7 +126,6 @@ async def test_ipv6_network_shares_one_rate():
     [
         ("hosts", "https://x.org"),
         ("hosts", "x.org:80"),
-        ("hosts", "x.org/"),
         ("hosts", ""),
         ("origins", "x.org"),
         ("origins", "https://x.org/page"),

@@ -14,12 +14,13 @@ from nmt_core.server.answers import (
     find_places,
     write_answer,
 )
-from nmt_core.server.schemas import Detected, Match, TranslateRequest
+from nmt_core.server.schemas import Detected, TranslateRequest
 from nmt_core.translation.translation import Translation
 
 BREACH = Breach("number", "5", "5", "missing")
 CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}
 MATCH = {"source": "s", "target": "t", "score": 0.9, "difference": []}
+MATCHES = {"b": [MATCH]}
 
 
 def translation(text="x", **more):
@@ -35,9 +36,7 @@ def text(number):
     return TranslatedText(
         f"s{number} b.",
         [f"t{number} b.", f"a{number}", f"t{number} b.", f"a{number}"],
-        [f"s{number}", "b"],
-        [[each] for each in best],
-        {"b": [Match(**MATCH)]},
+        [*zip([f"s{number}", "b"], [[each] for each in best], strict=True)],
     )
 
 
@@ -70,15 +69,16 @@ def test_answer_has_the_requested_fields(count, wanted, has_memory):
     names |= {"memory"} if has_memory else set()
     names |= {"detectedLanguage"} if "auto" in wanted else set()
 
+    fields = FIELDS if has_memory else FIELDS | {"matches": [[]] * 2}
     guess = Detected(language="de", confidence=90.0) if "auto" in wanted else None
-    assert json.loads(write_answer(request, texts, guess, has_memory=has_memory)) == {
-        name: FIELDS[name][:count] if count else FIELDS[name][0] for name in names
+    assert json.loads(write_answer(request, texts, guess, MATCHES if has_memory else None)) == {
+        name: fields[name][:count] if count else fields[name][0] for name in names
     }
 
 
 def test_details_make_the_whole_text_again():
     request = TranslateRequest(q="q", source="de", target="en", details=True)
-    details = json.loads(write_answer(request, [text(1)], None, has_memory=False))["details"]
+    details = json.loads(write_answer(request, [text(1)], None, MATCHES))["details"]
 
     assert [
         [sentence[name] for name in ("source_before", "source", "before", "text")]
@@ -115,8 +115,8 @@ def test_sentence_is_described_by_its_best_translation():
         links=[1],
     )._replace(token_probabilities=(0.123456, 1.0))
     other = translation("C", score=-0.75)
-    text = TranslatedText("(b b", ["[B"], ["b b"], [[best, other]])
-    [described] = describe_sentences(text).sentences
+    text = TranslatedText("(b b", ["[B"], [("b b", [best, other])])
+    [described] = describe_sentences(text, {})["sentences"]
 
     assert described.model_dump() == {
         "source_before": "(",

@@ -63,12 +63,10 @@ def test_new_model_takes_the_labels_of_the_old(model):
     assert sample(counts, "model_current", **PAIR) == 0
 
 
-def test_requests_and_the_queue_are_counted():
+def test_requests_are_counted():
     counts = metrics.Metrics()
     counts.count_request("/a", 200, 0.25)
     counts.count_request("/a", 404, 0.5)
-    counts.watch_queue(lambda: 7, lambda: 3)
 
     assert sample(counts, "requests_total", route="/a", status="404") == 1
     assert sample(counts, "request_seconds_sum", route="/a") == 0.75
-    assert (sample(counts, "queue_tokens"), sample(counts, "queue_requests")) == (7, 3)

@@ -8,13 +8,12 @@ import pytest
 from nmt_core.base.languages import Languages
 from nmt_core.cli.serve import split_model
 from nmt_core.literals.glossary import Glossary
-from nmt_core.server.models import LanguagePair
 from tests.support.scripted import scripted_translator
 from tests.support.stand_in import ask, client_of, in_a_loop, serve_stand_in
 from tests.support.tagged import NAMES, tagged_translator
 
 PAIR = {"source": "de", "target": "en"}
-DE_EN = LanguagePair("de", "en")
+DE_EN = ("de", "en")
 OWN = Glossary({"Haus": ("hut",), "das": ("that",)}, DE_EN)
 
 

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.documents.plan import Segmenter
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.scheduler import FIRST_SPEED, Scheduler, SearchRequest
-from nmt_core.server.segmentation import LEAST_TOKENS, count_costs
+from nmt_core.server.segmentation import LEAST_TOKENS, count_cost
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
 
@@ -34,7 +35,8 @@ class Running:
         await self.scheduler.stop()
 
     async def ask(self, lines, *, user="anybody", **how):
-        tokens = count_costs(self.translator.source, lines, 512)
+        segmenter = Segmenter("de", self.translator.source.tokens, 512)
+        tokens = [count_cost(segmenter, line) for line in lines]
         found = await self.scheduler.search(user, SearchRequest(self.model, **how), lines, tokens)
         return [best.text for best, *_ in found]
 

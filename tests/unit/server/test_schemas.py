@@ -2,8 +2,8 @@
 
 import pytest
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.server.errors import RequestError
-from nmt_core.server.models import LanguagePair
 from nmt_core.server.schemas import (
     DetectRequest,
     FileRequest,
@@ -52,7 +52,6 @@ def test_count_is_at_least_zero(value, count):
     fields = REQUIRED[TranslateRequest] | {"alternatives": value}
 
     assert build_request(TranslateRequest, fields).alternatives == count
-    assert TranslateRequest(**fields).alternatives == count
 
 
 @pytest.mark.parametrize(
@@ -74,7 +73,7 @@ def test_wrong_field_is_named(field, reason):
     assert refused.value.status == 400
 
 
-PAIR = LanguagePair("de", "en")
+PAIR = ("de", "en")
 
 
 def test_equal_glossaries_are_one():
@@ -94,6 +93,5 @@ def test_equal_glossaries_are_one():
     ],
 )
 def test_wrong_glossary_is_refused(lines, reason):
-    with pytest.raises(RequestError, match=reason) as refused:
+    with pytest.raises(ConfigError, match=reason):
         read_glossary(lines, PAIR)
-    assert refused.value.status == 400

@@ -2,18 +2,20 @@
 
 import asyncio
 import os
+from contextlib import nullcontext
+from dataclasses import replace
 
 import psutil
 import pytest
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.plan import Segmenter
 from nmt_core.server.errors import RequestError
 from nmt_core.server.segmentation import (
     SAMPLE_CHARACTERS,
-    CutSettings,
     SourceText,
     Workers,
-    count_costs,
+    count_cost,
     cut_text,
     take_sample,
     write_texts,
@@ -33,7 +35,7 @@ from tests.support.tasks import (
     tell_process,
 )
 
-SETTINGS = CutSettings(("en", "de"), Words(), 100, 9)
+SEGMENTER = Segmenter("en", Words().tokens, 100)
 TEXT = "one two three four five.\nSix. Seven."
 
 
@@ -49,25 +51,24 @@ TEXT = "one two three four five.\nSix. Seven."
     ],
 )  # fmt: skip
 def test_text_is_cut_into_segments(format_, content, segments):
-    settings = SETTINGS._replace(max_tokens=13)
-
-    assert cut_text(SourceText(format_, content), settings).segments == segments
-
-
-def test_no_segment_is_longer_than_the_model_reads():
-    settings = SETTINGS._replace(segment_tokens=5, max_tokens=99)
-    segments = cut_text(SourceText("text", "word " * 12), settings).segments
-
-    lengths = [len(segment.line.split()) for segment in segments]
-    assert (max(lengths) <= 5, sum(lengths)) == (True, 12)
+    assert cut_text(SourceText(format_, content), SEGMENTER, 13) == (
+        segments,
+        ["Six. Seven."] if content is TEXT else [],
+        0,
+    )
 
 
-def test_passages_may_stay_whole():
-    source, settings = SourceText("text", "Six. Seven.\nOne."), SETTINGS._replace(max_tokens=20)
+def test_whole_passage_is_one_segment():
+    source = SourceText("text", "Six. Seven.\nOne.")
+    segments, *_ = cut_text(source, SEGMENTER, 20, {"Six. Seven."})
 
-    assert cut_text(source, settings).passages == ["Six. Seven."]
-    whole = cut_text(source, settings._replace(whole=frozenset(["Six. Seven."])))
-    assert [segment.line for segment in whole.segments] == ["Six. Seven.", "One."]
+    assert [line for line, *_ in segments] == ["Six. Seven.", "One."]
+
+
+def test_documents_count_what_stays_untranslated():
+    source = SourceText("po", b'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n')
+
+    assert cut_text(source, SEGMENTER, 9) == ([], [], 1)
 
 
 @pytest.mark.parametrize(
@@ -76,37 +77,40 @@ def test_passages_may_stay_whole():
         ("One. Two.", 7, "has 8 tokens, and 7 tokens may be sent at once"),
         ("a" * 10**4, 1, "10,000 characters, and 1 tokens may"),
         ("word " * 10, 9, "10 tokens"),
+        ("word " * 10, 10, None),
     ],
 )
 def test_text_has_a_limit_of_tokens(text, limit, reason):
-    with pytest.raises(DocumentError, match=reason):
-        cut_text(SourceText("text", text), SETTINGS._replace(max_tokens=limit))
+    with pytest.raises(DocumentError, match=reason) if reason else nullcontext():
+        cut_text(SourceText("text", text), SEGMENTER, limit)
 
 
-def test_segment_counts_only_as_far_as_it_is_read():
-    assert [4, 7, 10] == count_costs(Words(), ["one", "word " * 7, "word " * 1000], 10)
+@pytest.mark.parametrize(("words", "cost"), [(1, 4), (7, 7), (1000, 10)])
+def test_segment_counts_only_as_far_as_it_is_read(words, cost):
+    assert count_cost(replace(SEGMENTER, most_tokens=10), "word " * words) == cost
 
 
-def test_text_is_written_with_the_last_translation_for_missing_ones():
-    source = SourceText("text", "- One.\n- Two.\n")
-    first, second, third = (EMPTY_TRANSLATION._replace(text=text) for text in ("A.", "B.", "C."))
-
-    assert write_texts(source, SETTINGS, [[first], [second, third]], 0.5, 3) == [
-        "- A.\n- B.\n",
-        "- A.\n- C.\n",
-        "- A.\n- C.\n",
+@pytest.mark.parametrize(
+    ("translations", "texts"),
+    [
+        (["A", "B C"], ["- A.\n- B.\n", "- A.\n- C.\n"]),
+        (["A B", "C"], ["- A.\n- C.\n", "- B.\n- C.\n"]),
+        (["A", "B"], ["- A.\n- B.\n"]),
+    ],
+)
+def test_text_is_written_with_the_last_translation_for_missing_ones(translations, texts):
+    best = [
+        [EMPTY_TRANSLATION._replace(text=f"{text}.") for text in several.split()]
+        for several in translations
     ]
+
+    source = SourceText("text", "- One.\n- Two.\n")
+    assert write_texts(source, SEGMENTER, (), best, 0.5) == texts
 
 
 @pytest.mark.parametrize("text", ["word " * 10**5, "word\n" * 10**4])
 def test_sample_is_short(text):
     assert 100 < len(take_sample(SourceText("text", text))) <= SAMPLE_CHARACTERS + 5
-
-
-def test_document_names_what_stays_untranslated():
-    content = b'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n'
-
-    assert cut_text(SourceText("po", content), SETTINGS).untranslated == 1
 
 
 WORDS = SourceText("text", "word " * 5000)

@@ -21,6 +21,7 @@ from tests.support.stand_in import (
 )
 
 PAIR = {"source": "de", "target": "en"}
+ANYBODY = User("anybody", None)
 
 
 def service_of(*engines, keys=None, **settings):
@@ -56,10 +57,10 @@ def test_torch_takes_all_cores_for_one_batch(monkeypatch, engines, workers, expe
 def test_texts_have_limits(texts, alternatives, reason):
     limited = service_of(max_texts=2, max_characters=5, max_alternatives=1)
     if reason is None:
-        limited.check(texts, alternatives)
+        limited.accept(ANYBODY, texts, alternatives)
         return
     with pytest.raises(RequestError, match=reason) as refused:
-        limited.check(texts, alternatives)
+        limited.accept(ANYBODY, texts, alternatives)
     assert refused.value.status == 400
 
 
@@ -196,7 +197,7 @@ def test_file_is_fetched_until_it_expires(monkeypatch):
     monkeypatch.setattr(service.time, "monotonic", lambda: now[0])
     key = files.keep_file("a.txt", "text/plain", b"text")
     for now[0] in (0.0, 600.0):
-        assert files.fetch_file(key)[:3] == ("a.txt", "text/plain", b"text")
+        assert files.fetch_file(key)[1:] == ("a.txt", "text/plain", b"text")
     now[0] += 0.1
     with pytest.raises(RequestError, match="kept for 10 minutes") as error:
         files.fetch_file(key)
@@ -210,7 +211,7 @@ def test_oldest_files_go_first(monkeypatch, sizes, left):
     files = service_of()
     keys = [files.keep_file("a", "b", bytes(size)) for size in sizes]
     for key, size in [*zip(keys, sizes, strict=True)][-left:]:
-        assert len(files.fetch_file(key).content) == size
+        assert len(files.fetch_file(key)[-1]) == size
     for key in keys[:-left]:
         with pytest.raises(RequestError):
             files.fetch_file(key)

@@ -6,6 +6,7 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError
+from nmt_core.translation import trial
 from nmt_core.translation.trial import FEW, load_verified
 from tests.support.sealing import reseal
 from tests.support.tiny import LINES, export, tiny_translator
@@ -24,11 +25,10 @@ def change_golden(folder, number):
     reseal(folder, "golden.json", json.dumps(kept).encode())
 
 
-def test_what_was_exported_is_loaded(folder, caplog):
+def test_what_was_exported_is_loaded(folder):
     loaded = load_verified(folder, threads=1)
 
     assert loaded.translate(LINES) == tiny_translator().translate(LINES)
-    assert not caplog.records
 
 
 def test_what_translates_otherwise_is_refused(folder):
@@ -38,8 +38,14 @@ def test_what_translates_otherwise_is_refused(folder):
         load_verified(folder)
 
 
-def test_what_rounds_otherwise_is_loaded_aloud(folder, caplog):
+def test_what_rounds_otherwise_is_loaded(folder):
     change_golden(folder, FEW)
 
     assert load_verified(folder)
-    assert "2 golden sentences come out otherwise" in caplog.text
+
+
+def test_model_replaced_after_its_trial_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(trial, "run_trial", lambda *_: change_golden(folder, FEW) or "")
+
+    with pytest.raises(BundleError, match="was replaced while it was loaded"):
+        trial.load_tried(folder)
