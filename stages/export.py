@@ -27,7 +27,7 @@ from nmt_core.text.aligner.learning import Shortlist, learn_shortlist
 from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.engine_export import prepare_engines
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -82,26 +82,23 @@ def run(
     wanted = params.shortlist if params.engines else None  # nobody else reads one
     model_config = files.read_json(inputs.trained / "model.json")
     with tempfile.TemporaryDirectory() as scratch:
-        prepared = prepare_engines(
+        engines, reports = prepare_engines(
             params.engines,
             translator=translator,
             model_config=read_model_config(model_config),
             folder=Path(scratch),
-            text=ParityText(
-                *read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
-                languages.target,
-            ),
+            text=read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(wanted, inputs, translator),
         )
-        written = {"glossary_terms": count_terms(glossaries), "engines": prepared.reports}
+        written = {"glossary_terms": count_terms(glossaries), "engines": reports}
         write_bundle(
             export,
             translator=translator,
             model_config=model_config,
             papers=write_papers(written),
             golden_sentences=[sources[number] for number in chosen],
-            engines=prepared.engines,
+            engines=engines,
         )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
@@ -210,7 +207,7 @@ def main() -> None:
             packages=list_versions(bill),
             extras=list_extras(written["engines"]),
         )
-        return Papers(card, bill, list_texts())
+        return card, bill, list_texts()
 
     with open_evaluation(record["fingerprint"]) as tracker:
         exported = run(

@@ -96,6 +96,8 @@ def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, .
     if is_same:
         return passage.items
     target += text[last:]
+    if len(passage.items) == 1:  # no tags
+        return (target,)
     root = _parse(passage)
     root.place = Span(0, len(target))
     if root.children:

@@ -11,12 +11,14 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import ctranslate2
 import numpy as np
+from pydantic import FiniteFloat, TypeAdapter
 from typing_extensions import override
 
-from nmt_core.base import config, files
+from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batching import batches_by_length
@@ -28,7 +30,6 @@ from nmt_core.search.engine import (
     Engine,
     Hypothesis,
     Request,
-    ScoreShift,
     explain_failure,
 )
 from nmt_core.search.settings import BeamConfig
@@ -40,6 +41,8 @@ PATIENCE = 1.4
 
 MOST_HYPOTHESES = 80
 """Hypotheses that are searched together; more are slower, as their probabilities fill caches."""
+
+_SHIFT = TypeAdapter(dict[Literal["shift"], FiniteFloat])
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,7 @@ class CTranslate2Engine(Engine):
     """Whether beam search looks at a part of the target's tokens."""
     score_shift: float = 0.0
     """How much higher scores are where it does, for those few share the probability of all."""
-
-    @property
-    @override
-    def sees_attention(self) -> bool:
-        return True
+    sees_attention = True
 
     @override
     def search(
@@ -94,8 +93,8 @@ class CTranslate2Engine(Engine):
         limit is searched again by itself, so that its translation depends on no neighbour.
         """
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
-        mixed = self._is_short(search) or (attention and search.beam_size > 1)
-        most = 1 if mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
+        is_mixed = search.beam_size > 1 and (attention or self.has_shortlist)
+        most = 1 if is_mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
         batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most)]
         by_row = dict(self._run(requests, batches, search, attention=attention))
         beyond = [
@@ -106,24 +105,22 @@ class CTranslate2Engine(Engine):
                 for each in by_row[row]
             )
         ]
-        alone = {row for row, *others in batches if not others}
-        again = ([row] for row in beyond if row not in alone)
-        by_row |= dict(self._run(requests, again, search, attention=attention))
-        ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
-        for row, candidates in zip(
-            beyond, self._score([requests[row] for row in beyond], ended), strict=True
-        ):
-            different = {each.tokens: each for each in candidates}.values()
-            rescored = [
-                each._replace(score=score_terms(each.token_log_probs, search), token_log_probs=())
-                for each in different
-            ]
-            by_row[row] = sorted(rescored, key=lambda each: -each.score)
-        return [by_row[row] for row in range(len(requests))]
-
-    def _is_short(self, search: BeamConfig) -> bool:
-        """Tell whether a search looks at a shortlist: the greedy one is as fast in batches."""
-        return self.has_shortlist and search.beam_size > 1
+        if beyond:
+            alone = {row for row, *others in batches if not others}
+            again = [[row] for row in beyond if row not in alone]
+            by_row |= dict(self._run(requests, again, search, attention=attention))
+            ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
+            scored = self._score([requests[row] for row in beyond], ended)
+            for row, candidates in zip(beyond, scored, strict=True):
+                different = {each.tokens: each for each in candidates}.values()
+                rescored = [
+                    each._replace(
+                        score=score_terms(each.token_log_probs, search), token_log_probs=()
+                    )
+                    for each in different
+                ]
+                by_row[row] = sorted(rescored, key=lambda each: -each.score)
+        return [by_row[row] for row in lengths]
 
     def _run(
         self,
@@ -138,12 +135,13 @@ class CTranslate2Engine(Engine):
         Their tokens are with EOS, where they ended; ``log_prob`` is not computed yet.
         """
         patience = 1.0 if search.beam_size == 1 else PATIENCE
+        is_short = self.has_shortlist and search.beam_size > 1  # the greedy one is as fast without
         never = [PAD, BOS, *self.target.tags.values()]
         answers = [
             (
                 rows,
                 self.program.translate_batch(
-                    [self._spell(requests[row]) for row in rows],
+                    spell([requests[row].source for row in rows], self.source),
                     asynchronous=True,
                     beam_size=search.beam_size,
                     patience=patience,
@@ -157,7 +155,7 @@ class CTranslate2Engine(Engine):
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",
                     suppress_sequences=[[self.target.tokens[number]] for number in never],
-                    use_vmap=self._is_short(search),
+                    use_vmap=is_short,
                     return_end_token=True,
                     return_scores=True,
                     return_attention=attention,
@@ -165,27 +163,22 @@ class CTranslate2Engine(Engine):
             )
             for rows in batches
         ]
+        shift = self.score_shift if is_short else 0.0
         for rows, answer in answers:
             for row, waiting in zip(rows, answer, strict=True):
                 with explain_failure(self.name, RuntimeError, ValueError):
                     result = waiting.result()
-                looks = result.attention or [[] for _ in result.scores]
-                shift = self.score_shift if self._is_short(search) else 0.0
-                yield (
-                    row,
-                    [
-                        Hypothesis(
-                            self._number(tokens),
-                            score - shift,
-                            0.0,
-                            (),
-                            np.array(weights, dtype=np.float32) if weights else None,
-                        )
-                        for tokens, score, weights in zip(
-                            result.hypotheses, result.scores, looks, strict=True
-                        )
-                    ],
-                )
+                looks = result.attention or [None] * len(result.scores)
+                candidates = []
+                for tokens, score, look in zip(
+                    result.hypotheses, result.scores, looks, strict=True
+                ):
+                    numbers = self.target.encode(tokens)
+                    if tokens[-1:] == [SPECIALS[EOS]]:
+                        numbers[-1] = EOS
+                    weights = np.array(look, dtype=np.float32) if look else None
+                    candidates.append(Hypothesis((*numbers,), score - shift, 0.0, (), weights))
+                yield row, candidates
 
     def _score(
         self, requests: Sequence[Request], searched: Sequence[Sequence[Hypothesis]]
@@ -198,8 +191,8 @@ class CTranslate2Engine(Engine):
         ]
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
-                [self._spell(request) for request, _ in pairs],
-                [[self.target.tokens[number] for number in each.tokens[:-1]] for _, each in pairs],
+                spell([request.source for request, _ in pairs], self.source),
+                spell([each.tokens[:-1] for _, each in pairs], self.target),
                 max_batch_size=MOST_ROWS,
                 max_input_length=0,
             )
@@ -209,14 +202,10 @@ class CTranslate2Engine(Engine):
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
 
-    def _spell(self, request: Request) -> list[str]:
-        """Return the tokens of a sentence."""
-        return [self.source.tokens[number] for number in request.source]
 
-    def _number(self, tokens: list[str]) -> tuple[int, ...]:
-        """Return the numbers of tokens, the last of which may be EOS."""
-        numbers = self.target.encode(tokens)
-        return (*numbers[:-1], EOS) if tokens[-1:] == [SPECIALS[EOS]] else tuple(numbers)
+def spell(sentences: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[list[str]]:
+    """Return the tokens of sentences in numbers."""
+    return [[vocabulary.tokens[number] for number in numbers] for numbers in sentences]
 
 
 def end_candidate(candidate: Hypothesis) -> Hypothesis:
@@ -232,7 +221,7 @@ def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
     return float(sum(terms) / len(terms) ** search.length_penalty)
 
 
-def check_vocabulary_files(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
+def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
     """Refuse tokens that are not those of the bundle, for which the weights may have no row.
 
     CTranslate2 itself reads past the end of its weights then.
@@ -251,14 +240,8 @@ def check_vocabulary_files(folder: Path, source: Vocabulary, target: Vocabulary)
                 f"{path} holds other tokens than the vocabulary of the bundle; export the model "
                 f"again"
             )
-
-
-def check_shortlist(path: Path, source: Vocabulary, target: Vocabulary) -> None:
-    """Refuse a shortlist with tokens that are not those of the bundle.
-
-    Raises:
-        BundleError: naming the file and the token.
-    """
+    if not (path := folder / SHORTLIST).exists():
+        return
     with explain_unreadable(path):
         lines = [line.partition("\t") for line in files.read_lines(path)]
     named = {ours for ours, _, _ in lines}, {one for *_, many in lines for one in many.split(" ")}
@@ -283,9 +266,7 @@ def load_ctranslate2(
     kind, _, index = device.partition(":")
     if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
         raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
-    check_vocabulary_files(folder, source, target)
-    if has_shortlist := (folder / SHORTLIST).exists():
-        check_shortlist(folder / SHORTLIST, source, target)
+    check_tokens(folder, source, target)
     with explain_unreadable(path := folder / MODEL_FILE, struct.error):
         check_model_file(path, source, target)
     with explain_unreadable(folder):
@@ -298,6 +279,7 @@ def load_ctranslate2(
         )
     shift = 0.0
     if (path := folder / SCORES).exists():
-        with explain_unreadable(path, ConfigError):
-            shift = config.build(ScoreShift, files.read_json(path), at="scores").shift
+        with explain_unreadable(path):
+            shift = _SHIFT.validate_json(path.read_bytes())["shift"]
+    has_shortlist = (folder / SHORTLIST).exists()
     return CTranslate2Engine(program, source, target, name, has_shortlist, shift)

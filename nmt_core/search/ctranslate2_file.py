@@ -9,7 +9,7 @@ import math
 import re
 import struct
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from nmt_core.text.vocabulary import Vocabulary
 
@@ -33,14 +33,6 @@ SETTINGS = re.compile(
 """Names of single numbers."""
 
 
-class Variable(NamedTuple):
-    """A variable of the file."""
-
-    shape: tuple[int, ...]
-    value: int
-    """A single integer; -1 for another number or an array."""
-
-
 def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None:
     """Check the variables of ``model.bin``.
 
@@ -50,8 +42,10 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
     """
     with path.open("rb") as file:
         variables = _read_variables(file)
-    width = variables["decoder/embeddings/weight"].shape[1]
-    hidden = variables["decoder/layer_0/ffn/linear_0/weight"].shape[0]
+    shape_of = {name: shape for name, (shape, _) in variables.items()}
+    value_of = {name: value for name, (_, value) in variables.items()}
+    width = shape_of["decoder/embeddings/weight"][1]
+    hidden = shape_of["decoder/layer_0/ffn/linear_0/weight"][0]
     tokens = {"encoder": len(source), "decoder": len(target)}
     shapes = {
         "self_attention/linear_0": (3 * width, width),
@@ -62,7 +56,7 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
         "ffn/linear_0": (hidden, width),
         "ffn/linear_1": (width, hidden),
     }
-    heads, rotary = variables["decoder/num_heads"].value, "self_attention/rotary_dim"
+    heads, rotary = value_of["decoder/num_heads"], "self_attention/rotary_dim"
     layers = {side: set[int]() for side in tokens}
     for name, (shape, value) in variables.items():
         match = NAME.fullmatch(name)
@@ -87,20 +81,23 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
             raise ValueError(f"variable {name[:60]!r} has the shape {shape}")
         if not low <= value <= high or (module == "num_heads" and width % value):
             raise ValueError(f"variable {name[:60]!r} is {value}")
-    last = variables["decoder/alignment_layer"].value
-    if last not in layers["decoder"] or variables["decoder/alignment_heads"].value:
+    last = value_of["decoder/alignment_layer"]
+    if last not in layers["decoder"] or value_of["decoder/alignment_heads"]:
         raise ValueError("the attention to report is not that of all heads of a layer")
     for side, numbers in layers.items():
         if numbers != {*range(len(numbers))}:
             raise ValueError(f"layers of the {side} are missing")
 
 
-def _read_variables(file: BinaryIO) -> dict[str, Variable]:
-    """Return the variables by name, aliases included."""
+def _read_variables(file: BinaryIO) -> dict[str, tuple[tuple[int, ...], int]]:
+    """Return shape and value of the variables by name, aliases included.
+
+    The value is that of a single integer, and -1 for another number or an array.
+    """
     version, name, _ = _read(file, "I"), _read_name(file), _read(file, "I")
     if version != VERSION or name != SPECIFICATION:
         raise ValueError("it is not a Transformer of version 6")
-    variables: dict[str, Variable] = {}
+    variables: dict[str, tuple[tuple[int, ...], int]] = {}
     for _ in range(_read(file, "I")):
         name, rank = _read_name(file), _read(file, "B")
         if rank > MAX_RANK:
@@ -112,7 +109,7 @@ def _read_variables(file: BinaryIO) -> dict[str, Variable]:
         content = b"" if rank else file.read(size)
         file.seek(size if rank else 0, 1)
         value = int.from_bytes(content, "little") if content and kind in INTEGERS else -1
-        variables[name] = Variable(shape, value)
+        variables[name] = shape, value
     for _ in range(_read(file, "I")):
         alias, original = _read_name(file), _read_name(file)
         variables[alias] = variables[original]

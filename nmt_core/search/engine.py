@@ -6,16 +6,14 @@ This file imports no torch, and no engine, since those of a bundle are listed be
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
+from typing import Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
 
-from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
 from nmt_core.base.registry import Registry
-from nmt_core.search.settings import BeamConfig, SamplingConfig
+from nmt_core.search.settings import BeamConfig
 
 MOST_ROWS = 64
 """Sentences that a fast engine looks at together; more are not faster."""
@@ -109,9 +107,8 @@ class Engine(Protocol):
     name: str
     """The name of the engine."""
 
-    @property
-    def sees_attention(self) -> bool:
-        """Whether it has attention during the search, and so may copy words."""
+    sees_attention: bool = False
+    """Whether it has attention during the search, and so may copy words."""
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
         """Return the part of a search that this engine cannot do, in a few words, or None."""
@@ -142,35 +139,6 @@ class Engine(Protocol):
         """
 
 
-class FullEngine(Engine, Protocol):
-    """An engine that refuses nothing."""
-
-    model: Any
-    """The model that it searches."""
-
-    def sample(
-        self,
-        requests: Sequence[Request],
-        sampling: SamplingConfig,
-        search: BeamConfig,
-        *,
-        batch_tokens: int,
-    ) -> list[list[Hypothesis]]:
-        """Return translations of every request drawn at random, in the order they were drawn."""
-
-    def next_tokens(self, request: Request, count: int) -> list[tuple[int, float]]:
-        """Return the tokens most likely to follow a prefix, with probabilities, likeliest first."""
-
-    def attend(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[NDArray[np.float32]] | None:
-        """Return the attention of each target token and EOS to each source token and EOS.
-
-        One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
-        Sources end with EOS, targets do not.
-        """
-
-
 Precision = Literal["int8", "float32"]
 """The precision of products in an engine that export adds to a bundle."""
 
@@ -181,14 +149,8 @@ SHORTLIST = "vmap.txt"
 """The file of CTranslate2's engine with its shortlist, if it has one."""
 
 SCORES = "scores.json"
-"""The file beside it with the shift of its scores."""
-
-
-class ScoreShift(Config):
-    """Shift of the scores of a search with a shortlist."""
-
-    shift: FiniteFloat
-    """Mean over the validation sentences that PyTorch translates to the same text."""
+"""The file beside it with the shift of its scores: their mean difference from PyTorch's over the
+validation sentences that both translate to the same text."""
 
 
 class Program(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 from typing_extensions import override
@@ -22,9 +22,9 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import restore_model
 from nmt_core.search.beam import beam_search
-from nmt_core.search.engine import FullEngine, Hypothesis, Request
+from nmt_core.search.engine import Engine, Hypothesis, Request
 from nmt_core.search.rules import Constraint, forbid_tokens
-from nmt_core.search.settings import BeamConfig, SamplingConfig, SearchConfig
+from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.search.stepwise import sample
 from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
@@ -32,13 +32,10 @@ MOST_LOG_PROBS = 2**24
 """Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
 70 MB, and a few times that where they are drawn from."""
 
-Find = Callable[[Int[Tensor, "B S"], Int[Tensor, "B P"]], list[list[Hypothesis]]]
-"""Takes sources and prefixes of their translations, both padded."""
-
 
 @dataclass(frozen=True)
-class PyTorchEngine(FullEngine):
-    """Searches a model; puts it in evaluation mode."""
+class PyTorchEngine(Engine):
+    """Searches a model, and refuses nothing; puts it in evaluation mode."""
 
     model: Seq2Seq[Any, Any]
     vocabulary_size: int
@@ -49,11 +46,6 @@ class PyTorchEngine(FullEngine):
 
     def __post_init__(self) -> None:
         self.model.eval()
-
-    @property
-    @override
-    def sees_attention(self) -> bool:
-        return False  # it looks once more, at what is written
 
     @override
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
@@ -69,11 +61,10 @@ class PyTorchEngine(FullEngine):
         probabilities: bool = True,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        find = partial(self._search, search)
+        find = partial(beam_search, self.model, config=search, constraints=self._constraints)
         results = self._run(requests, find, hypotheses=search.beam_size, batch_tokens=batch_tokens)
         return [*map(self._look, requests, results)] if attention else results
 
-    @override
     def sample(
         self,
         requests: Sequence[Request],
@@ -82,12 +73,15 @@ class PyTorchEngine(FullEngine):
         *,
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        find = partial(self._sample, sampling, search)
+        """Return translations of every request drawn at random, in the order they were drawn."""
+        find = partial(
+            sample, self.model, sampling=sampling, search=search, constraints=self._constraints
+        )
         return self._run(requests, find, hypotheses=sampling.samples, batch_tokens=batch_tokens)
 
-    @override
     @torch.inference_mode()
     def next_tokens(self, request: Request, count: int) -> list[tuple[int, float]]:
+        """Return the tokens most likely to follow a prefix, with probabilities, likeliest first."""
         source, target = self._rows([request.source]), self._rows([[BOS, *request.prefix]])
         memory = self.model.encode(source, source == PAD)
         hidden, _ = self.model.decode(target, memory, self.model.start(memory))
@@ -95,34 +89,24 @@ class PyTorchEngine(FullEngine):
         most = probabilities.topk(min(count, len(probabilities)))
         return list(zip(most.indices.tolist(), most.values.tolist(), strict=True))
 
-    @override
+    @torch.inference_mode()
     def attend(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32]] | None:
-        weights = self._attention(sources, targets)
+        """Return the attention of each target token and EOS to each source token and EOS.
+
+        One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
+        Sources end with EOS, targets do not.
+        """
+        source = self._rows(sources)
+        memory = self.model.encode(source, source == PAD)
+        weights = self.model.attention(self._rows([[BOS, *tokens] for tokens in targets]), memory)
         if weights is None:
             return None
         return [
             np.asarray(looks[: len(target) + 1, : len(source)], dtype=np.float32)
             for looks, source, target in zip(weights.cpu(), sources, targets, strict=True)
         ]
-
-    def _search(
-        self, search: BeamConfig, source: Int[Tensor, "B S"], prefix: Int[Tensor, "B P"]
-    ) -> list[list[Hypothesis]]:
-        return beam_search(self.model, source, source == PAD, search, self._constraints, prefix)
-
-    def _sample(
-        self,
-        sampling: SamplingConfig,
-        search: SearchConfig,
-        source: Int[Tensor, "B S"],
-        prefix: Int[Tensor, "B P"],
-    ) -> list[list[Hypothesis]]:
-        padding, constraints = source == PAD, self._constraints
-        return sample(
-            self.model, source, padding, sampling, search, constraints=constraints, prefix=prefix
-        )
 
     def _look(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """Return hypotheses with their attention."""
@@ -137,7 +121,12 @@ class PyTorchEngine(FullEngine):
         ]
 
     def _run(
-        self, requests: Sequence[Request], find: Find, *, hypotheses: int, batch_tokens: int
+        self,
+        requests: Sequence[Request],
+        find: Callable[..., list[list[Hypothesis]]],
+        *,
+        hypotheses: int,
+        batch_tokens: int,
     ) -> list[list[Hypothesis]]:
         """Batch the requests by length; return the results of ``find``, in order."""
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
@@ -145,10 +134,9 @@ class PyTorchEngine(FullEngine):
         results: list[list[Hypothesis]] = [[] for _ in requests]
         for rows in batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most):
             batch = [requests[row] for row in rows]
-            best_first = find(
-                self._rows([request.source for request in batch]),
-                self._rows([request.prefix for request in batch]),
-            )
+            source = self._rows([request.source for request in batch])
+            prefix = self._rows([request.prefix for request in batch])
+            best_first = find(source=source, source_padding=source == PAD, prefix=prefix)
             for row, best in zip(rows, best_first, strict=True):
                 results[row] = best
         return results
@@ -161,14 +149,6 @@ class PyTorchEngine(FullEngine):
     def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
         """Return rows of equal length, where the model is."""
         return pad(numbers).to(next(self.model.parameters()).device)
-
-    @torch.inference_mode()
-    def _attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "B T S"] | None:
-        source = self._rows(sources)
-        memory = self.model.encode(source, source == PAD)
-        return self.model.attention(self._rows([[BOS, *tokens] for tokens in targets]), memory)
 
 
 def load_pytorch(

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from safetensors.torch import save_file
 
@@ -44,26 +44,9 @@ from nmt_core.translation.loading import CONFIDENCE, GLOSSARY, LANGUAGES
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import check_golden, translate_golden
 
-
-class Papers(NamedTuple):
-    """Documents about a model."""
-
-    card: str
-    """The model card, in Markdown."""
-    bill: Mapping[str, Any]
-    """The packages that made it, as CycloneDX."""
-    texts: Sequence[Mapping[str, Any]] = ()
-    """Its training corpora, for a training that continues it."""
-
-
-def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
-    return [answer.model_dump(mode="json") for answer in translate_golden(translator, lines)]
-
-
-def _write_engine(folder: Path, engine: AddedEngine, golden: list[dict[str, Any]]) -> None:
-    shutil.copytree(engine.folder, folder / engine.name)
-    description = {"parity": engine.parity.model_dump(mode="json"), "golden": golden}
-    files.write_json(folder / f"{engine.name}.json", description)
+Papers = tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+"""Documents about a model: its card in Markdown, the packages that made it as CycloneDX, and its
+training corpora, for a training that continues it."""
 
 
 def write_bundle(
@@ -89,6 +72,7 @@ def write_bundle(
         BundleError: if the written model does not translate the golden sentences as ``translator``
             and the engines do.
     """
+    card, bill, corpora = papers
     with files.whole_folder(folder) as part:
         model = translator.full.model
         weights = {n: w.cpu().contiguous() for n, w in own_tensors(model).items()}
@@ -109,20 +93,25 @@ def write_bundle(
             judging = translator.confidence_model.model_dump(mode="json")
             files.write_json(part / CONFIDENCE, judging)
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
-        files.write_json(part / "corpora.json", [*papers.texts])
-        files.write_json(part / "golden.json", _answer(translator, golden_sentences))
+        files.write_json(part / "corpora.json", [*corpora])
+        files.write_json(part / "golden.json", translate_golden(translator, golden_sentences))
         for engine in engines:
-            golden = _answer(replace(translator, engine=engine.engine), golden_sentences)
-            _write_engine(part / FOLDER, engine, golden)
-        files.write_text(part / "README.md", papers.card)
-        files.write_json(part / "sbom.cdx.json", dict(papers.bill))
+            shutil.copytree(engine.folder, part / FOLDER / engine.name)
+            own = replace(translator, engine=engine.engine)
+            description = {
+                "parity": engine.parity.model_dump(mode="json"),
+                "golden": translate_golden(own, golden_sentences),
+            }
+            files.write_json(part / FOLDER / f"{engine.name}.json", description)
+        files.write_text(part / "README.md", card)
+        files.write_json(part / "sbom.cdx.json", dict(bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
         device = next(model.parameters()).device.type
         loaded = [Translator.load(part, engine="torch", device=device)]
         loaded += [Translator.load(part, engine=engine.name, device="cpu") for engine in engines]
-        for mismatch in chain.from_iterable(check_golden(copy, part) for copy in loaded):
+        for source, before, now in chain.from_iterable(check_golden(each, part) for each in loaded):
             raise BundleError(
-                f"the exported model translates {mismatch.source!r} as {mismatch.got!r}, but the "
-                f"model it came from as {mismatch.expected!r}; model_config is not what it was "
-                f"built from, or a tokenizer does not come back as it was saved"
+                f"the exported model translates {source!r} as {now!r}, but the model it came from "
+                f"as {before!r}; model_config is not what it was built from, or a tokenizer does "
+                f"not come back as it was saved"
             )

@@ -3,7 +3,7 @@
 import logging
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from nmt_core.search.engine import (
     Engine,
     InexpressibleError,
     Precision,
-    ScoreShift,
     name_engine,
 )
 from nmt_core.text.aligner.learning import Shortlist
@@ -39,16 +38,6 @@ token; of the others, ties, rounding decides."""
 
 MOST_LOST = 0.3
 """BLEU that an engine may be behind PyTorch, each with its own search."""
-
-
-class ParityText(NamedTuple):
-    """Text that no training has seen."""
-
-    sources: Sequence[str]
-    references: Sequence[str]
-    """Their translations."""
-    language: str
-    """Code of the target language, such as en."""
 
 
 class Parity(Config):
@@ -73,26 +62,32 @@ class AddedEngine(NamedTuple):
     parity: Parity
 
 
-@dataclass(frozen=True)
-class EngineExport:
-    """The engines of a model that are good enough, and reports on all."""
+def prepare_engines(
+    precisions: Sequence[Precision],
+    *,
+    translator: Translator,
+    model_config: Seq2SeqConfig,
+    folder: Path,
+    text: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    shortlist: Shortlist | None = None,
+) -> tuple[list[AddedEngine], dict[str, Any]]:
+    """Write a model for faster engines; return those that are good enough, and a report on each.
 
-    translator: Translator
-    """Searches by PyTorch."""
-    model_config: Seq2SeqConfig
-    """Settings that the model was built from."""
-    folder: Path
-    """The folder of the engines' folders."""
-    text: ParityText
-    """Translated by all for comparison."""
-    threads: int
-    """CPU threads."""
-    engines: list[AddedEngine] = field(default_factory=list)
-    reports: dict[str, Any] = field(default_factory=dict)
-    """Parity of each engine as JSON, with the reason if it was left out."""
+    If a shortlist loses too much, an engine has none; if int8 does, it is in float32.
 
-    def add(self, precision: Precision, shortlist: Shortlist | None) -> None:
-        """Add an engine; if a shortlist loses too much, one without; if int8 does, float32."""
+    Args:
+        precisions: those of the engines.
+        translator: searches by PyTorch.
+        model_config: settings that the model was built from.
+        folder: the folder of the engines' folders.
+        text: sentences that no training has seen and their translations, for comparison.
+        threads: CPU threads.
+        shortlist: for engines that support one.
+    """
+    engines: list[AddedEngine] = []
+    reports: dict[str, Any] = {}
+    for precision in precisions:
         attempts: list[tuple[Precision, Shortlist | None]] = [
             *([(precision, shortlist)] if shortlist else []),
             (precision, None),
@@ -100,90 +95,71 @@ class EngineExport:
         ]
         for attempt in attempts:
             try:
-                added = self._try(*attempt)
+                name = _write(translator, model_config, folder, *attempt)
+                engine = _load(translator, folder / name, threads)
             except InexpressibleError as error:
                 name, reason = error.args
-                self.reports[name] = _leave_out(name, reason)
-                return
-            if added:
-                self.engines.append(added)
-                return
-
-    def _try(self, precision: Precision, shortlist: Shortlist | None) -> AddedEngine | None:
-        """Return an engine; None if it does not translate as PyTorch does.
-
-        Raises:
-            InexpressibleError: if no program can express the model.
-        """
-        name = self._write(precision, shortlist)
-        folder = self.folder / name
-        engine = self._load(name)
-        if refused := engine.explain_refusal(self.translator.config.beam, prefixes=False):
-            raise InexpressibleError(name, f"it cannot search as configured ({refused})")
-        parity = measure_parity(self.translator, engine, self.text)
-        has_shortlist = (folder / SHORTLIST).exists()
-        self.reports[name] = parity.model_dump(mode="json") | {"shortlist": has_shortlist}
-        if failure := explain_disparity(precision, parity):
-            self.reports[name] |= _leave_out(name, failure)
-            shutil.rmtree(folder)
-            return None
-        if has_shortlist:
-            files.write_json(folder / SCORES, ScoreShift(shift=parity.score_shift).model_dump())
-            engine = self._load(name)
-        return AddedEngine(name, folder, engine, parity)
-
-    def _load(self, name: str) -> Engine:
-        sides = self.translator.source.vocabulary, self.translator.target.vocabulary
-        return load_engine(self.folder / name, name, sides, device="cpu", threads=self.threads)
-
-    def _write(self, precision: Precision, shortlist: Shortlist | None) -> str:
-        """Write the model for the fastest program that can express it; return the engine's name.
-
-        Raises:
-            InexpressibleError: if none can, with the name of the last, and the reasons.
-        """
-        config = self.translator.config
-        refusals = {}
-        for program in (known for known in PROGRAMS if PROGRAMS.load(known).writer):
-            name = name_engine(program, precision)
-            try:
-                resolve_name(PROGRAMS.load(program).writer)(
-                    self.folder / name,
-                    precision,
-                    model=self.translator.full.model,
-                    config=self.model_config,
-                    vocabularies=(
-                        self.translator.source.vocabulary,
-                        self.translator.target.vocabulary,
-                    ),
-                    positions=max(config.max_source_tokens + 1, config.beam.max_length),
-                    shortlist=shortlist,
-                )
-            except InexpressibleError as error:
-                refusals[name] = f"{program} cannot express it ({error})"
-            else:
-                return name
-        raise InexpressibleError([*refusals][-1], "; ".join(refusals.values()))
+                reports[name] = _leave_out(name, reason)
+                break
+            parity = measure_parity(translator, engine, *text)
+            has_shortlist = (folder / name / SHORTLIST).exists()
+            reports[name] = parity.model_dump(mode="json") | {"shortlist": has_shortlist}
+            if failure := explain_disparity(attempt[0], parity):
+                reports[name] |= _leave_out(name, failure)
+                shutil.rmtree(folder / name)
+                continue
+            if has_shortlist:
+                files.write_json(folder / name / SCORES, {"shift": parity.score_shift})
+                engine = _load(translator, folder / name, threads)
+            engines.append(AddedEngine(name, folder / name, engine, parity))
+            break
+    return engines, reports
 
 
-def prepare_engines(
-    precisions: Sequence[Precision],
-    *,
+def _load(translator: Translator, folder: Path, threads: int) -> Engine:
+    """Load an engine that was written.
+
+    Raises:
+        InexpressibleError: if it cannot search as the translator does.
+    """
+    sides = translator.source.vocabulary, translator.target.vocabulary
+    engine = load_engine(folder, folder.name, sides, device="cpu", threads=threads)
+    if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
+        raise InexpressibleError(folder.name, f"it cannot search as configured ({refused})")
+    return engine
+
+
+def _write(
     translator: Translator,
     model_config: Seq2SeqConfig,
     folder: Path,
-    text: ParityText,
-    threads: int,
-    shortlist: Shortlist | None = None,
-) -> EngineExport:
-    """Write a model for faster engines; see :class:`EngineExport`.
+    precision: Precision,
+    shortlist: Shortlist | None,
+) -> str:
+    """Write the model for the fastest program that can express it; return the engine's name.
 
-    ``shortlist`` is for engines that support one.
+    Raises:
+        InexpressibleError: if none can, with the name of the last, and the reasons.
     """
-    prepared = EngineExport(translator, model_config, folder, text, threads)
-    for precision in precisions:
-        prepared.add(precision, shortlist)
-    return prepared
+    config = translator.config
+    refusals = {}
+    for program in (known for known in PROGRAMS if PROGRAMS.load(known).writer):
+        name = name_engine(program, precision)
+        try:
+            resolve_name(PROGRAMS.load(program).writer)(
+                folder / name,
+                precision,
+                model=translator.full.model,
+                config=model_config,
+                vocabularies=(translator.source.vocabulary, translator.target.vocabulary),
+                positions=max(config.max_source_tokens + 1, config.beam.max_length),
+                shortlist=shortlist,
+            )
+        except InexpressibleError as error:
+            refusals[name] = f"{program} cannot express it ({error})"
+        else:
+            return name
+    raise InexpressibleError([*refusals][-1], "; ".join(refusals.values()))
 
 
 def _leave_out(name: str, reason: str) -> dict[str, str]:
@@ -191,19 +167,20 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
     return {"left_out": reason}
 
 
-def measure_parity(translator: Translator, engine: Engine, text: ParityText) -> Parity:
+def measure_parity(
+    translator: Translator, engine: Engine, sources: Sequence[str], references: Sequence[str]
+) -> Parity:
     """Compare the translations of an engine and of a translator by PyTorch, of one model."""
     greedily = translator.config.beam.model_copy(
         update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
     )
     greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    written = [replace(each, config=greedy).search_best(text.sources) for each in both]
-    beams = [each.search_best(text.sources) for each in both]
-    metric = load_metric("bleu", text.language)
+    written = [replace(each, config=greedy).search_best(sources) for each in both]
+    beams = [each.search_best(sources) for each in both]
+    metric = load_metric("bleu", translator.languages.target if translator.languages else "en")
     bleu, bleu_torch = (
-        metric.score([best.text for best in beam], text.references, text.sources).value
-        for beam in beams
+        metric.score([best.text for best in beam], references, sources).value for beam in beams
     )
     shifts = [
         ours.score - theirs.score
@@ -212,8 +189,8 @@ def measure_parity(translator: Translator, engine: Engine, text: ParityText) -> 
     ]
     equal = sum(ours.ids == theirs.ids for ours, theirs in zip(*written, strict=True))
     return Parity(
-        sentences=len(text.sources),
-        equal_greedy=equal / max(1, len(text.sources)),
+        sentences=len(sources),
+        equal_greedy=equal / max(1, len(sources)),
         bleu=bleu,
         bleu_torch=bleu_torch,
         score_shift=float(np.mean(shifts)) if shifts else 0.0,

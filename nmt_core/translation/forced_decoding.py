@@ -46,14 +46,12 @@ class _Pair(NamedTuple):
 
 
 def _read(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
+    [task] = translator.text_search.make_tasks([source])
     whole = translator.target.tokenize(target)
-    tokens = translator.codec.cut(whole)
+    tokens = translator.text_search.cut(whole)
     text = whole.line if len(tokens) == len(whole.tokens) else translator.target.join(tokens)
-    return _Pair(
-        translator.codec.read(translator.source.tokenize(source))[:-1],
-        translator.target.vocabulary.encode(tokens),
-        len(text) + 1,
-    )
+    numbers = translator.target.vocabulary.encode(tokens)
+    return _Pair([*task.request.source[:-1]], numbers, len(text) + 1)
 
 
 def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[float]:
@@ -82,8 +80,8 @@ def trace_attention(
     The last row and the last column belong to the ends of the sentences. None if the model has no
     attention, or the line no tokens.
     """
-    text = translator.source.tokenize(line)
-    source = translator.codec.read(text)
+    [task] = translator.text_search.make_tasks([line])
+    text, source = task.text, task.request.source
     computed = translator.full.attend([source], [translation.ids]) if source else None
     if computed is None:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_core.base import config, files
 from nmt_core.base.config import ConfigT
@@ -21,7 +21,6 @@ from nmt_core.search.engine import (
     FOLDER,
     PROGRAMS,
     Engine,
-    FullEngine,
     find_program,
     list_choices,
     rank_engine,
@@ -33,6 +32,9 @@ from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.text_search import TranslatorConfig
+
+if TYPE_CHECKING:
+    from nmt_core.search.pytorch import PyTorchEngine
 
 LANGUAGES = "languages.json"
 """The file of a bundle that names its languages; earlier ones have none."""
@@ -57,7 +59,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     vocabularies = source.vocabulary, target.vocabulary
     load_full = partial(_load_full, folder, vocabularies, device=device, threads=threads)
     chosen = choose_engine(engine, list_engines(folder), device)
-    load_later: Callable[[], FullEngine] | None = None
+    load_later: Callable[[], PyTorchEngine] | None = None
     if chosen == "torch":
         searching: Engine = load_full()
     else:
@@ -194,16 +196,18 @@ def _load_full(
     *,
     device: str,
     threads: int | None,
-) -> FullEngine:
+) -> "PyTorchEngine":
     """Load the weights of a verified bundle for PyTorch."""
     if not is_installed("torch"):
         raise _lack([])
     load = resolve_name(PROGRAMS.load("torch").loader)
-    engine: FullEngine = load(folder, *vocabularies, device=device, threads=threads)
+    engine: PyTorchEngine = load(folder, *vocabularies, device=device, threads=threads)
     return engine
 
 
-def _load_later(folder: Path, digest: str, load_full: Callable[[], FullEngine]) -> FullEngine:
+def _load_later(
+    folder: Path, digest: str, load_full: "Callable[[], PyTorchEngine]"
+) -> "PyTorchEngine":
     """Load the weights of the bundle that had this digest when its engine was loaded."""
     verify_bundle(folder)
     if digest_bundle(folder) != digest:

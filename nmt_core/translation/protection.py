@@ -6,19 +6,15 @@ terms of a glossary are symbols only where they did not come through by themselv
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from html import escape
-from itertools import chain
 from typing import NamedTuple
 
-from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import Breach, check_literals
 from nmt_core.literals.finding import (
     NAMES,
     Literal,
-    LiteralFinder,
     LiteralKind,
     find_extent,
     find_literals,
@@ -68,7 +64,10 @@ def find_flaws(
         limit: tokens beyond which no hypothesis was followed.
         literals: parts of the source that are not words.
     """
-    is_empty = _has_words(source, literals) and not _has_words(translation, literals)
+    line, written = source, translation
+    for literal in literals:
+        line, written = line.replace(literal, " "), written.replace(literal, " ")
+    is_empty = any(map(str.isalpha, line)) and not any(map(str.isalpha, written))
     if is_empty or (source.strip() and not translation.strip()):
         yield Breach(FLAW, "", "", "empty")
         return
@@ -81,13 +80,6 @@ def find_flaws(
         yield Breach(FLAW, "", "", "too long")
     if translation == source and sum(map(str.islower, words)) >= FEWEST_COPIED:
         yield Breach(FLAW, "", "", "copied")
-
-
-def _has_words(text: str, literals: Sequence[str]) -> bool:
-    """Tell whether a text has letters outside its literals."""
-    for literal in literals:
-        text = text.replace(literal, " ")
-    return any(map(str.isalpha, text))
 
 
 def is_flaw(breach: Breach) -> bool:
@@ -155,39 +147,46 @@ class ProtectedLine(NamedTuple):
     is_escaped: bool
     """True if the line had character references, as in HTML."""
     is_unquoted: bool
-    """True if quotation marks around the whole line were removed."""
+    """True if quotation marks around the whole line are removed."""
 
 
-@dataclass(frozen=True)
 class Protector:
-    """Prepares lines for a model, and writes and checks its translations."""
+    """Prepares lines for a model, and writes and checks its translations.
 
-    source: Side
-    target: Side
-    languages: Languages
-    restorer: Restorer | None
-    """Restores ordinary case and accents."""
-    search: SearchConfig
-    """Bounds the length of a translation."""
-    aligner: Aligner | None
-    """Finds the words of a translation that terms replace."""
-    glossaries: Sequence[Glossary] = ()
+    Args:
+        source: the side of the lines.
+        target: the side of their translations.
+        languages: codes of both.
+        restorer: restores ordinary case and accents.
+        search: bounds the length of a translation.
+        aligner: finds the words of a translation that terms replace.
+        glossaries: terms, which go before other literals.
+    """
 
-    @cached_property
-    def symbols(self) -> bool:
-        """True if both vocabularies have symbols."""
-        sides = (self.source.vocabulary, self.target.vocabulary)
-        return all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
-
-    @cached_property
-    def terms(self) -> Sequence[LiteralFinder]:
-        """Find the terms of glossaries."""
-        return tuple(chain.from_iterable(glossary.finders for glossary in self.glossaries))
+    def __init__(
+        self,
+        source: Side,
+        target: Side,
+        languages: tuple[str, str],
+        restorer: Restorer | None,
+        search: SearchConfig,
+        aligner: Aligner | None,
+        glossaries: Sequence[Glossary],
+    ) -> None:
+        self.source, self.languages, self.search = source, languages, search
+        self.restorer, self.aligner = restorer, aligner
+        self.terms = [find for glossary in glossaries for find in glossary.finders]
+        known = {*source.vocabulary.tokens} & {*target.vocabulary.tokens}
+        self.has_symbols = known >= {*ALL_SYMBOLS}
+        self._known_marks = list_known_marks(source.vocabulary.tokens)
+        self._reads_references = restorer is not None and not NAMES.isdisjoint(restorer.words)
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line as the model should read it first; ``unquoted`` removes outer quotes."""
-        text, is_escaped = self._resolve(line)
-        literals = find_literals(text, self.languages.source, self.terms)
+        written = line.line if isinstance(line, Tokenized) else line
+        is_read = self._reads_references or "&" not in written
+        text = written if is_read else resolve_references(written)
+        literals = find_literals(text, self.languages[0], self.terms)
         masked = self._mask(text, literals, numbers=False)
         plain = ProtectedLine(
             text,
@@ -196,7 +195,7 @@ class Protector:
             masked,
             find_odd_case(masked.line) if self.restorer and self.restorer.case else None,
             Restored(masked.line),
-            is_escaped,
+            text != written,
             unquoted,
         )
         return self._read(plain, masked)
@@ -217,39 +216,45 @@ class Protector:
         ]
         return self._read(plain, self._mask(plain.line, literals, numbers=True))
 
-    def write_figures(self, line: str | Tokenized) -> Translation | None:
+    def write_figures(self, line: ProtectedLine) -> Translation | None:
         """Return the translation of a line of literals and marks, such as *12,50 €* in a table.
 
         Numbers and times are in the form of the target language, if they say the same then. None if
         the line is empty or has words, which a model has to read.
         """
-        resolved, is_escaped = self._resolve(line)
-        text = normalize(resolved)
-        literals = find_literals(text, self.languages.source)
+        text = normalize(line.line)
+        if text == line.line and not line.literals and any(map(str.isalpha, text)):
+            return None
+        literals = find_literals(text, self.languages[0])
         rest = [*text]
         for literal in literals:
             start, end = find_extent(literal)
             rest[start:end] = " " * (end - start)
         if not text or any(map(str.isalpha, rest)):
             return None
-        codes = self.languages.codes
-        written = write_literals(text, literals, codes, 0, len(text))
-        if check_literals(text, written, codes, found=literals):
+        written = write_literals(text, literals, self.languages, 0, len(text))
+        if check_literals(text, written, self.languages, found=literals):
             written = text
-        written = escape(written, quote=False) if is_escaped else written
+        written = escape(written, quote=False) if line.is_escaped else written
         return Translation(written, 0.0, (), (), (), confidence=1.0)
 
     def finish(self, line: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and its breaches."""
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
-        text = self._replace_terms(line, restore(written, line.masked, in_capitals=in_capitals))
-        masked = line.masked.texts
+        text = restore(written, line.masked, in_capitals=in_capitals)
+        breaches = self._check(line, text)
+        if self.aligner and breaches and any(literal.forms for literal in line.literals):
+            missing = {each.text for each in breaches if each.problem == "missing"}
+            terms = [term for term in line.literals if term.forms and term.text in missing]
+            if terms:
+                text = replace_terms(line.line, text, terms, self.aligner)
+                breaches = self._check(line, text)
         tokens, source_tokens = translation.tokens, translation.source_tokens
-        if masked:
+        if masked := line.masked.texts:
             tokens = tuple(masked[t].target if t in masked else t for t in tokens)
             source_tokens = tuple(masked[t].source if t in masked else t for t in source_tokens)
-        read = len(self.source.find_tag(line.text)) + len(line.text.tokens) + 1
+        read = len(line.text.tokens) + (line.text.tag is not None) + 1
         flaws = find_flaws(
             line.line,
             written,
@@ -261,7 +266,7 @@ class Protector:
             text=text,
             tokens=tokens,
             source_tokens=source_tokens,
-            breaches=(*self._check(line, text), *flaws),
+            breaches=(*breaches, *flaws),
             restored_words=line.restored.restored_words,
             unknown_words=line.restored.unknown_words,
         )
@@ -287,29 +292,13 @@ class Protector:
         quoted = enclose(text, line.line) if line.is_unquoted else text
         return escape(quoted, quote=False) if line.is_escaped else quoted
 
-    def _replace_terms(self, line: ProtectedLine, text: str) -> str:
-        """Return a translation with the terms that it lacks, if links say where they belong."""
-        terms = [literal for literal in line.literals if literal.forms]
-        if not terms or self.aligner is None:
-            return text
-        missing = {each.text for each in self._check(line, text) if each.problem == "missing"}
-        terms = [term for term in terms if term.text in missing]
-        return replace_terms(line.line, text, terms, self.aligner) if terms else text
-
     def _check(self, line: ProtectedLine, text: str) -> list[Breach]:
         """Return the breaches of the literals of a translation."""
-        codes = self.languages.codes
-        return check_literals(line.line, text, codes, self.terms, found=line.literals)
-
-    def _resolve(self, line: str | Tokenized) -> tuple[str, bool]:
-        """Return a line with character references resolved, and whether it had some."""
-        written = line.line if isinstance(line, Tokenized) else line
-        text = written if self._reads_references else resolve_references(written)
-        return text, text != written
+        return check_literals(line.line, text, self.languages, self.terms, found=line.literals)
 
     def _mask(self, text: str, literals: Sequence[Literal], *, numbers: bool) -> Masked:
-        used = literals if self.symbols else ()
-        return mask(text, used, self.languages.codes, numbers=numbers)
+        used = literals if self.has_symbols else ()
+        return mask(text, used, self.languages, numbers=numbers)
 
     def _read(self, plain: ProtectedLine, masked: Masked) -> ProtectedLine:
         """Return a line with these symbols, as the model should read it."""
@@ -323,13 +312,3 @@ class Protector:
         if restored.line != text.line:
             text = replace(self.source.tokenize(restored.line), tag=text.tag)
         return plain._replace(text=text, masked=masked, restored=restored)
-
-    @cached_property
-    def _reads_references(self) -> bool:
-        """Tell whether the training text had character references."""
-        return self.restorer is not None and not NAMES.isdisjoint(self.restorer.words)
-
-    @cached_property
-    def _known_marks(self) -> frozenset[str]:
-        """The quotation marks that the model has learnt to read."""
-        return list_known_marks(self.source.vocabulary.tokens)

@@ -6,14 +6,14 @@ much less probable than the first one, which is then returned with a report.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from nmt_core.literals.checking import Breach
+from nmt_core.search.settings import BeamConfig
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
-from nmt_core.translation.text_search import TextSearch
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ three times in a row, which harms good translations."""
 
 
 @dataclass
-class Repair:
+class _Repair:
     """The translations of a line so far."""
 
     line: ProtectedLine
@@ -46,19 +46,15 @@ class Repair:
         One that is much less probable than the first is left out.
         """
         best = self.first[0]
+        if not best.breaches:
+            return best
         margin = MARGIN_OF_FLAWED if any(map(is_flaw, best.breaches)) else MARGIN
         others = (each for each in (*self.first, *self.later) if each.score >= best.score - margin)
         return min((best, *others), key=rank)
 
-    @property
-    def is_flawed(self) -> bool:
-        """True if the best translation loops, is empty or too long, or copies its source."""
-        return any(map(is_flaw, self.choose().breaches))
-
-    @property
-    def has_loss(self) -> bool:
-        """True if the best translation lost a literal."""
-        return any(map(is_loss, self.choose().breaches))
+    def has(self, is_kind: Callable[[Breach], bool]) -> bool:
+        """Tell whether the best translation has a breach of a kind."""
+        return any(map(is_kind, self.choose().breaches))
 
 
 def rank(translation: Translation) -> tuple[int, int, float]:
@@ -77,71 +73,69 @@ class ProtectedSearch:
     """A search whose translations keep the literals of their lines, as far as possible."""
 
     protector: Protector
-    search: TextSearch
-    n_best: int
-    """Translations to return of each line."""
+    search: Callable[[Sequence[Tokenized], BeamConfig], list[list[Translation]]]
+    """Returns translations of lines, best first."""
+    config: BeamConfig
     candidates: int
     """Translations to consider where the best one lost something; 0 where prefixes are given, so
     that nothing is searched again."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return translations of lines, best first; lines without words are not searched for."""
-        figures = [
-            self.protector.write_figures(line) if self.candidates else None for line in lines
-        ]
-        worded = [line for line, own in zip(lines, figures, strict=True) if own is None]
-        protected = [self.protector.protect(line, unquoted=self.candidates > 0) for line in worded]
-        count = max(self.n_best, self.candidates)  # costs less than to search again for some
-        raw = self.search.run([line.text for line in protected], n_best=count) if worded else []
+        protector, n_best = self.protector, self.config.n_best
+        protected = [protector.protect(line, unquoted=self.candidates > 0) for line in lines]
+        figures = [protector.write_figures(line) if self.candidates else None for line in protected]
+        worded = [line for line, own in zip(protected, figures, strict=True) if own is None]
+        count = max(n_best, self.candidates)  # costs less than to search again for some
+        raw = self._search([line.text for line in worded], n_best=count)
         repairs = [
-            Repair(line, several, [self.protector.finish(line, r) for r in several[: self.n_best]])
-            for line, several in zip(protected, raw, strict=True)
+            _Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
+            for line, several in zip(worded, raw, strict=True)
         ]
-        if breached := [repair for repair in repairs if repair.choose().breaches]:
-            self._repair(breached)
-        repaired = map(self._list_best, repairs)
-        return [next(repaired) if own is None else [own] for own in figures]
+        self._repair([repair for repair in repairs if repair.choose().breaches])
+        repaired = iter(repairs)
+        return [self._list_best(next(repaired)) if own is None else [own] for own in figures]
 
-    def _repair(self, repairs: Sequence[Repair]) -> None:
+    def _repair(self, repairs: Sequence[_Repair]) -> None:
         """Search again for lines whose best translation has breaches, as long as it has some."""
         for repair in repairs:
             self._add(repair, repair.line, repair.raw[len(repair.first) :])
         if self.candidates:
-            lost = [repair for repair in repairs if repair.has_loss]
-            if lost and not self.protector.symbols:
+            lost = [repair for repair in repairs if repair.has(is_loss)]
+            if lost and not self.protector.has_symbols:
                 warn_of_loss()
             self._search_masked(lost)
             for size in WITHOUT_LOOPS:
-                self._search_plain([r for r in repairs if r.is_flawed], size)
-                self._search_masked([r for r in repairs if r.is_flawed], size)
+                flawed = [(repair, repair.line) for repair in repairs if repair.has(is_flaw)]
+                self._search_again(flawed, size)
+                self._search_masked([repair for repair in repairs if repair.has(is_flaw)], size)
         for repair in repairs:
-            if repair.has_loss:
+            if repair.has(is_loss):
                 repair.later.append(self.protector.put_in_lost(repair.line, repair.raw[0]))
 
-    def _search_plain(self, repairs: Sequence[Repair], ngram_size: int) -> None:
-        """Add translations without repeated n-grams."""
-        self._search_again([(repair, repair.line) for repair in repairs], ngram_size)
-
-    def _search_masked(self, repairs: Sequence[Repair], ngram_size: int | None = None) -> None:
+    def _search_masked(self, repairs: Sequence[_Repair], ngram_size: int | None = None) -> None:
         """Add translations of lines with symbols for numbers and terms, if they have some."""
         masked = [(r, self.protector.mask_all(r.line, r.choose().breaches)) for r in repairs]
         changed = [(r, line) for r, line in masked if line.text.line != r.line.text.line]
         self._search_again(changed, ngram_size)
 
     def _search_again(
-        self, lines: Sequence[tuple[Repair, ProtectedLine]], ngram_size: int | None
+        self, lines: Sequence[tuple[_Repair, ProtectedLine]], ngram_size: int | None
     ) -> None:
-        changes = {"n_best": self.candidates}
-        if ngram_size is not None:
-            changes["no_repeat_ngram_size"] = ngram_size
-        raw = self.search.run([line.text for _, line in lines], **changes) if lines else []
+        """Add translations of lines as they are read now, without repeated n-grams of a size."""
+        changes = {} if ngram_size is None else {"no_repeat_ngram_size": ngram_size}
+        raw = self._search([line.text for _, line in lines], n_best=self.candidates, **changes)
         for (repair, line), several in zip(lines, raw, strict=True):
             self._add(repair, line, several)
 
-    def _add(self, repair: Repair, line: ProtectedLine, raw: Iterable[Translation]) -> None:
+    def _search(self, texts: Sequence[Tokenized], **changes: int) -> list[list[Translation]]:
+        """Search with some settings changed."""
+        return self.search(texts, self.config.model_copy(update=changes)) if texts else []
+
+    def _add(self, repair: _Repair, line: ProtectedLine, raw: Iterable[Translation]) -> None:
         repair.later += (self.protector.finish(line, each) for each in raw)
 
-    def _list_best(self, repair: Repair) -> list[Translation]:
+    def _list_best(self, repair: _Repair) -> list[Translation]:
         """Return as many translations of a line as were found first, the best one first."""
         best = repair.choose()
         ordered = [best, *(each for each in repair.first if each is not best)]

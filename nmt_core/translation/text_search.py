@@ -4,14 +4,15 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from nmt_core.base.config import Config
-from nmt_core.search.engine import Engine, FullEngine, Hypothesis, Request
+from nmt_core.search.engine import Engine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.normalize import normalize
@@ -19,6 +20,11 @@ from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.text.words import list_words
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+
+if TYPE_CHECKING:
+    from nmt_core.search.pytorch import PyTorchEngine
+
+_log = logging.getLogger(__name__)
 
 
 class TranslatorConfig(Config):
@@ -37,35 +43,54 @@ class TranslatorConfig(Config):
     were trained on."""
 
 
-_log = logging.getLogger(__name__)
-
-
 class SourceTask(NamedTuple):
     """A line to translate."""
 
     text: Tokenized
-    source: list[int]
-    """Numbers of its tag, if it has one, of the tokens that are read, and EOS; empty for an empty
-    line."""
+    tokens: list[str]
+    """The tokens that are read, without the tag."""
     prefix: list[str]
     """Tokens of the target language."""
-
-    @property
-    def tokens(self) -> list[str]:
-        """The tokens that are read, without the tag."""
-        return self.text.tokens[: len(self.source) - 1 - (self.text.tag is not None)]
+    request: Request
+    """The numbers of both; its source is empty for an empty line."""
 
 
 @dataclass(frozen=True)
-class TextCodec:
-    """Turns lines into requests of an engine, and its hypotheses into translations."""
+class TextSearch:
+    """Searches for translations of texts: lines are requests of an engine, hypotheses lines."""
 
     source: Side
     target: Side
     max_tokens: int
     """Tokens of a line or prefix that are read, its tag included."""
-    load_full: Callable[[], FullEngine] | None = None
+    load_full: "Callable[[], PyTorchEngine] | None" = None
     """Returns the engine that finds the source words of unknown tokens; None copies none."""
+
+    def search(
+        self,
+        engine: Engine,
+        lines: Sequence[str | Tokenized],
+        config: BeamConfig,
+        *,
+        prefixes: Sequence[str] | None,
+        batch_tokens: int,
+        probabilities: bool,
+        attention: bool,
+    ) -> list[list[Translation]]:
+        """Return translations of lines, best first; the options are those of the engine.
+
+        Raises:
+            ValueError: if there are not as many prefixes as lines.
+        """
+        tasks = self.make_tasks(lines, prefixes)
+        hypotheses = engine.search(
+            [task.request for task in tasks if task.tokens],
+            config,
+            batch_tokens=batch_tokens,
+            probabilities=probabilities,
+            attention=attention,
+        )
+        return self.write(tasks, hypotheses)
 
     def cut(self, text: Tokenized) -> list[str]:
         """Return the tokens of a line up to ``max_tokens``; warn if some are left out."""
@@ -80,13 +105,8 @@ class TextCodec:
             )
         return tokens
 
-    def read(self, text: Tokenized) -> list[int]:
-        """Return the numbers of a source line's tag and tokens, and EOS; empty without tokens."""
-        numbers = self.source.vocabulary.encode(self.cut(text))
-        return [*self.source.find_tag(text), *numbers, EOS] if numbers else []
-
     def make_tasks(
-        self, lines: Sequence[str | Tokenized], prefixes: Sequence[str] | None
+        self, lines: Sequence[str | Tokenized], prefixes: Sequence[str] | None = None
     ) -> list[SourceTask]:
         """Return the tasks of lines whose translations begin with prefixes.
 
@@ -95,83 +115,51 @@ class TextCodec:
         """
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
-        texts = [self.source.tokenize(line) for line in lines]
-        return [
-            SourceTask(text, self.read(text), self.cut(self.target.tokenize(prefix)))
-            for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
-        ]
-
-    def make_requests(self, tasks: Sequence[SourceTask]) -> list[Request]:
-        """Return the requests of tasks that are not empty."""
-        encode = self.target.vocabulary.encode
-        return [Request(task.source, encode(task.prefix)) for task in tasks if task.source]
+        tasks = []
+        for line, beginning in zip(lines, prefixes or [""] * len(lines), strict=True):
+            text = self.source.tokenize(line)
+            tokens = self.cut(text)
+            prefix = self.cut(self.target.tokenize(beginning)) if beginning else []
+            source = [*self.source.find_tag(text), *self.source.vocabulary.encode(tokens), EOS]
+            request = Request(source if tokens else [], self.target.vocabulary.encode(prefix))
+            tasks.append(SourceTask(text, tokens, prefix, request))
+        return tasks
 
     def write(
         self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
         """Return the translations of tasks from the hypotheses of those that are not empty."""
+        own = iter(hypotheses)
         pairs = [
-            (task, leave_tag_out(hypothesis) if task.text.tag else hypothesis)
-            for task, own in zip((t for t in tasks if t.source), hypotheses, strict=True)
-            for hypothesis in own
+            (task, each._replace(attention=drop_tag_column(each.attention)))
+            if task.text.tag and each.attention is not None
+            else (task, each)
+            for task in tasks
+            for each in (next(own) if task.tokens else ())
         ]
-        tokens = [self._decode(task, hypothesis) for task, hypothesis in pairs]
+        tokens = [
+            [*task.prefix, *self.target.vocabulary.decode(each.tokens)[len(task.prefix) :]]
+            for task, each in pairs
+        ]
         if self.load_full:
             copy_unknown(pairs, tokens, self.source, self.load_full)
-        written = map(self._join, tokens, pairs)
+        written = (
+            Translation(
+                text=self.target.join(words),
+                score=each.score,
+                tokens=tuple(words),
+                token_probabilities=tuple(map(math.exp, each.token_log_probs)),
+                ids=each.tokens,
+                source_tokens=tuple(task.tokens),
+                attention=each.attention,
+            )
+            for words, (task, each) in zip(tokens, pairs, strict=True)
+        )
         counts = iter(map(len, hypotheses))
         return [
-            [next(written) for _ in range(next(counts))] if task.source else [EMPTY_TRANSLATION]
+            [*islice(written, next(counts))] if task.tokens else [EMPTY_TRANSLATION]
             for task in tasks
         ]
-
-    def _decode(self, task: SourceTask, hypothesis: Hypothesis) -> list[str]:
-        decoded = self.target.vocabulary.decode(hypothesis.tokens)
-        return [*task.prefix, *decoded[len(task.prefix) :]]
-
-    def _join(self, tokens: list[str], pair: tuple[SourceTask, Hypothesis]) -> Translation:
-        task, hypothesis = pair
-        return Translation(
-            text=self.target.join(tokens),
-            score=hypothesis.score,
-            tokens=tuple(tokens),
-            token_probabilities=tuple(map(math.exp, hypothesis.token_log_probs)),
-            ids=hypothesis.tokens,
-            source_tokens=tuple(task.tokens),
-            attention=hypothesis.attention,
-        )
-
-
-@dataclass(frozen=True)
-class TextSearch:
-    """A search for translations of texts, set up for one call of a translator."""
-
-    codec: TextCodec
-    engine: Engine
-    config: BeamConfig
-    batch_tokens: int
-    prefixes: Sequence[str] | None
-    probabilities: bool
-    attention: bool
-
-    def run(self, texts: Sequence[str | Tokenized], **changes: int) -> list[list[Translation]]:
-        """Return translations of texts, best first, by a search with some settings changed."""
-        tasks = self.codec.make_tasks(texts, self.prefixes)
-        hypotheses = self.engine.search(
-            self.codec.make_requests(tasks),
-            self.config.model_copy(update=changes),
-            batch_tokens=self.batch_tokens,
-            probabilities=self.probabilities,
-            attention=self.attention,
-        )
-        return self.codec.write(tasks, hypotheses)
-
-
-def leave_tag_out(hypothesis: Hypothesis) -> Hypothesis:
-    """Return a hypothesis whose attention is to the text of its source alone, without its tag."""
-    if hypothesis.attention is None:
-        return hypothesis
-    return hypothesis._replace(attention=drop_tag_column(hypothesis.attention))
 
 
 def drop_tag_column(attention: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -186,7 +174,7 @@ def copy_unknown(
     pairs: Sequence[tuple[SourceTask, Hypothesis]],
     tokens: Sequence[list[str]],
     source: Side,
-    load_full: Callable[[], FullEngine],
+    load_full: "Callable[[], PyTorchEngine]",
 ) -> None:
     """Replace unknown tokens by the source words with most of their attention.
 
@@ -197,37 +185,27 @@ def copy_unknown(
         load_full: returns the engine that computes attention where the search did not.
     """
     unknown = [
-        number
-        for number, (task, hypothesis) in enumerate(pairs)
-        if UNK in hypothesis.tokens[len(task.prefix) :]
+        (*pair, words)
+        for pair, words in zip(pairs, tokens, strict=True)
+        if UNK in pair[1].tokens[len(pair[0].prefix) :]
     ]
-    if not unknown:
-        return
-    weights = _find_attention([pairs[number] for number in unknown], load_full)
-    for number, attention in zip(unknown, weights, strict=True):
-        task, hypothesis = pairs[number]
-        words = source.surfaces(task.text.line)[: len(task.tokens)]
-        closest = attention[:, : len(words)].argmax(axis=1).tolist()
+    looks = [hypothesis.attention for _, hypothesis, _ in unknown]
+    if any(look is None for look in looks):
+        computed = load_full().attend(
+            [task.request.source for task, *_ in unknown], [each.tokens for _, each, _ in unknown]
+        )
+        assert computed is not None  # for otherwise the search forbids the unknown word
+        looks = [
+            look if task.text.tag is None else drop_tag_column(look)
+            for look, (task, *_) in zip(computed, unknown, strict=True)
+        ]
+    for look, (task, hypothesis, words) in zip(looks, unknown, strict=True):
+        assert look is not None
+        read = source.surfaces(task.text.line)[: len(task.tokens)]
+        closest = look[:, : len(read)].argmax(axis=1).tolist()
         for position in range(len(task.prefix), len(hypothesis.tokens)):
             if hypothesis.tokens[position] == UNK:
-                tokens[number][position] = words[closest[position]]
-
-
-def _find_attention(
-    pairs: Sequence[tuple[SourceTask, Hypothesis]], load_full: Callable[[], FullEngine]
-) -> list[NDArray[np.float32]]:
-    """Return the attention of hypotheses, from the search or else computed again."""
-    seen = [hypothesis.attention for _, hypothesis in pairs if hypothesis.attention is not None]
-    if len(seen) == len(pairs):
-        return seen
-    computed = load_full().attend(
-        [task.source for task, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs]
-    )
-    assert computed is not None  # for otherwise the search forbids the unknown word
-    return [
-        weights if task.text.tag is None else drop_tag_column(weights)
-        for weights, (task, _) in zip(computed, pairs, strict=True)
-    ]
+                words[position] = read[closest[position]]
 
 
 def add_links(

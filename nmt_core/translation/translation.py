@@ -1,10 +1,10 @@
-"""Translations and next tokens, as a translator returns them, and those of whole texts.
+"""Translations as a translator returns them, and those of whole texts.
 
 Lines, list markers and spaces of a text stay. Each sentence is looked up in the memory or else
 translated by itself, for models are trained on sentences and lose some of several.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias, cast
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.plain_text import CELL_END, LINE_END, MARKER, read_plain_text
 from nmt_core.documents.plan import DocumentTranslator
+from nmt_core.documents.segments import Passage
 from nmt_core.literals.checking import Breach
 
 
@@ -69,15 +70,6 @@ class Translation(NamedTuple):
     has no tokens."""
 
 
-class NextToken(NamedTuple):
-    """A possible next token."""
-
-    token: str
-    """A token of the vocabulary; ``</s>`` ends the sentence."""
-
-    probability: float
-
-
 def remember_translation(text: str) -> Translation:
     """Return an approved translation that a memory holds."""
     return Translation(text, 0.0, (), (), (), confidence=1.0, origin="memory")
@@ -91,20 +83,31 @@ Texts: TypeAlias = list[str] | tuple[str, ...]
 """Several texts, which a text is not."""
 
 
-def translate_texts(translator: DocumentTranslator, texts: Iterable[str]) -> list[Translation]:
+def translate_texts(translator: DocumentTranslator, texts: Sequence[str]) -> list[Translation]:
     """Return the translation of each text; the sentences of all are translated together."""
-    documents = [read_plain_text(text) for text in texts]
-    passages = [document.passages for document in documents]
+    documents = [None if is_passage(text) else read_plain_text(text) for text in texts]
+    passages = [
+        document.passages if document else [Passage((text,))]
+        for text, document in zip(texts, documents, strict=True)
+    ]
     plan, translated = translator.translate_passages([each for own in passages for each in own])
     placed = iter(plan.place(translated))
     sentences = iter(cast("Sequence[Translation]", translated))
     counts = iter(map(len, plan.spans))
     translations = []
     for document, own in zip(documents, passages, strict=True):
-        text = document.write([*islice(placed, len(own))])
+        items = [*islice(placed, len(own))]
+        text = document.write(items) if document else "".join(map(str, items[0]))
         count = sum(islice(counts, len(own)))
         translations.append(join_translations(text, [*islice(sentences, count)]))
     return translations
+
+
+def is_passage(text: str) -> bool:
+    """Tell whether a text is one passage: a line without a marker, cells, or space at its ends."""
+    marker = MARKER.match(text)
+    is_bare = text and text == text.rstrip() and not (marker and marker.end())
+    return bool(is_bare) and not LINE_END.search(text) and not CELL_END.search(text)
 
 
 def join_translations(text: str, parts: Sequence[Translation]) -> Translation:

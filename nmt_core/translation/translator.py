@@ -13,7 +13,7 @@ from nmt_core.documents.formats import TranslatedDocument, name_translation, tra
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import Engine, FullEngine
+from nmt_core.search.engine import Engine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.restoration import Restorer
@@ -23,9 +23,8 @@ from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
-from nmt_core.translation.text_search import TextCodec, TextSearch, TranslatorConfig, add_links
+from nmt_core.translation.text_search import TextSearch, TranslatorConfig, add_links
 from nmt_core.translation.translation import (
-    NextToken,
     Texts,
     Translation,
     list_texts,
@@ -34,6 +33,7 @@ from nmt_core.translation.translation import (
 )
 
 if TYPE_CHECKING:
+    from nmt_core.search.pytorch import PyTorchEngine
     from nmt_core.translation.memory.store import TranslationMemory
 
 _log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Translator:
     """Links the words of translations with those of their sources; None in earlier exports."""
     confidence_model: ConfidenceModel | None = None
     """Tells how likely a translation is good; None if that was not fitted."""
-    load_full: Callable[[], FullEngine] | None = None
+    load_full: "Callable[[], PyTorchEngine] | None" = None
     """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
     @classmethod
@@ -204,26 +204,25 @@ class Translator:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
             ValueError: if there are not as many prefixes as lines.
         """
-        search = self._configure(beam_size, n_best, diversity)
-        engine = self._choose(search, prefixes=any(prefixes or []))
-        attention |= search.unknown == "copy" and engine.sees_attention
+        config = self._configure(beam_size, n_best, diversity)
         begin = prefixes if any(prefixes or []) else None
-
-        run = TextSearch(
-            self.codec,
+        engine = self.engine
+        if refused := engine.explain_refusal(config, prefixes=begin is not None):
+            warn_of_refusal(engine.name, refused, self.full.name)
+            engine = self.full
+        search = partial(
+            self.text_search.search,
             engine,
-            search,
-            self._fit_batch(search.beam_size),
-            begin,
-            probabilities,
-            attention,
+            prefixes=begin,
+            batch_tokens=self._fit_batch(config.beam_size),
+            probabilities=probabilities,
+            attention=attention or (config.unknown == "copy" and engine.sees_attention),
         )
         if self.protector is None:
-            translations = run.run(lines)
+            translations = search(lines, config)
         else:
-            candidates = 0 if begin else search.beam_size
-            loop = ProtectedSearch(self.protector, run, search.n_best, candidates)
-            translations = loop.run(lines)
+            candidates = 0 if begin else config.beam_size
+            translations = ProtectedSearch(self.protector, search, config, candidates).run(lines)
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
         if links and self.aligner:
             translations = add_links(texts, translations, self.aligner)
@@ -232,21 +231,21 @@ class Translator:
         return self.confidence_model.judge(texts, translations)
 
     @cached_property
-    def codec(self) -> TextCodec:
+    def text_search(self) -> TextSearch:
         """Turns lines into requests, and hypotheses into translations."""
         copies = self.config.beam.unknown == "copy"
         full = (lambda: self.full) if copies else None
-        return TextCodec(self.source, self.target, self.config.max_source_tokens, full)
+        return TextSearch(self.source, self.target, self.config.max_source_tokens, full)
 
     @cached_property
     def protector(self) -> Protector | None:
-        """What keeps literals; None where nobody has said of which languages the sides are."""
+        """Keeps literals; None if the languages of the sides are not known."""
         if self.languages is None:
             return None
         return Protector(
             self.source,
             self.target,
-            self.languages,
+            self.languages.codes,
             self.restorer,
             self.config.beam,
             self.aligner,
@@ -309,43 +308,32 @@ class Translator:
             ValueError: if there are not as many prefixes as lines.
         """
         sampling = sampling or SamplingConfig()
-        tasks = self.codec.make_tasks(lines, prefixes)
+        tasks = self.text_search.make_tasks(lines, prefixes)
         drawn = self.full.sample(
-            self.codec.make_requests(tasks),
+            [task.request for task in tasks if task.tokens],
             sampling,
             self._configure(),
             batch_tokens=self._fit_batch(sampling.samples),
         )
-        return self.codec.write(tasks, drawn)
+        return self.text_search.write(tasks, drawn)
 
-    def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[NextToken]:
-        """Return the ``count`` tokens most likely to follow ``prefix``, likeliest first.
+    def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[tuple[str, float]]:
+        """Return the tokens most likely to follow ``prefix``, with probabilities, likeliest first.
 
         Nothing is forbidden, so reserved tokens may be among them. None follows for an empty line.
         """
-        requests = self.codec.make_requests(self.codec.make_tasks([line], [prefix]))
-        return [
-            NextToken(self.target.vocabulary.tokens[token], probability)
-            for request in requests
-            for token, probability in self.full.next_tokens(request, count)
-        ]
+        [task] = self.text_search.make_tasks([line], [prefix])
+        following = self.full.next_tokens(task.request, count) if task.tokens else []
+        return [(self.target.vocabulary.tokens[token], each) for token, each in following]
 
     @cached_property
-    def full(self) -> FullEngine:
+    def full(self) -> "PyTorchEngine":
         """The engine that can do everything; it is loaded when it is first asked for.
 
         Raises:
             ConfigError: if it is not installed.
         """
-        return cast("FullEngine", self.engine) if self.load_full is None else self.load_full()
-
-    def _choose(self, search: BeamConfig, *, prefixes: bool) -> Engine:
-        """Return the engine for a search; warn once if it is not the fast one."""
-        refused = self.engine.explain_refusal(search, prefixes=prefixes)
-        if refused is None:
-            return self.engine
-        warn_of_refusal(self.engine.name, refused, self.full.name)
-        return self.full
+        return cast("PyTorchEngine", self.engine) if self.load_full is None else self.load_full()
 
     def _fit_batch(self, hypotheses: int) -> int:
         """Return the source tokens of a batch with a number of hypotheses per sentence."""

@@ -20,12 +20,12 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from traceback import extract_tb
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 from nmt_core.base import files
-from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.base.seal import digest_bundle, explain_unreadable
 from nmt_core.search.engine import FOLDER
@@ -36,37 +36,33 @@ FEW = 2
 where two translations are almost equally good."""
 
 
-class Answer(Config):
+class _Answer(TypedDict):
     """The model's translation of a line at the time of export."""
 
     source: str
-    ids: tuple[int, ...]
-    """Numbers of the translation's tokens."""
+    ids: list[int]
     text: str
-    """The translation."""
 
 
-class Mismatch(NamedTuple):
-    """A line that the model no longer translates as it did when it was exported."""
-
-    source: str
-    expected: str
-    got: str
+_ANSWERS = TypeAdapter(list[_Answer])
 
 
-def translate_golden(translator: Translator, lines: Sequence[str]) -> list[Answer]:
-    """Translate the golden sentences."""
+def translate_golden(translator: Translator, lines: Sequence[str]) -> list[_Answer]:
+    """Translate the golden sentences; return each with the numbers of its translation's tokens."""
     translations = translator.search(lines, n_best=1, probabilities=False)
     return [
-        Answer(source=line, ids=best.ids, text=best.text)
+        {"source": line, "ids": [*best.ids], "text": best.text}
         for line, [best] in zip(lines, translations, strict=True)
     ]
 
 
-def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
-    """Translate the golden sentences of a bundle again; return those that differ.
+def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, str]]:
+    """Translate the golden sentences of a bundle again.
 
     Each engine is compared with its own translations at the time of export.
+
+    Returns:
+        Those that differ: the source, its translation at the time of export, and that of now.
 
     Raises:
         BundleError: if the bundle holds none, which would prove nothing.
@@ -75,14 +71,13 @@ def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
     path = folder / ("golden.json" if name == "torch" else f"{FOLDER}/{name}.json")
     with explain_unreadable(path):
         stored = files.read_json(path)
-        answers = stored if name == "torch" else stored["golden"]
-        expected = TypeAdapter(list[Answer]).validate_json(json.dumps(answers))
-    if not expected:
+        before = _ANSWERS.validate_python(stored if name == "torch" else stored["golden"])
+    if not before:
         raise BundleError(f"{path} holds no line to translate again; export the model again")
-    got = translate_golden(translator, [answer.source for answer in expected])
+    now = translate_golden(translator, [answer["source"] for answer in before])
     return [
-        Mismatch(old.source, old.text, new.text)
-        for old, new in zip(expected, got, strict=True)
+        (old["source"], old["text"], new["text"])
+        for old, new in zip(before, now, strict=True)
         if old != new
     ]
 

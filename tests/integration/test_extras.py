@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from nmt_core.base import packages, seal
 from nmt_core.base.languages import Languages
-from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.engine_export import prepare_engines
 from nmt_core.translation.translator import Translator
 from stages.tracking.journal import BUNDLE_DIGEST, Journal
 from stages.tracking.mlflow_run import list_requirements
@@ -85,15 +85,15 @@ def export_with_engine(folder, model):
     translator = replace(
         tiny_translator(model=model), languages=Languages(source="de", target="en")
     )
-    prepared = prepare_engines(
+    engines, _ = prepare_engines(
         ("float32",),
         translator=translator,
         model_config=model,
         folder=folder / "scratch",
-        text=ParityText(LINES, LINES, "en"),
+        text=(LINES, LINES),
         threads=1,
     )
-    return export(folder / "export", translator=translator, model=model, engines=prepared.engines)
+    return export(folder / "export", translator=translator, model=model, engines=engines)
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ def project(request, tmp_path_factory):
         settings["evaluate"],
         inputs(project),
         languages=settings["download"].languages,
-        write_papers=lambda written: export.Papers(
+        write_papers=lambda written: (
             render_card(
                 settings["download"],
                 record,
@@ -178,6 +178,7 @@ def project(request, tmp_path_factory):
                 packages="torch",
             ),
             list_materials(model="nmt", version="1"),
+            [],
         ),
         confidence=measured["evaluate"].confidence.model,
         export=project.export,

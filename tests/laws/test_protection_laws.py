@@ -91,7 +91,8 @@ SCRIPTED = scripted_translator()
 @example("7$%", ("fr", "en"))
 def test_no_figure_is_lost_however_signs_stand_beside_it(line, codes):
     languages = Languages(source=codes[0], target=codes[1])
-    found = replace(SCRIPTED, languages=languages).protector.write_figures(line)
+    own = replace(SCRIPTED, languages=languages).protector
+    found = own.write_figures(own.protect(line))
     assert (found is None) == (not line.strip())
     if found:
         assert found.breaches == ()

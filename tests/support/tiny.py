@@ -14,7 +14,7 @@ from nmt_core.search.settings import BeamConfig
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.translation.bundle import Papers, write_bundle
+from nmt_core.translation.bundle import write_bundle
 from nmt_core.translation.confidence import ConfidenceModel, FeatureWeight
 from nmt_core.translation.text_search import TranslatorConfig
 from nmt_core.translation.translator import Translator
@@ -64,7 +64,7 @@ def export(folder, *, translator=None, model=MODEL, engines=(), texts=()):
         folder,
         translator=translator or tiny_translator(),
         model_config=model.model_dump(mode="json"),
-        papers=Papers("# A tiny model\n", {"bomFormat": "CycloneDX"}, texts),
+        papers=("# A tiny model\n", {"bomFormat": "CycloneDX"}, texts),
         golden_sentences=LINES,
         engines=engines,
     )

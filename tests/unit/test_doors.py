@@ -16,7 +16,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.search.engine import PROGRAMS, Engine, Program
 from nmt_core.search.stepwise import greedy_search
-from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.engine_export import prepare_engines
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from tests.support.echoes import Echo
@@ -108,9 +108,9 @@ from nmt_core.search.engine import Program
             translator=tiny_translator(model=model),
             model_config=model,
             folder=tmp_path / name,
-            text=ParityText(LINES, LINES, "en"),
+            text=(LINES, LINES),
             threads=1,
-        ).reports["copying_int8"]
+        )[1]["copying_int8"]
         for name, model in models.items()
     }
 

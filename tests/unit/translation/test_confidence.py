@@ -22,7 +22,7 @@ from nmt_core.translation.confidence import (
     measure_features,
     standardize,
 )
-from nmt_core.translation.engine_export import ParityText, prepare_engines
+from nmt_core.translation.engine_export import prepare_engines
 from nmt_core.translation.fitting import (
     FEWEST,
     FEWEST_OF_A_KIND,
@@ -312,14 +312,14 @@ def test_samples_and_given_prefixes_have_no_confidence(judging):
 
 
 def test_engines_judge_by_their_own_model_or_else_the_bundles(tmp_path, judging, fitted):
-    written = prepare_engines(
+    written, _ = prepare_engines(
         ("int8", "float32"),
         translator=judging,
         model_config=MODEL,
         folder=tmp_path / "scratch",
-        text=ParityText(LINES, LINES, "en"),
+        text=(LINES, LINES),
         threads=1,
-    ).engines
+    )
     folder = export(tmp_path / "export", translator=judging, engines=written)
     own = f"engines/ctranslate2_int8/{CONFIDENCE}"  # as earlier exports have it
     (folder / own).touch()

@@ -18,7 +18,6 @@ from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import engine_export, loading
 from nmt_core.translation.engine_export import (
     Parity,
-    ParityText,
     explain_disparity,
     measure_parity,
     prepare_engines,
@@ -40,7 +39,7 @@ def bundle(tmp_path_factory):
     return export(
         folder / "export",
         translator=replace(tiny_translator(), languages=Languages(source="de", target="en")),
-        engines=prepare(folder / "scratch").engines,
+        engines=prepare(folder / "scratch")[0],
     )
 
 
@@ -50,7 +49,7 @@ def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None, shortlist=
         translator=translator or tiny_translator(),
         model_config=model,
         folder=folder,
-        text=ParityText(LINES * 3, LINES * 3, "en"),
+        text=(LINES * 3, LINES * 3),
         threads=1,
         shortlist=shortlist,
     )
@@ -177,8 +176,7 @@ def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
     path.write_text(path.read_text().replace("Wir essen heute Brot.", ""))
     changed = {
         engine: [
-            mismatch.source
-            for mismatch in check_golden(Translator.load(bundle, engine=engine), copy)
+            source for source, _, _ in check_golden(Translator.load(bundle, engine=engine), copy)
         ]
         for engine in (*NAMES, "torch")
     }
@@ -212,20 +210,21 @@ def test_a_shortlist_lifts_no_score_of_an_export(tmp_path, monkeypatch):
         lambda *those: measure_parity(*those).model_copy(update={"score_shift": 0.125}),
     )
     translator = tiny_translator()
-    found = prepare(tmp_path / "scratch", BOTH[1:], shortlist=Shortlist([UNK + 1, UNK + 2], {}))
-    folder = export(tmp_path / "export", translator=translator, engines=found.engines)
+    shortlist = Shortlist([UNK + 1, UNK + 2], {})
+    engines, reports = prepare(tmp_path / "scratch", BOTH[1:], shortlist=shortlist)
+    folder = export(tmp_path / "export", translator=translator, engines=engines)
 
-    assert found.reports[NAMES[1]]["shortlist"]
+    assert reports[NAMES[1]]["shortlist"]
     assert Translator.load(folder).engine.score_shift == 0.125
-    assert found.engines[0].engine.score_shift == 0.125
+    assert engines[0].engine.score_shift == 0.125
 
 
 def test_parity_tells_how_much_higher_scores_are():
     """In the mean of what comes out alike."""
     translator = tiny_translator()
     shifted = Shifted(translator.engine)
-    told = measure_parity(translator, shifted, ParityText(LINES, LINES, "en"))
-    same = measure_parity(translator, translator.engine, ParityText(LINES, LINES, "en"))
+    told = measure_parity(translator, shifted, LINES, LINES)
+    same = measure_parity(translator, translator.engine, LINES, LINES)
 
     assert told.score_shift == pytest.approx(0.5)
     assert same.score_shift == 0
@@ -259,37 +258,36 @@ class Shifted:
 def test_next_simpler_engine_replaces_a_bad_one(tmp_path, monkeypatch, judgements, name, short):
     judged = iter(judgements)
     monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: next(judged))
-    prepared = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
-    [engine] = prepared.engines
+    [engine], reports = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
 
     assert (engine.name, engine.engine.has_shortlist) == (name, short)
-    assert ("left_out" in prepared.reports[NAMES[0]]) is (name != NAMES[0])
+    assert ("left_out" in reports[NAMES[0]]) is (name != NAMES[0])
 
 
 def test_engines_that_all_lose_too_much_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: "it is bad")
-    prepared = prepare(tmp_path, ("int8",))
+    engines, reports = prepare(tmp_path, ("int8",))
 
-    assert prepared.engines == []
-    assert {report["left_out"] for report in prepared.reports.values()} == {"it is bad"}
+    assert engines == []
+    assert {report["left_out"] for report in reports.values()} == {"it is bad"}
     assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
 def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, caplog, model):
-    found = prepare(tmp_path, model=model, translator=tiny_translator(model=model))
+    engines, reports = prepare(tmp_path, model=model, translator=tiny_translator(model=model))
 
-    assert found.engines == []
+    assert engines == []
     for name in NAMES:
-        assert "ctranslate2 cannot express it" in found.reports[name]["left_out"]
+        assert "ctranslate2 cannot express it" in reports[name]["left_out"]
         assert f"{name} is left out: ctranslate2 cannot express it" in caplog.text
 
 
 def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog):
     beam = BeamConfig(beam_size=3, max_length=12, diversity=1.0)
-    found = prepare(tmp_path, ("int8",), translator=tiny_translator(beam=beam))
+    engines, _ = prepare(tmp_path, ("int8",), translator=tiny_translator(beam=beam))
 
-    assert found.engines == []
+    assert engines == []
     assert f"{NAMES[0]} is left out: it cannot search as configured (diversity)" in caplog.text
 
 
@@ -300,7 +298,7 @@ def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
     slow = tiny_translator(model=model, beam=beam)
     with torch.no_grad():
         slow.engine.model.output.bias[UNK] += 2
-    [engine] = prepare(tmp_path, ("float32",), model=model, translator=slow).engines
+    [engine], _ = prepare(tmp_path, ("float32",), model=model, translator=slow)
     fast = replace(slow, engine=engine.engine, load_full=pytest.fail)
     mine, its = (one.search(LINES) for one in (fast, slow))
 
@@ -330,7 +328,7 @@ class Misled:
 def test_parity_is_measured_greedily_and_as_configured():
     translator = tiny_translator(beam=BeamConfig(beam_size=4, n_best=3, max_length=12))
     misled = Misled(translator.engine)
-    measured = measure_parity(translator, misled, ParityText(LINES, LINES, "en"))
+    measured = measure_parity(translator, misled, LINES, LINES)
     greedy, configured = misled.asked
 
     assert measured.equal_greedy == 1.0
@@ -339,8 +337,8 @@ def test_parity_is_measured_greedily_and_as_configured():
 
 
 def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
-    [wrong] = prepare(tmp_path / "a", BOTH[1:], translator=tiny_translator(seed=3)).engines
-    [right] = prepare(tmp_path / "b", BOTH[1:]).engines
+    [wrong], _ = prepare(tmp_path / "a", BOTH[1:], translator=tiny_translator(seed=3))
+    [right], _ = prepare(tmp_path / "b", BOTH[1:])
     mixed = right._replace(folder=wrong.folder)
 
     with pytest.raises(BundleError, match="the exported model translates"):

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from nmt_core.search.engine import Hypothesis
+from nmt_core.search.engine import Hypothesis, Request
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.text_search import (
     SourceTask,
-    TextCodec,
+    TextSearch,
     TranslatorConfig,
     add_links,
     copy_unknown,
     drop_tag_column,
-    leave_tag_out,
 )
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 
@@ -41,18 +40,12 @@ def test_sizes_have_bounds(name, most):
     ],
 )
 def test_attention_without_its_tag_keeps_its_sums(attention, left):
-    weights = np.array(attention, np.float32)
-    hypothesis = Hypothesis((), 0.0, 0.0, ())._replace(attention=weights)
-
-    np.testing.assert_allclose(drop_tag_column(weights), left, atol=1e-6)
-    np.testing.assert_allclose(leave_tag_out(hypothesis).attention, left, atol=1e-6)
-    assert leave_tag_out(hypothesis._replace(attention=None)).attention is None
+    np.testing.assert_allclose(drop_tag_column(np.array(attention, np.float32)), left, atol=1e-6)
 
 
 @pytest.mark.parametrize(("tag", "read"), [(None, ["a", "b", "c"]), ("own", ["a", "b"])])
 def test_a_tag_counts_as_a_token(tag, read):
-    codec = TextCodec(None, None, max_tokens=3)
-    assert codec.cut(Tokenized("abcd", [*"abcd"], tag)) == read
+    assert TextSearch(None, None, max_tokens=3).cut(Tokenized("abcd", [*"abcd"], tag)) == read
 
 
 @pytest.mark.parametrize("seen", [True, False])
@@ -71,8 +64,11 @@ def test_unknown_words_are_copied_by_attention(seen, tag):
 
     tokens = [["a", "<unk>", "<unk>"], ["b", "c"]]
     pairs = [
-        (SourceTask(Tokenized("x y z", ["x", "y", "z"], tag), numbers, ["a"]), unknown),
-        (SourceTask(Tokenized("u", ["u"]), [5, 2], []), Hypothesis((5, 6), 0.0, 0.0, ())),
+        (SourceTask(Tokenized("x y z", [*"xyz"], tag), [*"xyz"], ["a"], Request(numbers)), unknown),
+        (
+            SourceTask(Tokenized("u", ["u"]), ["u"], [], Request([5, 2])),
+            Hypothesis((5, 6), 0.0, 0.0, ()),
+        ),
     ]
     copy_unknown(pairs, tokens, source, lambda: SimpleNamespace(attend=attend))
     assert tokens == [["a", "x", "z"], ["b", "c"]]
