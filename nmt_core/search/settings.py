@@ -71,23 +71,17 @@ class BeamConfig(SearchConfig):
             raise ValueError(f"n_best ({self.n_best}) may not exceed beam_size ({self.beam_size})")
         return self
 
-    def change(
-        self, beam_size: int | None, n_best: int | None, diversity: float | None
-    ) -> "BeamConfig":
-        """Return these settings with those that are given; of fewer beams no more are returned.
+    def change(self, **changes: float | None) -> "BeamConfig":
+        """Return these settings with some others, but None; of fewer beams no more are returned.
 
         Raises:
             ConfigError: if they do not go together.
         """
-        size = self.beam_size if beam_size is None else beam_size
-        changes = {
-            "beam_size": size,
-            "n_best": min(self.n_best, size) if n_best is None else n_best,
-            "diversity": self.diversity if diversity is None else diversity,
-        }
-        if changes.items() <= dict(self).items():  # as of most sentences that are served
+        given = {name: value for name, value in changes.items() if value is not None}
+        if given.items() <= dict(self).items():  # as of most sentences that are served
             return self
-        return build(BeamConfig, self.model_dump() | changes, at="beam")
+        fewer = {"n_best": min(self.n_best, given.get("beam_size", self.beam_size))}
+        return build(BeamConfig, self.model_dump() | fewer | given, at="beam")
 
 
 class TokenSampling(Config):

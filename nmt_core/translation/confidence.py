@@ -97,9 +97,8 @@ class ConfidenceModel(Config):
     ) -> NDArray[np.float64]:
         """Return the probability that the translation of each source is good, from 0 to 1."""
         rows = tabulate_features(sources, translations, list(self.features))
-        means, scales, weights = np.array(
-            [(each.mean, each.scale, each.weight) for each in self.features.values()]
-        ).T
+        columns = [(each.mean, each.scale, each.weight) for each in self.features.values()]
+        means, scales, weights = np.array(columns).T
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
     def can_judge(self, translation: Translation) -> bool:
@@ -169,14 +168,12 @@ def standardize(
     rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return features in standard deviations from their means, at most :data:`FARTHEST`."""
-    clipped: NDArray[np.float64] = np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
-    return clipped
+    return np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
 
 
 def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities of log-odds."""
-    probabilities: NDArray[np.float64] = 0.5 * (1 + np.tanh(0.5 * log_odds))
-    return probabilities
+    return 0.5 * (1 + np.tanh(0.5 * log_odds))
 
 
 def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Fit confidence and the length penalty on validation text, and measure confidence."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -109,9 +109,7 @@ def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[
         return loss + (penalty * weights**2).sum() / 2, slope + penalty * weights
 
     start, bounds = np.zeros(inputs.shape[1]), [*SIGNS.values(), (None, None)]
-    fitted: NDArray[np.float64] = minimize(
-        lose, start, jac=True, bounds=bounds, method="L-BFGS-B"
-    ).x
+    fitted: NDArray[np.float64] = minimize(lose, start, jac=True, bounds=bounds).x  # L-BFGS-B
     return fitted
 
 
@@ -121,27 +119,22 @@ def measure_reliability(
     """Return how far confidences can be trusted; None if all translations are good, or none is."""
     if good.all() or not good.any():
         return None
+    tenths = find_tenths(confidences)
+    inside = [tenths == tenth for tenth in np.unique(tenths)]
     return Reliability(
         sentences=len(good),
         good=float(good.mean()),
         area=compute_area(confidences, good),
         error=compute_error(confidences, good),
-        curve=tuple(trace_reliability(confidences, good)),
+        curve=tuple(
+            ReliabilityBin(
+                sentences=int(own.sum()),
+                confidence=float(confidences[own].mean()),
+                good=float(good[own].mean()),
+            )
+            for own in inside
+        ),
     )
-
-
-def trace_reliability(
-    confidences: NDArray[np.float64], good: NDArray[np.bool_]
-) -> Iterator[ReliabilityBin]:
-    """Yield the reliability curve, tenth by tenth; empty ones are left out."""
-    tenths = find_tenths(confidences)
-    for tenth in np.unique(tenths):
-        inside = tenths == tenth
-        yield ReliabilityBin(
-            sentences=int(inside.sum()),
-            confidence=float(confidences[inside].mean()),
-            good=float(good[inside].mean()),
-        )
 
 
 def compute_area(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
@@ -160,10 +153,8 @@ def compute_error(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> 
     return float(np.abs(gaps).sum() / len(good))
 
 
-STEP = 0.5
-"""Change of the length penalty from trial to trial."""
-HIGHEST = 3.0
-"""The highest length penalty that is tried."""
+STEP, HIGHEST = 0.5, 3.0
+"""Change of the length penalty from trial to trial, and the highest that is tried."""
 FITTING = 0.02
 """Share by which translations may be shorter or longer than their references without a trial."""
 

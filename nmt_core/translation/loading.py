@@ -57,7 +57,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = _load_side(folder, "source"), _load_side(folder, "target")
     vocabularies = source.vocabulary, target.vocabulary
-    load_full = partial(_load_full, folder, vocabularies, device=device, threads=threads)
+    load_full = partial(_load_full, folder, vocabularies, device, threads)
     chosen = choose_engine(engine, list_engines(folder), device)
     load_later: Callable[[], PyTorchEngine] | None = None
     if chosen == "torch":
@@ -109,7 +109,7 @@ def load_engine(
 def list_engines(folder: Path) -> list[str]:
     """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
     places = {PurePosixPath(file).parent for file in read_manifest(folder)}
-    held = [folder_path.name for folder_path in places if folder_path.parent.as_posix() == FOLDER]
+    held = [place.name for place in places if place.parent.as_posix() == FOLDER]
     return sorted((name for name in held if find_program(name) in PROGRAMS), key=rank_engine)
 
 
@@ -119,10 +119,10 @@ def list_usable_engines(folder: Path) -> list[str]:
     Raises:
         ConfigError: if none is.
     """
-    added = [name for name in list_engines(folder) if is_usable(name)]
-    usable = [*(["torch"] if is_installed("torch") else []), *added]
+    held = list_engines(folder)
+    usable = [name for name in ("torch", *held) if is_usable(name)]
     if not usable:
-        raise _lack(list_engines(folder), "this model")
+        raise _lack(held, "this model")
     return usable
 
 
@@ -137,14 +137,13 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
     Raises:
         ConfigError: if there is no such engine, or the bundle does not hold it.
     """
-    if name == "torch":
-        return name
     if name == "auto":
         usable = [engine for engine in held if is_usable(engine)]
         if usable and (is_processor(device) or not is_installed("torch")):
             return usable[0]
         if not is_installed("torch"):
             raise _lack(held, "this model")
+    if name in {"auto", "torch"}:
         return "torch"
     if find_program(name) not in PROGRAMS:
         known = ", ".join(list_choices())
@@ -161,7 +160,7 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
 
 
 def is_usable(engine: str) -> bool:
-    """Tell whether the program of an engine that export adds is installed."""
+    """Tell whether the program of an engine is installed."""
     return is_installed(PROGRAMS.load(find_program(engine)).package)
 
 
@@ -191,18 +190,14 @@ def _lack(engines: Sequence[str], what: str = "this") -> ConfigError:
 
 
 def _load_full(
-    folder: Path,
-    vocabularies: tuple[Vocabulary, Vocabulary],
-    *,
-    device: str,
-    threads: int | None,
+    folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], device: str, threads: int | None
 ) -> "PyTorchEngine":
     """Load the weights of a verified bundle for PyTorch."""
     if not is_installed("torch"):
         raise _lack([])
-    load = resolve_name(PROGRAMS.load("torch").loader)
-    engine: PyTorchEngine = load(folder, *vocabularies, device=device, threads=threads)
-    return engine
+    from nmt_core.search.pytorch import load_pytorch  # may be missing
+
+    return load_pytorch(folder, *vocabularies, device=device, threads=threads)
 
 
 def _load_later(

@@ -37,7 +37,7 @@ from nmt_core.search.settings import SearchConfig
 from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.aligner.words import ENDING
 from nmt_core.text.normalize import normalize
-from nmt_core.text.restoration import OddCase, Restored, Restorer, find_odd_case
+from nmt_core.text.restoration import OddCase, Restored, Restorer, capitalize, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.words import UNALIGNED, Span, find_letter_loop, find_loop, find_words, list_words
 from nmt_core.translation.translation import Translation
@@ -93,15 +93,9 @@ def list_without_marks(line: str) -> list[str]:
 
 
 def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner: Aligner) -> str:
-    """Return a translation in which terms replace the words that are linked with them.
+    """Return a line's translation in which terms replace the words that are linked with them.
 
     A term stays as the translation has it where no word is linked with it, or others stand between.
-
-    Args:
-        line: the source.
-        translation: its translation.
-        terms: terms of the line, each with the form to write first.
-        aligner: links words of both.
     """
     [links] = aligner.trace([(list_words(line), list_words(translation))])
     words, target_words = find_words(line), find_words(translation)
@@ -127,7 +121,7 @@ def match_case(form: str, replaced: str, *, begins: bool) -> str:
     """Return a form in capitals if it replaces capitals, or with one where it begins a sentence."""
     if len(replaced) > 1 and replaced.isupper():
         return form.upper()
-    return form[0].upper() + form[1:] if begins and replaced[0].isupper() else form
+    return capitalize(form) if begins and replaced[0].isupper() else form
 
 
 class ProtectedLine(NamedTuple):

@@ -5,18 +5,14 @@ for numbers, and without loops. The most probable translation that keeps all is 
 much less probable than the first one, which is then returned with a report.
 """
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from nmt_core.literals.checking import Breach
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
 from nmt_core.translation.translation import Translation
-
-_log = logging.getLogger(__name__)
 
 MARGIN = 0.1
 """Log-probability per token that a translation may be below the first one, which lost a literal."""
@@ -99,12 +95,10 @@ class ProtectedSearch:
     def _repair(self, repairs: Sequence[_Repair]) -> None:
         """Search again for lines whose best translation has breaches, as long as it has some."""
         for repair in repairs:
-            self._add(repair, repair.line, repair.raw[len(repair.first) :])
+            rest = repair.raw[len(repair.first) :]
+            repair.later += (self.protector.finish(repair.line, each) for each in rest)
         if self.candidates:
-            lost = [repair for repair in repairs if repair.has(is_loss)]
-            if lost and not self.protector.has_symbols:
-                warn_of_loss()
-            self._search_masked(lost)
+            self._search_masked([repair for repair in repairs if repair.has(is_loss)])
             for size in WITHOUT_LOOPS:
                 flawed = [(repair, repair.line) for repair in repairs if repair.has(is_flaw)]
                 self._search_again(flawed, size)
@@ -126,14 +120,11 @@ class ProtectedSearch:
         changes = {} if ngram_size is None else {"no_repeat_ngram_size": ngram_size}
         raw = self._search([line.text for _, line in lines], n_best=self.candidates, **changes)
         for (repair, line), several in zip(lines, raw, strict=True):
-            self._add(repair, line, several)
+            repair.later += (self.protector.finish(line, each) for each in several)
 
     def _search(self, texts: Sequence[Tokenized], **changes: int) -> list[list[Translation]]:
         """Search with some settings changed."""
         return self.search(texts, self.config.model_copy(update=changes)) if texts else []
-
-    def _add(self, repair: _Repair, line: ProtectedLine, raw: Iterable[Translation]) -> None:
-        repair.later += (self.protector.finish(line, each) for each in raw)
 
     def _list_best(self, repair: _Repair) -> list[Translation]:
         """Return as many translations of a line as were found first, the best one first."""
@@ -143,12 +134,3 @@ class ProtectedSearch:
             each._replace(text=self.protector.write_around(repair.line, each.text))
             for each in ordered[: len(repair.first)]
         ]
-
-
-@cache
-def warn_of_loss() -> None:
-    """Warn once that a model has no symbols."""
-    _log.warning(
-        "this model was trained without symbols for numbers, placeholders and addresses, some of "
-        "which it loses; train it again to keep them"
-    )

@@ -76,13 +76,9 @@ class Translator:
         device: str = "auto",
         threads: int | None = None,
     ) -> Self:
-        """Verify an exported model and load it.
+        """Verify an exported model and load it with an engine of ``list_choices``.
 
-        Args:
-            folder: the folder that the export stage wrote.
-            engine: see ``list_choices``; ``auto`` takes the fastest one available.
-            device: as torch names it; ``auto`` takes a GPU if there is one.
-            threads: CPU threads; None takes all.
+        ``auto`` takes the fastest engine and a GPU, if there is one; None takes all CPU threads.
 
         Raises:
             BundleError: if it is incomplete, altered, or of another format.
@@ -111,18 +107,13 @@ class Translator:
     ) -> str | list[str]:
         """Return the translation of a text of any number of sentences, or of each of several.
 
-        Args:
-            texts: one or several; white space stays.
-            beam_size: live hypotheses per sentence; None as configured.
-            tag: see :meth:`choose_tag`.
+        White space stays. For ``beam_size`` see :meth:`search`, for ``tag`` :meth:`choose_tag`.
 
         Raises:
-            ConfigError: if the tag is not text, or the model does not know it.
+            ConfigError: if the texts are something else, or the model does not know the tag.
         """
-        translations = translate_texts(
-            self.choose_tag(tag).open_documents(beam_size=beam_size), list_texts(texts)
-        )
-        written = [translation.text for translation in translations]
+        documents = self.choose_tag(tag).open_documents(beam_size=beam_size)
+        written = [each.text for each in translate_texts(documents, list_texts(texts))]
         return written[0] if isinstance(texts, str) else written
 
     def open_documents(
@@ -204,7 +195,7 @@ class Translator:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
             ValueError: if there are not as many prefixes as lines.
         """
-        config = self._configure(beam_size, n_best, diversity)
+        config = self._configure(beam_size=beam_size, n_best=n_best, diversity=diversity)
         begin = prefixes if any(prefixes or []) else None
         engine = self.engine
         if refused := engine.explain_refusal(config, prefixes=begin is not None):
@@ -277,14 +268,11 @@ class Translator:
         """
         if tag is None or tag == self.source.tag:
             return self
-        if not self.tags:
-            raise ConfigError(
-                f"tag {tag!r} cannot be chosen, as no corpus that this model was trained on had a "
-                f"tag; leave it out"
-            )
         if tag not in self.tags:
-            known = ", ".join(self.tags)
-            raise ConfigError(f"there is no tag {tag!r}; choose one of {known}, or none")
+            known = (
+                f"choose one of {', '.join(self.tags)}, or none" if self.tags else "leave it out"
+            )
+            raise ConfigError(f"there is no tag {tag!r}; {known}")
         return replace(self, source=replace(self.source, tag=tag))
 
     @property
@@ -303,9 +291,6 @@ class Translator:
 
         The samples of a line depend on its text and the seed, and on no other line. The rules of
         ``config.beam`` on length, unknown words and repetition hold, too.
-
-        Raises:
-            ValueError: if there are not as many prefixes as lines.
         """
         sampling = sampling or SamplingConfig()
         tasks = self.text_search.make_tasks(lines, prefixes)
@@ -340,13 +325,9 @@ class Translator:
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
 
-    def _configure(
-        self,
-        beam_size: int | None = None,
-        n_best: int | None = None,
-        diversity: float | None = None,
-    ) -> BeamConfig:
-        search = self.config.beam.change(beam_size, n_best, diversity)
+    def _configure(self, **changes: float | None) -> BeamConfig:
+        """Return the settings of a search with those that are given; others are as configured."""
+        search = self.config.beam.change(**changes)
         if search.unknown != "copy" or self.engine.sees_attention:
             return search
         has_attention = self.full.attend([[EOS]], [()]) is not None

@@ -20,7 +20,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from traceback import extract_tb
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -156,8 +156,8 @@ def try_once(
 
 
 def _command(folder: Path, engine: str, device: str, threads: int | None) -> list[str]:
-    options = [str(folder), engine, device, str(threads or "")]
-    return [sys.executable, "-P", "-m", "nmt_core.translation.trial", *options]
+    program = [sys.executable, "-P", "-m", "nmt_core.translation.trial"]
+    return [*program, str(folder), engine, device, str(threads or "")]
 
 
 def _identify(package: str) -> str:
@@ -191,20 +191,15 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
             f"{folder} ended the process that loaded it ({name}), so it is not used; fetch or "
             f"export it again"
         )
-    return read_answer(folder, output)
-
-
-def read_answer(folder: Path, output: str) -> str:
-    """Return the problem that the last line of a trial names; empty if there is none."""
     with suppress(ValueError, LookupError, TypeError):
         return str(json.loads(output.splitlines()[-1])["problem"])
     return f"{folder} could not be tried, for the process that loads it gave no answer; start anew"
 
 
-def find_problem(folder: Path, *, engine: str, device: str, threads: int | None) -> str:
+def find_problem(folder: Path, **options: Any) -> str:
     """Load a model and let it translate; return its problem, empty if there is none."""
     try:
-        load_verified(folder, engine=engine, device=device, threads=threads)
+        load_verified(folder, **options)
     except NmtError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - any error is reported in a sentence
@@ -237,9 +232,8 @@ def main() -> None:
     folder, engine, device, threads = sys.argv[1:]
     give_way()
     Thread(target=exit_at_end_of_input, daemon=True).start()
-    problem = find_problem(
-        Path(folder), engine=engine, device=device, threads=int(threads) if threads else None
-    )
+    count = int(threads) if threads else None
+    problem = find_problem(Path(folder), engine=engine, device=device, threads=count)
     sys.stdout.write(f"{json.dumps({'problem': problem})}\n")
 
 

@@ -20,7 +20,7 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.registered import GateConfig
 from nmt_core.text.subwords import sample_evenly
-from nmt_core.translation.memory.fine_tuning import CorrectionSplit, KnownText, split_corrections
+from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
 from nmt_core.translation.memory.journal import (
     Correction,
     CorrectionJournal,
@@ -140,7 +140,7 @@ def write_corrections(
     prepared = split_corrections(
         chosen,
         approved,
-        KnownText.read(held_out, train, chosen),
+        (held_out, train),
         filters=filters.model_copy(update={"screen": None}),
         screen=learn_screen_of_corpus(config, languages, corpus) if chosen else None,
         held_out=config.held_out,

@@ -225,14 +225,12 @@ class CorrectionJournal:
     def _repair(self, file: BinaryIO) -> None:
         """Remove what follows the last line end: a process died before it was written whole."""
         size = end = file.seek(0, os.SEEK_END)
-        while end:
-            begin = max(0, end - 2**16)
-            file.seek(begin)
-            newline = file.read(end - begin).rfind(b"\n")
-            if newline >= 0:
-                end = begin + newline + 1
-                break
-            end = begin
+        newline = -1
+        while end and newline < 0:
+            end, stop = max(0, end - 2**16), end
+            file.seek(end)
+            newline = file.read(stop - end).rfind(b"\n")
+        end += newline + 1
         if end < size:
             file.truncate(end)
             os.fsync(file.fileno())
@@ -319,17 +317,13 @@ def select_corrections(
     the newest suggested one; a dropped one never does. Line ends and other white space become
     single spaces, as parallel text needs.
     """
-    newest: dict[str, tuple[tuple[bool, int], SelectedCorrection]] = {}
     statuses = ("approved", "suggested") if undecided else ("approved",)
-    for each in corrections:
-        if each.suggestion.languages != languages or each.status not in statuses:
-            continue
-        approved = each.status == "approved"
-        rank = (approved, each.place)
-        source, target = map(join_spaces, (each.suggestion.source, each.suggestion.target))
-        if source not in newest or newest[source][0] < rank:
-            newest[source] = (rank, SelectedCorrection(source, target, each.id))
-    yield from (pair for (_, _), pair in sorted(newest.values(), key=lambda ranked: ranked[0][1]))
+    newest: dict[str, tuple[int, SelectedCorrection]] = {}
+    for each in sorted(corrections, key=lambda each: (each.status == "approved", each.place)):
+        if each.suggestion.languages == languages and each.status in statuses:
+            source, target = map(join_spaces, (each.suggestion.source, each.suggestion.target))
+            newest[source] = each.place, SelectedCorrection(source, target, each.id)
+    yield from (pair for _, pair in sorted(newest.values()))
 
 
 def join_spaces(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.sax.saxutils import escape, quoteattr
 
 import regex
 
@@ -16,7 +16,11 @@ SIDES = 2
 FORBIDDEN = regex.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML may hold, and the one that it reads as a line end."""
 
-XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+HEADER = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header creationtool="nmt" '
+    'creationtoolversion="1" segtype="sentence" o-tmf="nmt" adminlang="en" srclang={} '
+    'datatype="plaintext" /><body>\n'
+)
 
 
 def read_languages(given: str) -> Languages:
@@ -63,25 +67,15 @@ def write_pair_file(path: Path, pairs: Iterable[tuple[str, str]], languages: Lan
         raise ConfigError(f"{path} does not end in .tmx; corrections and memories are written so")
     if path.exists():
         raise ConfigError(f"{path} exists, and is not overwritten; remove it, or name another")
-    header = {
-        "creationtool": "nmt",
-        "creationtoolversion": "1",
-        "segtype": "sentence",
-        "o-tmf": "nmt",
-        "adminlang": "en",
-        "srclang": languages.source,
-        "datatype": "plaintext",
-    }
     count = 0
     with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
-        file.write('<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">')
-        file.write(tostring(Element("header", header), encoding="unicode") + "<body>\n")
+        file.write(HEADER.format(quoteattr(languages.source)))
         for pair in pairs:
-            unit = Element("tu")
+            file.write("<tu>")
             for code, text in zip(languages.codes, pair, strict=True):
-                variant = SubElement(unit, "tuv", {XML_LANGUAGE: code})
-                SubElement(variant, "seg").text = FORBIDDEN.sub(" ", text)
-            file.write(tostring(unit, encoding="unicode") + "\n")
+                segment = escape(FORBIDDEN.sub(" ", text))
+                file.write(f"<tuv xml:lang={quoteattr(code)}><seg>{segment}</seg></tuv>")
+            file.write("</tu>\n")
             count += 1
         file.write("</body></tmx>\n")
     return count

@@ -7,7 +7,7 @@ of SQLite is not used, since before version 3.42 it leaves deleted text in the f
 
 import sqlite3
 import zlib
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
 import regex
@@ -90,8 +90,7 @@ def search_units(
     connection: sqlite3.Connection, scope: int, source: str, threshold: float, most: int
 ) -> list[MemoryMatch]:
     """Return the approved units of one scope most like a text."""
-    bounds = bound_lengths(len(source), threshold)
-    rows = _find_candidates(connection, scope, list_terms(source)[:MOST_TERMS], bounds)
+    rows = _find_candidates(connection, scope, source, threshold)
     best = process.extract(
         source,
         [row[0] for row in rows],
@@ -103,15 +102,13 @@ def search_units(
 
 
 def _find_candidates(
-    connection: sqlite3.Connection, scope: int, terms: list[int], bounds: tuple[int, int]
+    connection: sqlite3.Connection, scope: int, source: str, threshold: float
 ) -> list[tuple[str, str]]:
-    """Return source and target of the approved units that share the most of a text's terms.
-
-    ``bounds`` are those of the lengths of units.
-    """
+    """Return source and target of the approved units that share the most of a text's terms."""
+    bounds = bound_lengths(len(source), threshold)
     counts = [
         (connection.execute(f"SELECT count(*) FROM ({UNITS})", values).fetchone()[0], values)  # noqa: S608 - no value is in it
-        for values in ((scope, term, *bounds, MOST_ROWS) for term in terms)
+        for values in ((scope, t, *bounds, MOST_ROWS) for t in list_terms(source)[:MOST_TERMS])
     ]
     rare: list[tuple[int, ...]] = []
     rows = 0
@@ -122,8 +119,7 @@ def _find_candidates(
     if not rare:
         return []
     query = MOST_SHARED.format(units=" UNION ALL ".join([UNITS] * len(rare)))
-    wanted = [value for values in rare for value in values]
-    return connection.execute(query, (*wanted, CANDIDATES)).fetchall()
+    return connection.execute(query, (*chain.from_iterable(rare), CANDIDATES)).fetchall()
 
 
 def list_differences(old: str, new: str) -> list[tuple[Literal["same", "old", "new"], str]]:
@@ -131,16 +127,10 @@ def list_differences(old: str, new: str) -> list[tuple[Literal["same", "old", "n
     before, after = PIECE.findall(old), PIECE.findall(new)
     parts: list[tuple[Literal["same", "old", "new"], str]] = []
     for step in Levenshtein.opcodes(before, after):
-        old_text = "".join(before[step.src_start : step.src_end])
-        new_text = "".join(after[step.dest_start : step.dest_end])
-        if step.tag == "equal":
-            parts.append(("same", old_text))
-            continue
-        if old_text:
-            parts.append(("old", old_text))
-        if new_text:
-            parts.append(("new", new_text))
-    return parts
+        own = "".join(before[step.src_start : step.src_end])
+        other = "".join(after[step.dest_start : step.dest_end])
+        parts += [("same", own)] if step.tag == "equal" else [("old", own), ("new", other)]
+    return [(kind, text) for kind, text in parts if text]
 
 
 def format_differences(old: str, new: str) -> str:

@@ -252,9 +252,10 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
             _check_version(connection, path)
             return connection
         connection.execute("PRAGMA secure_delete = ON")
-        if _is_empty(connection):
+        count = "SELECT count(*) FROM sqlite_master"
+        if connection.execute(count).fetchone() == (0,):
             connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
-            if _is_empty(connection):
+            if connection.execute(count).fetchone() == (0,):
                 for statement in SCHEMA.split(";"):
                     connection.execute(statement)
             connection.commit()
@@ -265,10 +266,6 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
@@ -300,11 +297,7 @@ def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[tu
     ).fetchall()
 
 
-def _put(
-    connection: sqlite3.Connection,
-    scope: MemoryScope,
-    units: Collection[MemoryUnit],
-) -> int:
+def _put(connection: sqlite3.Connection, scope: MemoryScope, units: Collection[MemoryUnit]) -> int:
     connection.execute(
         "INSERT OR IGNORE INTO scope (source, target, project, key) VALUES (?, ?, ?, ?)",
         (*scope.languages.codes, scope.project, scope.key),

@@ -84,7 +84,7 @@ def test_exported_model_needs_no_name(bundle, tmp_path, monkeypatch):
         (["--device", "meta"], "there is no device 'meta' here"),
         (["--confidence"], "this model has no confidence"),
         (["--memory", "none"], "--memory none does not exist"),
-        (["--tag", "own"], "tag 'own' cannot be chosen"),
+        (["--tag", "own"], "there is no tag 'own'; leave it out"),
         (["--glossary", "none"], "languages"),
         ([__file__], f"{__file__} names a file"),
     ],
