@@ -46,7 +46,6 @@ from stages.runtime.trained import (
     read_validation,
     tag_lines,
 )
-from stages.tracking import run_metadata
 from stages.tracking.run_metadata import list_numbers, open_evaluation, show_scores
 
 PICTURE_TOKENS = 30
@@ -164,11 +163,8 @@ def measure(
         (text.sources, text.references, text.translations),
         language=language,
     )
-    near = inputs.corpus / "test.near"
-    near_counts = [int(line) for line in files.read_lines(near)] if near.exists() else []
     return Evaluation(
         scores=text.score(params),
-        novel=measures.score_novel(params, text, near_counts),
         **measures.measure_translations(translator, text),
         literals=count_kept_literals(
             text.sources, text.hypotheses, text.references, text.languages.codes
@@ -305,7 +301,6 @@ def main() -> None:
     training = files.read_json(paths.TRAINED / "training.json")
     report = paths.REPORTS / "download.json"
     with open_evaluation(training["fingerprint"]) as tracker:
-        tracker.dataset(run_metadata.describe_dataset("test"))
         evaluation = run(
             load(EvaluateParams, "evaluate"),
             TrainedInputs(tags=tuple(files.read_json(paths.TAGS))),

@@ -33,7 +33,7 @@ from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
-from stages.reporting.card import StageResults, list_materials, render_card
+from stages.reporting.card import list_materials, render_card
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.entry import run_stage
@@ -201,11 +201,16 @@ def main() -> None:
     def write_papers(written: dict[str, Any]) -> Papers:
         card = render_card(
             download,
+            report,
             record,
-            StageResults(report, shards, evaluation, written),
-            **origin,
-            packages=list_versions(bill),
-            extras=list_extras(written["engines"]),
+            evaluation,
+            shards=shards,
+            made={
+                **origin,
+                "packages": list_versions(bill),
+                "glossary_terms": written["glossary_terms"],
+                "extras": list_extras(written["engines"]),
+            },
         )
         return card, bill, list_texts()
 

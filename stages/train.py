@@ -358,7 +358,7 @@ def main() -> None:
     if params.compute.processes > 1 and not launch.is_rank():
         launch.launch("stages.train", params.compute)
         return
-    with launch.record_errors(), init_process_group(params.compute) as world:
+    with launch.end_as_asked(), init_process_group(params.compute) as world:
         run_rank(params, world)
 
 

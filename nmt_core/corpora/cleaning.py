@@ -142,8 +142,8 @@ def join_corpora(
 
     No sentence of test, on either side, stays in validation or train, and none of validation in
     train, across all corpora; sentences are compared by :func:`make_comparison_key`. Near
-    duplicates of test or validation leave train; ``test.near`` counts those of each test pair. The
-    first of equal pairs is kept; given sets keep their repetitions.
+    duplicates of test or validation leave train. The first of equal pairs is kept; given sets keep
+    their repetitions.
 
     The caller makes the folder appear whole; corpora are written in their order.
 
@@ -162,8 +162,6 @@ def join_corpora(
         if name == "train" and near_duplicates.distance:
             sides = {side: joined.pairs.files[side] for side in SIDES}
             outcome.near = joined.remove_near(sides, folder, scratch, near_duplicates, workers)
-            near_tests = outcome.near.counts[: outcome.kept["test"]]
-            files.write_lines(folder / "test.near", map(str, near_tests.tolist()))
         joined.remove_repeated()
         if name != "train":
             held_out[name] = joined.digests[joined.keep]

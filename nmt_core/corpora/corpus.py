@@ -23,14 +23,6 @@ GIVEN = "as it was given"
 """The rule of a given test set, which may change in any way."""
 
 
-class Origin(NamedTuple):
-    """The origin of text, for a tracker."""
-
-    kind: Literal["code", "http", "local"]
-    place: str
-    """A path in this project, an address without secrets, or a path on this machine."""
-
-
 class Size(NamedTuple):
     """Estimated size of the training text."""
 
@@ -71,9 +63,6 @@ class Corpus(ExternalFiles):
 
             def obtain(self, languages, *, fetch, scratch):
                 return {"train": Text(((self.path,),))}
-
-            def origin(self, split, languages):
-                return Origin("local", str(self.path))
 
             def describe(self):
                 return Description("table", {"license": "unknown"}, "Nobody knows.")
@@ -119,10 +108,6 @@ class Corpus(ExternalFiles):
             CorpusError: if a file cannot be fetched or has another digest.
             CorpusError: if a file cannot be read or was changed.
         """
-
-    @abstractmethod
-    def origin(self, split: str, languages: Languages) -> Origin:
-        """Return the origin of a split."""
 
     @abstractmethod
     def describe(self) -> Description:

@@ -15,7 +15,6 @@ from nmt_core.corpora.corpus import (
     Corpus,
     Description,
     OnBadLine,
-    Origin,
     Size,
     list_dropped,
 )
@@ -76,11 +75,6 @@ class FilesCorpus(Corpus):
             require_unchanged(text.paths, text.sha256)
             paths += chain.from_iterable(expand_paths(text.paths).values())
         return [measure_file(path) for path in dict.fromkeys(paths)]
-
-    @override
-    def origin(self, split: str, languages: Languages) -> Origin:
-        text = getattr(self, split) or self.train
-        return Origin("local", str(text.source))
 
     @override
     def estimate_size(
@@ -198,10 +192,6 @@ class MonolingualCorpus(Corpus):
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
         require_unchanged([self.path], self.sha256)
         return [measure_file(path) for (path,) in expand_paths([self.path]).values()]
-
-    @override
-    def origin(self, split: str, languages: Languages) -> Origin:
-        return Origin("local", str(self.path))
 
     @override
     def describe(self) -> Description:

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, override
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.base.raw_lines import explain_damage
-from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Origin, Size, list_dropped
+from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Size, list_dropped
 from nmt_core.corpora.fetch.address import Address, redact_url
 from nmt_core.corpora.fetch.source import (
     Checksum,
@@ -48,10 +48,6 @@ class FetchedCorpus(Corpus):
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         paths = tuple(fetch(source).path for source in self.sources(languages))
         return {"train": Text((paths,), list_dropped(self.on_bad_line), languages)}
-
-    @override
-    def origin(self, split: str, languages: Languages) -> Origin:
-        return Origin("http", redact_url(self.sources(languages)[0].url))
 
     @override
     def estimate_size(

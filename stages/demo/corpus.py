@@ -29,7 +29,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import derive_seed
-from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
+from nmt_core.corpora.corpus import Corpus, Description, Size
 from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
@@ -198,11 +198,6 @@ class DemoCorpus(Corpus):
         """Estimate the size of the corpus."""
         del languages, find_cached
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
-
-    def origin(self, split: str, languages: Languages) -> Origin:
-        """Return the folder of the grammar."""
-        del split, languages
-        return Origin("code", "stages/demo")
 
     def describe(self) -> Description:
         """Return that it is a part of this project."""

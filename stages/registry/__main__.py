@@ -21,7 +21,7 @@ from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
 from stages.params import DownloadParams, load
-from stages.registry.champion import ChampionSource, follow_champion
+from stages.registry.champion import follow_champion, poll_champion
 from stages.registry.exported import (
     ARCHITECTURE,
     CORPUS,
@@ -30,11 +30,8 @@ from stages.registry.exported import (
     model_name,
     read_exported,
 )
-from stages.registry.registry import CHAMPION, Promotion, Registry, RegistryError, Version
+from stages.registry.registry import CHAMPION, Registry, Version
 from stages.runtime.entry import run_stage
-
-PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
-"""The name of the registered model of a language pair; see ``model_name``."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Name = Annotated[
@@ -116,8 +113,13 @@ def promote(
     """Make a version champion by hand, without the gate."""
     registry = open_registry(name)
     champion = registry.champion()
-    by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=find_user(), reason=reason)
-    registry.promote(version, expected=champion.number if champion else None, promotion=by_hand)
+    registry.promote(
+        version,
+        expected=champion.number if champion else None,
+        promotion=f"by hand {uuid.uuid4()}",
+        by=find_user(),
+        reason=reason,
+    )
     typer.echo(f"version {version} of {registry.name} is the champion")
 
 
@@ -150,8 +152,6 @@ def serve(
     without a failed request. While MLflow is away, what serves goes on, and /status says so.
     """
     registry = open_registry(name)
-    if registry.champion() is None:  # before a port is taken
-        raise RegistryError(f"{registry.name} has no champion to serve; {registry.advise()}")
     config = build(
         ServerConfig,
         {
@@ -165,11 +165,11 @@ def serve(
         },
         at="serve",
     )
-    named = PAIR.fullmatch(registry.name)
+    pair = re.fullmatch("nmt-([a-z]+)-([a-z]+)", registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = Watched(
-            ChampionSource(registry, Path(folder)).poll,
-            (named[1], named[2]) if named else None,
+            partial(poll_champion, registry, Path(folder, "champion")),
+            (pair[1], pair[2]) if pair else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)
 

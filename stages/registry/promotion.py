@@ -35,7 +35,7 @@ from stages.registry.exported import (
     read_described,
     read_held_out,
 )
-from stages.registry.registry import Promotion, Registry, RegistryAwayError, Version
+from stages.registry.registry import Registry, RegistryAwayError, Version
 from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 
@@ -256,13 +256,10 @@ def enact(
     return registry.promote(
         registry.version_holding(challenger).number,
         expected=contest.champion,
-        promotion=Promotion(
-            id=promotion,
-            by=by,
-            reason=contest.reason,
-            evidence={name: challenger.tags[name] for name in EVIDENCE},
-            report=render_verdict(contest),
-        ),
+        promotion=promotion,
+        by=by,
+        reason=contest.reason,
+        evidence={name: challenger.tags[name] for name in EVIDENCE},
     )
 
 
@@ -286,25 +283,15 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
         },
     ) as tracker:
         for effect in verdict.effects if verdict else ():
-            numbers = {
-                "difference": effect.difference,
-                "better_p": effect.better,
-                "worse_p": effect.worse,
-            }
-            tracker.metrics(
-                {f"gate_{effect.metric}_{name}": value for name, value in numbers.items()}, step=0
-            )
+            name = f"gate_{effect.metric}"
+            numbers = {f"{name}_difference": effect.difference, f"{name}_better_p": effect.better}
+            tracker.metrics({**numbers, f"{name}_worse_p": effect.worse}, step=0)
         for condition in verdict.conditions if verdict else ():
+            name = f"gate_{condition.name}"
             if condition.sentences:
-                numbers = {
-                    "champion": condition.champion,
-                    "challenger": condition.challenger,
-                    "worse_p": condition.worse,
-                }
-                tracker.metrics(
-                    {f"gate_{condition.name}_{name}": value for name, value in numbers.items()},
-                    step=0,
-                )
+                old, new = condition.champion, condition.challenger
+                numbers = {f"{name}_champion": old, f"{name}_challenger": new}
+                tracker.metrics({**numbers, f"{name}_worse_p": condition.worse}, step=0)
         for name in ("promotion.json", "promotion.md"):
             tracker.artifact(folder / name)
 

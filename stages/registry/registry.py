@@ -7,7 +7,7 @@ MLflow keeps every export as a version of one registered model per language pair
     rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
     restored_at, restored_by, restored_reason                         champion again after that
 
-The description of a version is its model card; that of the model names the champion and the reason.
+The description of a version is its model card.
 
 MLflow cannot move an alias on a condition, so the move holds a lock. Tags come first and the alias
 last: if a promotion is interrupted, the old champion serves on, and the promotion can be repeated.
@@ -15,13 +15,12 @@ Moving the alias by MLflow's own means bypasses all this.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
-
-from pydantic import Field
 
 from nmt_core.base import files, seal
 from nmt_core.base.config import Config
@@ -29,12 +28,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
-from stages.tracking.journal import (
-    BUNDLE_DIGEST,
-    DESCRIPTION_CHARACTERS,
-    Journal,
-    unpack_tags,
-)
+from stages.tracking.journal import BUNDLE_DIGEST, Journal, unpack_tags
 from stages.tracking.tracker import (
     TrackingError,
     open_tracker,
@@ -100,19 +94,6 @@ class Version(Config):
     def previous(self) -> int | None:
         """The champion before it, if both exist."""
         return int(self.tags.get("previous_champion") or 0) or None
-
-
-class Promotion(Config):
-    """A promotion: its user and reason."""
-
-    id: str
-    """Identifies it: a promotion is made once, even if it is requested again."""
-    by: str
-    reason: str
-    evidence: dict[str, str] = Field(default_factory=dict)
-    """Tags with its evidence."""
-    report: str = ""
-    """The same for people, in Markdown."""
 
 
 def file_lock() -> AbstractContextManager[None]:
@@ -235,20 +216,32 @@ class Registry:
             )
         return fetched
 
-    def promote(self, number: int, *, expected: int | None, promotion: Promotion) -> bool:
+    def promote(
+        self,
+        number: int,
+        *,
+        expected: int | None,
+        promotion: str,
+        by: str,
+        reason: str,
+        evidence: Mapping[str, str] = MappingProxyType({}),
+    ) -> bool:
         """Make a version champion; return False if this promotion was made before.
 
         Args:
             number: of the version.
             expected: number of the champion that it was judged against, None if there was none.
-            promotion: the user and the reason.
+            promotion: an id; a promotion is made once, even if it is requested again.
+            by: the user.
+            reason: the reason.
+            evidence: further tags.
 
         Raises:
             RegistryError: if the champion is another by now, or that version already.
         """
         with self._lock():
             champion, version = self._champion(), self.version(number)
-            repeated = version.tags.get("promotion") == promotion.id
+            repeated = version.tags.get("promotion") == promotion
             if repeated and (number == champion or "rolled_back_at" in version.tags):
                 return False
             self._check(champion, expected)
@@ -256,11 +249,11 @@ class Registry:
                 raise RegistryError(f"version {number} of {self.name} is the champion already")
             tags = {
                 "promoted_at": now(),
-                "promoted_by": promotion.by,
-                "reason": promotion.reason,
+                "promoted_by": by,
+                "reason": reason,
                 "previous_champion": str(expected or ""),
-                **promotion.evidence,
-                "promotion": promotion.id,
+                **evidence,
+                "promotion": promotion,
             }
             lasting = {
                 name: value
@@ -269,7 +262,6 @@ class Registry:
             }
             self._replace_tags(version, lasting | tags)
             self._move(version)
-            self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
             return True
 
     def rollback(self, *, by: str, reason: str, expected: int | None = None) -> Version:
@@ -307,9 +299,6 @@ class Registry:
             self._replace_tags(champion, champion.tags | withdrawn)
             self._replace_tags(before, before.tags | restored)
             self._move(before)
-            self._describe(
-                before, f"again, by {by}, who withdrew version {champion.number}: {reason}"
-            )
             return before
 
     def _champion(self) -> int | None:
@@ -351,13 +340,6 @@ class Registry:
     def _move(self, version: Version) -> None:
         with self._client() as client:
             client.set_registered_model_alias(self.name, CHAMPION, str(version.number))
-
-    def _describe(self, champion: Version, why: str, report: str = "") -> None:
-        """Describe the champion and its promotion on MLflow's page of the model."""
-        since = now()[:16].replace("T", " ")
-        text = f"**Version {champion.number} is the champion** since {since} UTC, {why}\n\n{report}"
-        with suppress(RegistryAwayError), self._client() as client:  # all that counts is done
-            client.update_registered_model(self.name, text.strip()[:DESCRIPTION_CHARACTERS])
 
     @contextmanager
     def _client(self) -> Iterator["MlflowClient"]:

@@ -7,8 +7,7 @@ import platform
 import re
 from collections.abc import Mapping
 from importlib.metadata import Distribution, distributions
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import yaml
@@ -19,42 +18,29 @@ from nmt_core.translation.confidence import FEWEST_UNKNOWN
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_template, write_scores
-
-
-class StageResults(NamedTuple):
-    """Results of the stages that the card describes."""
-
-    report: DownloadReport
-    shards: Mapping[str, int]
-    """Pairs to train and to validate, as the shard stage counts them."""
-    evaluation: Evaluation
-    exported: Mapping[str, Any] = MappingProxyType({})
-    """Reports of the exported ``engines``, and the number of ``glossary_terms``."""
+from stages.reporting.pages import render_template
 
 
 def render_card(
     download: DownloadParams,
+    report: DownloadReport,
     record: Mapping[str, Any],
-    results: StageResults,
+    evaluation: Evaluation,
     *,
-    commit: str,
-    date: str,
-    packages: str,
-    extras: str = "serve",
+    shards: Mapping[str, int],
+    made: Mapping[str, Any],
 ) -> str:
     """Return the card in Markdown; it does not depend on the time or place of writing.
 
     Args:
         download: settings of the text.
+        report: result of the download stage.
         record: ``training.json``.
-        results: results of the stages.
-        commit: the code of the model.
-        date: of that commit.
-        packages: the most important ones and their versions.
-        extras: of the distribution, to install for translating with the model.
+        evaluation: result of the evaluate stage.
+        shards: pairs to train and to validate, as the shard stage counts them.
+        made: ``commit`` of the code and its ``date``, the important ``packages``, the number of
+            ``glossary_terms``, and the ``extras`` that serving the model takes.
     """
-    report, evaluation, exported = results.report, results.evaluation, results.exported
     initial = record.get("initial_model", {})
     return render_template(
         "card.md",
@@ -64,46 +50,13 @@ def render_card(
         target=download.languages.target,
         record=record,
         report=report,
-        shards=results.shards,
+        shards=shards,
         evaluation=evaluation,
-        epochs=describe_epochs(record["epochs"]),
         initial_models={"": initial} if "bundle_sha256" in initial else initial,
         tags=sorted({corpus.tag for corpus in report.corpora.values()} - {""}),
-        glossary_terms=exported.get("glossary_terms", 0),
-        near=describe_near(download, report, evaluation),
-        commit=commit,
-        date=date,
-        packages=packages,
-        extras=extras,
+        near_duplicates=download.near_duplicates,
+        **made,
     )
-
-
-def describe_epochs(number: int) -> str:
-    """Describe the number of epochs."""
-    if number == 0:
-        return "less than an epoch"
-    return "1 epoch" if number == 1 else f"{number} epochs"
-
-
-def describe_novel(evaluation: Evaluation) -> str:
-    """Describe the scores of test sentences near no training sentence; empty without any."""
-    if (novel := evaluation.novel) is None:
-        return ""
-    sentences = f"{novel.sentences:,} test sentences"
-    return f"{write_scores(novel.scores)} on the {sentences} that are near no training sentence"
-
-
-def describe_near(download: DownloadParams, report: DownloadReport, evaluation: Evaluation) -> str:
-    """Describe near duplicates of the test set in train, and the scores without them."""
-    if report.near_duplicates is None:
-        return "not searched for"
-    removed = "removed from train" if download.near_duplicates.remove else "left in train"
-    found = (
-        f"{report.near_duplicates.pairs:,} pairs, of which a side differs from one of test or "
-        f"validation in at most {download.near_duplicates.distance:.0%} of its words, were "
-        f"{removed}"
-    )
-    return "; ".join(filter(None, [found, describe_novel(evaluation)]))
 
 
 def _write_metadata(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metric import Score, ScoreInterval
+from nmt_core.evaluation.metric import Score
 from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
@@ -45,13 +45,6 @@ class RunVerdict(Config):
     """Remarks; those that block the model come first."""
 
 
-class ScoredPart(Result):
-    """Scores of some of the test sentences."""
-
-    sentences: int
-    scores: dict[str, ScoreInterval]
-
-
 class ConfidenceReport(Result):
     """The confidence of translations, fitted on validation text."""
 
@@ -59,22 +52,11 @@ class ConfidenceReport(Result):
     """The reason for no confidence, if there is none."""
     model: ConfidenceModel | None = None
 
-    @classmethod
-    def parse(cls, values: Mapping[str, Any]) -> "ConfidenceReport":
-        """Return the result in the content of a report."""
-        return config.build(cls, values, at="confidence")
-
-    def dump(self) -> dict[str, Any]:
-        """Return the content of a report."""
-        return self.model_dump(mode="json", exclude_unset=True)
-
 
 class Evaluation(Result):
     """Everything that the evaluate stage measures; the most important metric is first."""
 
     scores: dict[str, Score]
-    novel: ScoredPart | None = None
-    """Test sentences near no training sentence; None if that was not measured."""
     sentences: int
     cross_entropy: float
     perplexity: float
@@ -110,12 +92,7 @@ class Evaluation(Result):
         Raises:
             ConfigError: if it is not one.
         """
-        names = find_metric_names(values)
-        novel = values.get("novel")
-        part = {"sentences": novel["sentences"], "scores": _nest(novel, names)} if novel else None
-        return config.build(
-            cls, {**values, "scores": _nest(values, names), "novel": part}, at="evaluate.json"
-        )
+        return config.build(cls, {**values, "scores": _nest(values)}, at="evaluate.json")
 
     @classmethod
     def read(cls, path: Path) -> "Evaluation":
@@ -125,13 +102,10 @@ class Evaluation(Result):
     def dump(self) -> dict[str, Any]:
         """Return the content of ``evaluate.json``."""
         flat = self.model_dump(mode="json", exclude={"scores"})
-        flat["novel"] = (
-            {"sentences": self.novel.sentences, **flatten(self.novel.scores)} if self.novel else {}
-        )
-        flat["confidence"] = self.confidence.dump()
+        flat["confidence"] = self.confidence.model_dump(mode="json", exclude_unset=True)
         if self.verdict is None:
             del flat["verdict"]
-        return flatten(self.scores) | flat
+        return _flatten(self.scores) | flat
 
     def summarize(self) -> dict[str, float]:
         """Return the few numbers that ``dvc metrics`` compares."""
@@ -145,8 +119,7 @@ class Evaluation(Result):
         }
 
 
-def flatten(scores: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return scores side by side: ``bleu``, ``bleu_low`` and so on."""
+def _flatten(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {
         name if field == "value" else f"{name}_{field}": value
         for name, score in scores.items()
@@ -154,10 +127,10 @@ def flatten(scores: Mapping[str, ScoreInterval]) -> dict[str, Any]:
     }
 
 
-def _nest(values: Mapping[str, Any], names: list[str]) -> dict[str, dict[str, Any]]:
+def _nest(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     fields = [field for field in Score.model_fields if field != "value"]
     return {
         name: {"value": values[name]}
         | {field: values[f"{name}_{field}"] for field in fields if f"{name}_{field}" in values}
-        for name in names
+        for name in find_metric_names(values)
     }

@@ -21,7 +21,7 @@ from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
-from stages.reporting.evaluation import Evaluation, ScoredPart
+from stages.reporting.evaluation import Evaluation
 
 MOST_COUNTED = 200_000
 """Lines of training text in which words are counted, evenly spread."""
@@ -43,52 +43,14 @@ class TranslatedText:
         """The text of each translation."""
         return [translation.text for translation in self.translations]
 
-    def score(
-        self,
-        params: EvaluateParams,
-        *,
-        rows: Sequence[int] | None = None,
-        hypotheses: Sequence[str] | None = None,
-    ) -> dict[str, Score]:
-        """Return the scores of all metrics, with 95 % intervals and signatures.
-
-        Args:
-            params: the metrics.
-            rows: numbers of the sentences to score; None for all.
-            hypotheses: other translations of the test set.
-        """
-        chosen = range(len(self.sources)) if rows is None else rows
-        written = hypotheses or self.hypotheses
-        lines = (
-            [written[row] for row in chosen],
-            [self.references[row] for row in chosen],
-            [self.sources[row] for row in chosen],
-        )
+    def score(self, params: EvaluateParams) -> dict[str, Score]:
+        """Return the scores of all metrics, with 95 % intervals and signatures."""
         return {
-            name: load_metric(name, self.languages.target).score(*lines, resamples=params.resamples)
+            name: load_metric(name, self.languages.target).score(
+                self.hypotheses, self.references, self.sources, resamples=params.resamples
+            )
             for name in params.metrics
         }
-
-
-def score_novel(
-    params: EvaluateParams, text: TranslatedText, near: Sequence[int]
-) -> ScoredPart | None:
-    """Return the scores of the test sentences that are near no training sentence.
-
-    None if near pairs were not searched for, or if no sentence or every sentence has one.
-
-    Args:
-        params: the metrics.
-        text: the test set.
-        near: number of near training pairs of each test sentence.
-    """
-    novel = [row for row, count in enumerate(near) if not count]
-    if not 0 < len(novel) < len(near):
-        return None
-    scores = text.score(params, rows=novel)
-    return ScoredPart(
-        sentences=len(novel), scores={name: score.interval for name, score in scores.items()}
-    )
 
 
 def measure_translations(translator: Translator, text: TranslatedText) -> dict[str, Any]:

@@ -111,11 +111,6 @@ def write_words(key: str) -> str:
     return key.replace("_", " ").lower()
 
 
-def write_scores(scores: Mapping[str, ScoreInterval]) -> str:
-    """Return scores in words, such as ``BLEU 26.3, chrF 54.0``."""
-    return ", ".join(f"{find_label(name)} {score.value:.1f}" for name, score in scores.items())
-
-
 def describe_reliability(reliability: Reliability) -> str:
     """Return an area under the curve and an error of calibration."""
     return (
@@ -193,6 +188,10 @@ def _write_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
+def _write_epochs(number: int) -> str:
+    return _write_count(number, "epoch", "epochs") if number else "less than an epoch"
+
+
 def _shorten(text: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} …"
 
@@ -209,12 +208,12 @@ def _make_environment() -> Environment:
     environment.filters |= {
         "cell": _write_cell,
         "count": _write_count,
+        "epochs": _write_epochs,
         "interval": _write_interval,
         "pipe": lambda text: text.replace("|", "\\|"),
         "quote_code": quote_code,
         "quote_text": quote_text,
         "reasons": _tabulate_reasons,
-        "scores": write_scores,
         "shorten": _shorten,
         "words": write_words,
     }

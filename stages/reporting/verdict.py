@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nmt_core.base.random import FEWEST_SENTENCES, find_share_interval
-from nmt_core.evaluation.registered import METRICS, find_label
+from nmt_core.evaluation.registered import find_label
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 
 WIDEST = 6.0
@@ -25,9 +25,6 @@ STILL_FALLING = 0.005
 
 LARGEST_ERROR = 0.1
 """Maximum expected calibration error of a useful confidence."""
-
-FEWEST_NOVEL = 30
-"""Minimum number of test sentences near no training sentence for a remark."""
 
 UNUSABLE = {"empty": "empty", "copied": "copied", "looping": "in loops", "too_long": "too long"}
 """Failures that make a translation unusable, in words."""
@@ -114,8 +111,8 @@ def _judge_training(
 
 
 def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
-    name, score = evaluation.first_metric, evaluation.first_score
-    label, width = find_label(name), score.high - score.low
+    label, score = find_label(evaluation.first_metric), evaluation.first_score
+    width = score.high - score.low
     if evaluation.sentences < FEWEST_SENTENCES or width > WIDEST:
         known = f", and {label} is anywhere within {width:.1f} points" if width else ""
         yield Remark(
@@ -124,16 +121,6 @@ def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
             "or is generated, has to be larger.",
             blocks=True,
         )
-    if (novel := evaluation.novel) and novel.sentences >= FEWEST_NOVEL and width:
-        part = novel.scores[name]
-        higher_is_better = METRICS.load(name).higher_is_better
-        if part.high < score.low if higher_is_better else part.low > score.high:
-            yield Remark(
-                what=f"Sentences near none of training score {part.value:.1f} {label}, all "
-                f"{score.value:.1f}: much of the score is remembered.",
-                advice="Trust the lower score; remove near duplicates (download.near_duplicates).",
-                blocks=False,
-            )
 
 
 def _judge_output(evaluation: Evaluation, *, greedy: bool) -> Iterator[Remark]:

@@ -1,30 +1,19 @@
-"""A stage as several processes of this machine, started by torchrun's own agent.
+"""A stage as several processes of this machine, which share one training."""
 
-The agent runs in this process, not as a program, so its errors are kept, and no other process is
-between a stage and its parent.
-"""
-
-import logging
-import math
 import os
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 from torch.distributed import is_torchelastic_launched
-from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
-from torch.distributed.elastic.multiprocessing.errors import (
-    ChildFailedError,
-    ProcessFailure,
-    get_error_handler,
-)
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from nmt_core.base.errors import NmtError
-from nmt_core.training.distributed import RENDEZVOUS, PeerError
+from nmt_core.training.distributed import RENDEZVOUS
 from nmt_core.training.settings import WorldConfig
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
@@ -35,101 +24,85 @@ PARENT = "NMT_PARENT"
 STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP, -signal.SIGTERM}
 """Exit codes of processes that were asked to stop, by a user or since another one failed."""
 
-AGAIN = "the same command continues from the last checkpoint"
+Processes = list[subprocess.Popen[bytes]]
 
 
 def is_rank() -> bool:
-    """Tell whether torchrun has started this process, here or by hand."""
+    """Tell whether this process was started by :func:`launch`, or by torchrun."""
     return is_torchelastic_launched()
 
 
 def launch(module: str, config: WorldConfig) -> None:
     """Run ``python -m module`` as several processes, and return when all of them have ended well.
 
-    Signals go to all of them, and they end with this process.
+    They find each other by a file, so that no port is open to the network. When one fails, or this
+    process is asked to stop, all of them are asked to end. Each prints its own errors.
 
     Raises:
-        NmtError: if one has failed, naming it and the reason.
+        NmtError: naming a process that was killed.
     """
-    threads = torch.get_num_threads() // config.processes
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, threads)))
-    for library in ("GLOO", "NCCL"):
-        os.environ.setdefault(f"{library}_SOCKET_IFNAME", LOOPBACK)
-    # or the agent opens a port to the whole network, and unpickles what it hears
-    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
-    os.environ[PARENT] = str(os.getpid())
-    logging.disable()  # what the agent would say is said below, once
+    count, ranks = config.processes, Processes()
     with tempfile.TemporaryDirectory(prefix="nmt-") as folder:
-        os.environ[RENDEZVOUS] = f"file://{folder}/processes"
-        launch = elastic_launch(
-            LaunchConfig(
-                min_nodes=1,
-                max_nodes=1,
-                nproc_per_node=config.processes,
-                run_id="nmt",
-                rdzv_backend="c10d",
-                rdzv_endpoint=f"{folder}/agents",
-                rdzv_configs={"store_type": "file"},
-                local_addr="127.0.0.1",
-                max_restarts=0,
-                shutdown_timeout=math.ceil(config.timeout_seconds),
-                logs_specs=DefaultLogsSpecs(folder),
-            ),
-            sys.executable,
-        )
+        environment = {
+            "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // count)),
+            "GLOO_SOCKET_IFNAME": LOOPBACK,
+            "NCCL_SOCKET_IFNAME": LOOPBACK,
+            **os.environ,
+            "TORCHELASTIC_RUN_ID": "nmt",
+            "WORLD_SIZE": str(count),
+            "LOCAL_WORLD_SIZE": str(count),
+            RENDEZVOUS: f"file://{folder}/processes",
+            PARENT: str(os.getpid()),
+        }
         try:
-            launch("-u", "-m", module)
-        except SignalException as stopped:
-            sys.exit(128 + stopped.sigval)
-        except ChildFailedError as error:
-            codes = {failure.exitcode for failure in error.failures.values()}
-            if codes <= STOPPED:
-                sys.exit(128 + signal.SIGTERM)
-            raise NmtError(find_cause(error.failures)) from None
+            for rank in range(count):
+                own = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+                command = [sys.executable, "-u", "-m", module]
+                ranks.append(subprocess.Popen(command, env=environment | own))
+            while None in (codes := [process.poll() for process in ranks]) and not any(codes):
+                time.sleep(0.1)
+        finally:
+            end_processes(ranks, config.timeout_seconds)
+    if any(ends := [process.wait() for process in ranks]):
+        fail(ends)
 
 
-def find_cause(failures: Mapping[int, ProcessFailure]) -> str:
-    """Return the first failure of all processes, by rank."""
-    left = {rank: _left_behind(failure) for rank, failure in failures.items()}
-    lost = [words for kind, words in left.values() if kind == PeerError.__name__]
-    errors = [words for _, words in left.values() if words and words not in lost]
-    if errors:
-        return errors[0]
-    silent = [
-        _end(rank, failures[rank])
-        for rank in sorted(failures, key=lambda rank: failures[rank].timestamp)
-        if failures[rank].exitcode not in STOPPED and not left[rank][1]
-    ]
-    return "; ".join([*silent[:1], *lost[:1], AGAIN])
+def end_processes(ranks: Processes, seconds: float) -> None:
+    """Ask all processes to end, and kill those that have not ended after a number of seconds."""
+    for process in ranks:
+        process.terminate()
+    deadline = time.monotonic() + seconds
+    for process in ranks:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
-def _end(rank: int, failure: ProcessFailure) -> str:
-    if failure.exitcode < 0:
-        return f"rank {rank} was ended by {failure.signal_name()}"
-    return f"rank {rank} ended with exit code {failure.exitcode}"
+def fail(codes: list[int]) -> None:
+    """End as a training does whose processes have ended with these exit codes, by rank.
 
-
-def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
-    """Return the kind and the message of the error that ended a process; empty without one."""
-    message = failure.error_file_data["message"]
-    if isinstance(message, str):
-        return "", ""
-    kind, _, words = message["message"].partition(": ")
-    return kind, words
+    Raises:
+        NmtError: naming the first that has ended without an error of its own.
+        SystemExit: if all of them were stopped, or have printed an error.
+    """
+    for rank, code in enumerate(codes):
+        if code not in {0, 1, *STOPPED}:
+            end = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+            raise NmtError(
+                f"rank {rank} {end}; the same command continues from the last checkpoint"
+            )
+    sys.exit(1 if 1 in codes else 128 + signal.SIGTERM)
 
 
 @contextmanager
-def record_errors() -> Iterator[None]:
-    """Write an error of ours to a file for the parent process, which reports it once."""
-    if not is_rank():
-        yield
-        return
-    if os.environ.get(PARENT, str(os.getppid())) != str(os.getppid()):
+def end_as_asked() -> Iterator[None]:
+    """End once, as one of several processes, and not at all if the parent is gone already."""
+    if is_rank() and os.environ.get(PARENT, str(os.getppid())) != str(os.getppid()):
         sys.exit(128 + signal.SIGTERM)
     try:
         yield
-    except NmtError as error:
-        get_error_handler().record_exception(error)
-        sys.exit(1)
-    finally:  # torchrun asks all to end when one has failed, also those that are about to
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    finally:  # all are asked to end when one has failed, also those that are about to
+        if is_rank():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -19,9 +19,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import mlflow
 import psutil
 from mlflow import MlflowClient
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Metric, Param, Run
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID, MLFLOW_USER
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_USER
 
 import nmt_core
 from nmt_core.base import files, seal
@@ -76,8 +76,6 @@ class MlflowRun:
         self._status = run.info.status
         self._tags = dict(run.data.tags)
         self._params = dict(run.data.params)
-        datasets = run.inputs.dataset_inputs if run.inputs else []
-        self._datasets = {(known.dataset.name, known.dataset.digest) for known in datasets}
         self._moments = {
             (name, point.step, repr(point.value), point.timestamp)
             for name in run.data.metrics
@@ -90,7 +88,6 @@ class MlflowRun:
         """Send missing entries to MLflow; return the number of points sent."""
         self._send_tags(entries)
         self._send_params(entries)
-        self._send_datasets(entries)
         points = self._send_metrics(entries)
         self._send_files(entries)
         for entry in _of("model", entries):
@@ -170,24 +167,6 @@ class MlflowRun:
         self._points.add(point)
         self._moments.add((*point, milliseconds))
         return not is_known
-
-    def _send_datasets(self, entries: list[Entry]) -> None:
-        """Send the datasets of the run."""
-        for entry in _of("dataset", entries):
-            known = (entry["name"], entry["digest"])
-            if known in self._datasets:
-                continue
-            columns = [{"name": name, "type": "string"} for name in entry["columns"]]
-            dataset = Dataset(
-                *known,
-                source_type=entry["source_type"],
-                source=json.dumps(entry["source"]),
-                schema=json.dumps({"mlflow_colspec": columns}),
-                profile=json.dumps({"num_rows": entry["pairs"]}),
-            )
-            context = InputTag(MLFLOW_DATASET_CONTEXT, entry["context"])
-            self._client.log_inputs(self._id, [DatasetInput(dataset, [context])])
-            self._datasets.add(known)
 
     def _send_files(self, entries: list[Entry]) -> None:
         """Send the last file, folder or text of each name, unless MLflow has it."""

@@ -1,6 +1,5 @@
 """Runs of trainings and evaluations in MLflow: their names, settings, datasets and scores."""
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +15,11 @@ from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
-from stages.reporting.evaluation import Evaluation, flatten
+from stages.reporting.evaluation import Evaluation
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import short_commit
 from stages.tracking.journal import PARENT, Journal
-from stages.tracking.tracker import Dataset, MlflowTracker, open_tracker
+from stages.tracking.tracker import MlflowTracker, open_tracker
 
 DVC_EXPERIMENT = "DVC_EXP_NAME"
 """Environment variable that ``dvc exp run`` sets: the name of the experiment."""
@@ -31,17 +30,15 @@ COMPARISON_VARIABLE = "NMT_COMPARISON"
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
 """Sections of params.yaml that decide a trained model."""
 
-CONTEXTS = {"train": "training", "validation": "validation", "test": "evaluation"}
-"""MLflow's terms for the use of a split."""
-
 
 def describe_run(params: TrainParams) -> dict[str, str]:
-    """Return the tags of a training's run: its name and languages."""
+    """Return the tags of a training's run: its name, its languages and a digest of its text."""
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
+    corpus = files.read_json(paths.CORPUS / "corpus.json")
     what = [
         f"{pair} {params.model.architecture}",
-        f"{describe_dataset('train').pairs:,} pairs",
+        f"{corpus['pairs']['train']:,} pairs",
         *_limits(params.budget),
         f"seed {params.seed}",
         short_commit(),
@@ -49,6 +46,7 @@ def describe_run(params: TrainParams) -> dict[str, str]:
     comparison = os.environ.get(COMPARISON_VARIABLE)
     return {
         "languages": pair,
+        "text_sha256": hash_json(corpus["sha256"]),
         "mlflow.runName": os.environ.get(DVC_EXPERIMENT) or ", ".join(filter(None, what)),
         **({PARENT: comparison} if comparison else {}),
         "mlflow.source.name": "stages.train",
@@ -93,29 +91,6 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + name, value
 
 
-def describe_dataset(split: str) -> Dataset:
-    """Describe the text of a split."""
-    download = load(DownloadParams, "download")
-    facts = files.read_json(paths.CORPUS / "corpus.json")
-    source, target = (facts["languages"][side] for side in paths.SIDES)
-    digests = "".join(facts["sha256"][f"{split}.{side}"] for side in paths.SIDES)
-    origin = next(iter(download.parallel.values())).origin(split, download.languages)
-    sources: dict[str, dict[str, Any]] = {
-        "code": {"tags": {"mlflow.source.name": origin.place}},
-        "http": {"url": origin.place},
-        "local": {"uri": origin.place},
-    }
-    return Dataset(
-        name=f"{', '.join(download.parallel)} {source}-{target}",
-        digest=hashlib.sha256(digests.encode()).hexdigest()[:16],
-        context=CONTEXTS[split],
-        source_type=origin.kind,
-        source=sources[origin.kind],
-        columns=(source, target),
-        pairs=facts["pairs"][split],
-    )
-
-
 EVALUATION_SECTIONS = ("evaluate", "export")
 """Sections of params.yaml that distinguish evaluations of one training."""
 
@@ -156,9 +131,7 @@ def open_training(training: str) -> Iterator[MlflowTracker]:
 
 
 def record_inputs(tracker: MlflowTracker) -> None:
-    """Record the text and the settings of a training."""
-    for split in ("train", "validation"):
-        tracker.dataset(describe_dataset(split))
+    """Record the settings of a training."""
     tracker.params(read_public_settings(*UP_TO_TRAINING))
     tracker.text("params.yaml", read_public_params())
 
@@ -193,9 +166,6 @@ def list_numbers(evaluation: Evaluation) -> dict[str, float]:
     """Return the numbers of an evaluation under the names by which MLflow shows them."""
     values = evaluation.dump()
     numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
-    if novel := evaluation.novel:
-        parts = {"sentences": novel.sentences, **flatten(novel.scores)}
-        numbers |= {f"novel_{name}": value for name, value in parts.items()}
     model = evaluation.confidence.model
     if model and (reliability := model.reliability):
         numbers["confidence_area"] = reliability.area

@@ -4,7 +4,6 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
 
     {"kind": "run", "experiment": "nmt", "tags": {"languages": "de-en"}, "milliseconds": ...}
     {"kind": "params", "values": {"train.model.width": 512}, "milliseconds": ...}
-    {"kind": "dataset", "name": "demo de-en", "digest": "...", "context": "training", ...}
     {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
     {"kind": "text", "name": "params.yaml", "text": "download: ...", "milliseconds": ...}
     {"kind": "artifact", "name": "plots/curve.png", "path": "artifacts/<digest>/curve.png", ...}
@@ -27,7 +26,6 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,21 +70,6 @@ class TrackingError(NmtError):
     """MLflow did not accept entries of a journal."""
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """The text of a split."""
-
-    name: str
-    digest: str
-    """Two runs that show the same were given the same lines in the same order."""
-    context: str
-    source_type: str
-    source: dict[str, Any]
-    """Origin, in the form that MLflow uses for its type."""
-    columns: tuple[str, str]
-    pairs: int
-
-
 class MlflowTracker(Tracker):
     """Remembers in a journal, and forwards to MLflow."""
 
@@ -121,10 +104,6 @@ class MlflowTracker(Tracker):
     def text(self, name: str, text: str) -> None:
         """Remember a text as a file of that name."""
         self._note("text", name=name, text=text)
-
-    def dataset(self, dataset: "Dataset") -> None:
-        """Record a dataset of the run."""
-        self._note("dataset", **asdict(dataset))
 
     def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
         """Record an exported model, as a new version of ``name`` unless one holds it.

@@ -1,6 +1,5 @@
 """The real MLflow, in a SQLite file: runs that are told at once, later, or after a kill."""
 
-import json
 import os
 import shutil
 import signal
@@ -25,7 +24,7 @@ from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import open_evaluation, show_scores
-from stages.tracking.tracker import Dataset, open_tracker, send
+from stages.tracking.tracker import open_tracker, send
 from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 from tests.support.runs import journaled, only_run, points, runs, train
@@ -324,25 +323,13 @@ def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkey
 
 def test_what_is_shown_beside_the_numbers(database):
     """Said twice, as by a training that is continued, and shown once."""
-    source = "http", {"url": "https://example.org/a.tgz"}
     for _ in range(2):
         with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
-            for digest, context in (("0a", "training"), ("0b", "evaluation")):
-                tracker.dataset(Dataset("demo de-en", digest, context, *source, ("de", "en"), 60))
             tracker.text("params.yaml", "train: {seed: 1}")
 
     run = only_run(database)
     assert Path(run.info.artifact_uri, "params.yaml").read_text() == "train: {seed: 1}"
     assert run.info.run_name == "rnn de-en"
-    shown = [(known.dataset, *known.tags) for known in run.inputs.dataset_inputs]
-    assert sorted((dataset.digest, tag.value) for dataset, tag in shown) == [
-        ("0a", "training"),
-        ("0b", "evaluation"),
-    ]
-    for dataset, _ in shown:
-        assert (dataset.name, dataset.source_type) == ("demo de-en", "http")
-        assert json.loads(dataset.source) == source[1]
-        assert json.loads(dataset.profile) == {"num_rows": 60}
 
 
 def pipeline() -> None:
@@ -353,7 +340,6 @@ def pipeline() -> None:
     with open_tracker("f", experiment="e", tags=named | {"languages": "de-en"}) as tracker:
         tracker.params({"train.seed": 1})
         tracker.metrics({"train/loss": 0.5}, step=1)
-        tracker.dataset(Dataset("demo", "0a", "training", "http", {"url": "u"}, ("de", "en"), 60))
     with open_tracker("f", experiment="e") as tracker:
         tracker.metrics({"test_bleu": 20.0}, step=1)
     with open_tracker("f", experiment="e", tags={"gate_outcome": "hold"}):
@@ -370,7 +356,6 @@ def everything(client: MlflowClient) -> dict[str, object]:
             run.data.params,
             {name: points(client, name) for name in run.data.metrics},
             (run.info.run_name, run.info.status),
-            [one.to_dictionary() for one in run.inputs.dataset_inputs],
         )
         for number, run in found.items()
     }
@@ -388,7 +373,7 @@ def test_a_run_that_is_sent_later_says_all_that_it_had_said_at_once(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project / 'later.db'}")
     assert CliRunner().invoke(program, ["sync"]).exit_code == 0
 
-    tags, *_, (name, _), _ = at_once["f"]
+    tags, *_, (name, _) = at_once["f"]
     assert (name, tags["mlflow.note.content"]) == ("de-en rnn", "To get it")
     assert tags[MLFLOW_PARENT_RUN_ID] == "p"
     assert everything(MlflowClient(tracking.tracking_uri())) == at_once

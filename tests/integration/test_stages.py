@@ -33,7 +33,7 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.download import describe_corpora
 from stages.params import TokenizeParams, VocabularyParams
-from stages.reporting.card import StageResults, list_materials, render_card
+from stages.reporting.card import list_materials, render_card
 from stages.reporting.download_report import DownloadReport, NearDuplicates
 from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.demo import draw_corpus
@@ -104,7 +104,6 @@ def write_corpus(folder):
     for split, pairs in splits.items():
         for side in paths.SIDES:
             files.write_lines(folder / f"{split}.{side}", [getattr(pair, side) for pair in pairs])
-    files.write_lines(folder / "test.near", [str(row % 3) for row in range(TEST_LINES)])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -171,11 +170,17 @@ def project(request, tmp_path_factory):
         write_papers=lambda written: (
             render_card(
                 settings["download"],
+                report,
                 record,
-                StageResults(report, measured["shard"], measured["evaluate"], written),
-                commit="c" * 40,
-                date="2026-11-22",
-                packages="torch",
+                measured["evaluate"],
+                shards=measured["shard"],
+                made={
+                    "commit": "c" * 40,
+                    "date": "2026-11-22",
+                    "packages": "torch",
+                    "glossary_terms": written["glossary_terms"],
+                    "extras": "serve",
+                },
             ),
             list_materials(model="nmt", version="1"),
             [],
@@ -419,19 +424,6 @@ def test_scores_can_be_computed_again(project):
     again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
     assert metrics.scores["bleu"] == again
     assert metrics.sentences == len(rows) == TEST_LINES
-
-
-def test_novel_sentences_are_scored_apart(project):
-    """Those that ``test.near`` says no pair of train was near."""
-    rows = translations(project)[::3]
-    hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
-    again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
-    novel = project.metrics["evaluate"].novel
-
-    assert (novel.sentences, novel.scores["bleu"].value) == (len(rows), again.value)
-    card = (project.export / "README.md").read_text(encoding="utf-8")
-    scored = f"BLEU {again.value:.1f}, chrF {novel.scores['chrf'].value:.1f}"
-    assert f"{scored} on the {len(rows)} test sentences that are near no training sentence" in card
 
 
 def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):

@@ -1,11 +1,9 @@
 """Promote versions, and ask who is champion."""
 
-from stages.registry.registry import Promotion
-
 
 def promote(registry, version, expected, identity="p", **evidence):
-    asked = Promotion(id=identity, by="me", reason="better", evidence=evidence)
-    return registry.promote(version, expected=expected, promotion=asked)
+    wish = {"promotion": identity, "by": "me", "reason": "better", "evidence": evidence}
+    return registry.promote(version, expected=expected, **wish)
 
 
 def number(registry):

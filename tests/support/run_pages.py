@@ -46,7 +46,6 @@ MEASURED = {
     "chrf_low": 54.0,
     "chrf_high": 56.0,
     "chrf_signature": "chrF2|nrefs:1",
-    "novel": {},
     "sentences": 400,
     "cross_entropy": 2.0,
     "perplexity": 7.5,

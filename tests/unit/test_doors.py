@@ -65,7 +65,7 @@ def test_a_slice(offer):
 
 def test_a_corpus(offer, tmp_path):
     imports = """
-from nmt_core.corpora.corpus import Corpus, Description, Origin
+from nmt_core.corpora.corpus import Corpus, Description
 from nmt_core.corpora.parallel_text import Text
 """
     offer(imports, Corpus, corpora={"table": "TableCorpus"})

@@ -47,13 +47,8 @@ def clean(tmp_path_factory):
         )
         assert not list(scratch.iterdir())
         assert {path.name for path in folder.iterdir()} == {
-            *(f"{name}.{side}" for name in SPLITS for side in ("source", "target")),
-            *(["test.near"] if near.distance else []),
+            f"{name}.{side}" for name in SPLITS for side in ("source", "target")
         }
-        if near.distance:
-            tests = outcome.kept["test"]
-            counts = [int(line) for line in files.read_lines(folder / "test.near")]
-            assert counts == outcome.near.counts[:tests].tolist()
         return outcome, {name: read(folder, name) for name in SPLITS}
 
     return clean

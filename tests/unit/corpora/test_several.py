@@ -236,14 +236,6 @@ def test_one_language_on_both_sides_is_refused(corpus):
     assert settings(corpora, languages={"source": "de", "target": "de-simple"})
 
 
-def test_a_split_came_from_its_own_file_or_that_of_train(corpus):
-    params = settings({"own": corpus("own", {"train": [("a", "b")], "test": [("c", "d")]})})
-    own = params.corpora["own"]
-    places = {split: own.origin(split, params.languages).place for split in SPLITS}
-    train, test = (str(getattr(own, split).source) for split in ("train", "test"))
-    assert places == {"train": train, "validation": train, "test": test}
-
-
 def test_the_card_names_each_licence(corpus):
     params = settings(
         {

@@ -15,12 +15,7 @@ from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import EvaluateParams
 from stages.reporting.evaluation import ConfidenceReport
-from stages.reporting.measures import (
-    TranslatedText,
-    measure_slices,
-    measure_translations,
-    score_novel,
-)
+from stages.reporting.measures import TranslatedText, measure_slices, measure_translations
 from stages.runtime.trained import (
     TrainedInputs,
     list_tags,
@@ -107,18 +102,6 @@ def test_scores_follow_the_target_language():
     assert scores["bleu"].low < scores["bleu"].value < scores["bleu"].high
     assert "|tok:zh|" in scores["bleu"].signature
     assert scores["chrf"].signature.startswith("chrF2|")
-
-
-@pytest.mark.parametrize(
-    ("near", "sentences"), [([], 0), ([0] * 3, 0), ([2] * 3, 0), ([0, 3, 0], 2)]
-)
-def test_novel_sentences_are_scored_separately(near, sentences):
-    hypotheses = [CHINESE[0], CHINESE[1][2:], CHINESE[1]]
-    text = make_text(hypotheses, [CHINESE[0], CHINESE[1], CHINESE[1]], target="zh")
-    part = score_novel(EvaluateParams(resamples=10), text, near)
-
-    assert (part.sentences if part else 0) == sentences
-    assert part is None or part.scores["bleu"].value == pytest.approx(100)
 
 
 @pytest.mark.parametrize(

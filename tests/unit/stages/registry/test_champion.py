@@ -1,4 +1,4 @@
-"""The champion, served or followed: fetched once, whole, and not again if it is broken."""
+"""The champion is fetched once, and its folder is always whole."""
 
 import logging
 from functools import cache
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
 from stages.registry import champion as module
-from stages.registry.champion import ChampionSource, fetch_champion, follow_champion
+from stages.registry.champion import fetch_champion, follow_champion, poll_champion
 from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
@@ -63,57 +63,17 @@ def registry():
     return FakeRegistry(1)
 
 
-@pytest.fixture
-def source(registry, tmp_path):
-    return ChampionSource(registry, tmp_path)
-
-
-def poll(source, registry, number):
-    """Return the version that is polled."""
-    registry.number = number
-    _, version, _ = source.poll()
-    return version
-
-
-def test_champion_is_fetched_once_and_the_one_before_it_stays(source, registry, tmp_path):
-    """Its folder may still be in use; the third last is removed."""
-    first = source.poll()
-    assert first == (tmp_path / "1/artifacts/bundle", "1", digest(1))
-    for number in (1, 2, 1):
-        assert poll(source, registry, number) == str(number)
+def test_champion_is_polled_and_fetched_once(registry, tmp_path):
+    folder = tmp_path / "champion"
+    for number in (1, 1, 2, 2):
+        registry.number = number
+        assert poll_champion(registry, folder) == (folder, str(number), digest(number))
     assert registry.fetched == [1, 2]
-    poll(source, registry, 3)
-    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["1", "3"]
-    poll(source, registry, 2)
-    assert registry.fetched == [1, 2, 3, 2]
 
 
-@pytest.mark.parametrize(
-    ("error", "fetched"), [(ALTERED, [1, 2]), (RegistryAwayError("in the middle"), [1, 2, 2, 2])]
-)
-def test_only_a_broken_version_is_not_fetched_again(source, registry, tmp_path, error, fetched):
-    source.poll()
-    registry.error = error
-    for _ in range(2):
-        with pytest.raises(type(error), match=str(error)):
-            poll(source, registry, 2)
-        assert [folder.name for folder in tmp_path.iterdir()] == ["1"]
-    registry.error = None
-    if error is not ALTERED:
-        assert poll(source, registry, 2) == "2"
-    assert registry.fetched == fetched
-    assert poll(source, registry, 1) == "1"
-
-
-@pytest.mark.parametrize(
-    ("use", "words"),
-    [
-        (lambda registry, folder: ChampionSource(registry, folder).poll(), "to serve; promote one"),
-        (fetch_champion, "to fetch; promote one"),
-    ],
-)
-def test_missing_champion_is_an_error(tmp_path, use, words):
-    with pytest.raises(RegistryError, match=f"^nmt-de-en has no champion {words}"):
+@pytest.mark.parametrize("use", [poll_champion, fetch_champion])
+def test_missing_champion_is_an_error(tmp_path, use):
+    with pytest.raises(RegistryError, match=r"^nmt-de-en has no champion; promote one"):
         use(FakeRegistry(), tmp_path / "champion")
 
 
@@ -144,7 +104,7 @@ def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, 
             assert registry.error or registry.number is None
         else:
             last = registry.number
-            assert version is None if before == last else version.number == last
+            assert version.number == last
             assert len(registry.fetched) == fetched + (before != last)
         assert last == read_folder(folder)
         assert not folder.parent.exists() or {*folder.parent.iterdir()} <= {folder}
@@ -165,7 +125,7 @@ def test_follower_logs_each_change_and_each_problem_once(tmp_path, monkeypatch, 
     with caplog.at_level(logging.INFO), pytest.raises(KeyboardInterrupt):
         follow_champion(registry, folder, seconds=7)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{folder} stays as it is: nmt-de-en has no champion to fetch; promote one",
+        f"{folder} stays as it is: nmt-de-en has no champion; promote one",
         f"{folder} holds version 1 of nmt-de-en",
         f"{folder} stays as it is: away",
         f"{folder} holds version 2 of nmt-de-en",

@@ -30,7 +30,7 @@ from stages.registry.promotion import (
     run_contest,
     translate_test_set,
 )
-from stages.registry.registry import Promotion, RegistryAwayError, RegistryError, Version
+from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
@@ -253,8 +253,7 @@ def test_winners_are_promoted_with_their_evidence(outcome):
     )
     wins = outcome in ("promote", "first")
     evidence = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
-    report = render_verdict(contest)
-    wish = Promotion(id="p", by="me", reason="it is better", evidence=evidence, report=report)
+    wish = {"promotion": "p", "by": "me", "reason": "it is better", "evidence": evidence}
 
     assert enact(registry, contest, CHALLENGER, promotion="p", by="me") == contest.won == wins
-    assert calls == [(4, {"expected": 3, "promotion": wish})] * wins
+    assert calls == [(4, {"expected": 3, **wish})] * wins

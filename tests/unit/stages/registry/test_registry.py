@@ -66,9 +66,6 @@ class FakeMlflow:
         self._live()
         self.champion = version
 
-    def update_registered_model(self, name, description):
-        self.description = description
-
     def _live(self):
         if self.lives == 0:
             raise KilledError
@@ -200,7 +197,7 @@ def test_rollback_to_a_withdrawn_version_is_refused():
 
 
 def test_last_event_is_the_latest_promotion_or_withdrawal():
-    registry, mlflow = opened(champions=2)
+    registry, _ = opened(champions=2)
 
     def describe(version):
         moment, _, event = describe_last_event(registry.version(version)).partition(" by ")
@@ -210,7 +207,6 @@ def test_last_event_is_the_latest_promotion_or_withdrawal():
     assert describe(2) == (True, "me: better")
     registry.rollback(by="you", reason="nobody liked it")
     assert describe(2) == (True, "you: nobody liked it")
-    assert mlflow.description.startswith("**Version 1 is the champion**")
     assert describe(1) == (True, "you: version 2 was withdrawn: nobody liked it")
     promote(registry, 3, 1, "third")
     promote(registry, 1, 3, "again")
@@ -218,12 +214,9 @@ def test_last_event_is_the_latest_promotion_or_withdrawal():
     assert not [name for name in registry.version(1).tags if name.startswith("restored_")]
 
 
-def test_promotion_is_complete_though_it_cannot_be_described(monkeypatch):
-    registry, mlflow = opened()
-    monkeypatch.setattr(mlflow, "update_registered_model", Mock(side_effect=OSError("no answer")))
-    assert promote(registry, 1, None, "first")
-    assert number(registry) == 1
-    assert registry.find_initial("") == registry.version(1)
+def test_training_starts_from_the_champion():
+    registry, _ = opened(champions=2)
+    assert registry.find_initial("") == registry.version(2)
 
 
 def test_packed_tags_of_earlier_versions_are_read():

@@ -14,14 +14,8 @@ from tests.support.run_pages import MEASURED, judge, make_confidence
 
 ENDS = {"": 31.0, "_low": 29.5, "_high": 32.5, "_signature": "v", "_details": "d"}
 SCORES = {f"{name}{end}": value for name in ("bleu", "chrf") for end, value in ENDS.items()}
-PART = {
-    f"{name}{end}": value
-    for name in ("bleu", "chrf")
-    for end, value in (("", 20.0), ("_low", 19.0), ("_high", 21.0))
-}
 STORED = {
     **SCORES,
-    "novel": {"sentences": 300, **PART},
     "sentences": 400,
     "cross_entropy": 2.0,
     "perplexity": 7.5,
@@ -40,7 +34,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("changes", [{}, {"novel": {}}, {"confidence": {"missing": "too few"}}])
+@pytest.mark.parametrize("changes", [{}, {"confidence": {"missing": "too few"}}])
 def test_evaluation_keeps_its_form_on_disk(changes):
     stored = STORED | changes
     assert json.dumps(Evaluation.parse(stored).dump()) == json.dumps(stored)
@@ -52,7 +46,7 @@ def test_earlier_evaluation_can_be_read():
     evaluation = Evaluation.parse(earlier)
 
     assert evaluation.first_score.low == 29.5
-    assert (evaluation.verdict, evaluation.novel, evaluation.slices) == (None, None, {})
+    assert (evaluation.verdict, evaluation.slices) == (None, {})
     assert evaluation.confidence.missing
     with pytest.raises(ConfigError, match="perplexity"):
         Evaluation.parse({name: value for name, value in earlier.items() if name != "perplexity"})
@@ -71,7 +65,6 @@ def test_mlflow_shows_the_numbers_of_all_parts():
     numbers = list_numbers(Evaluation.parse(STORED))
 
     assert numbers["test_bleu_low"] == 29.5
-    assert (numbers["test_novel_sentences"], numbers["test_novel_bleu"]) == (300, 20.0)
     assert (numbers["test_confidence_area"], numbers["test_length_penalty"]) == (0.8, 1.5)
     assert numbers["test_confidence_calibration_error"] == 0.02
     assert not [name for name in numbers if "signature" in name]

@@ -1,10 +1,7 @@
-"""Reports on a terminal and in Markdown: every figure where it belongs."""
-
-import io
+"""The summary on the terminal: every figure of a run, and the verdict at the end."""
 
 import pytest
 import yaml
-from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
@@ -13,108 +10,97 @@ from stages.reporting import summary
 from stages.reporting.evaluation import Evaluation
 from tests.support.run_pages import MEASURED, TRAINING, judge
 
-
-def write(what, width=250):
-    """Return what a terminal shows."""
-    shown = io.StringIO()
-    Console(file=shown, width=width).print(what)
-    return shown.getvalue()
+pytestmark = pytest.mark.usefixtures("results")
+SOURCES = ("das | ist *ein* langer Satz", "it's [b]")
 
 
-NOVEL = {
-    "sentences": 300,
-    **{f"{m}{e}": 20.0 for m in ("bleu", "chrf") for e in ("", "_low", "_high")},
-}
+def write_evaluation(verdict=None, **changes):
+    evaluation = Evaluation.parse(MEASURED | changes)
+    evaluation = evaluation.model_copy(update={"verdict": verdict or judge()})
+    files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
 
 
-@pytest.mark.parametrize("novel", [{}, NOVEL])
-@pytest.mark.parametrize("looping", [0, 2])
-def test_facts_are_a_line_for_each_topic(novel, looping):
-    failures = MEASURED["failures"] | {"looping": looping, "too_long": looping}
-    evaluation = Evaluation.parse(MEASURED | {"novel": novel, "failures": failures})
-    lines = summary.render_facts(evaluation, TRAINING | {"epochs": 1}).plain.splitlines()
-
-    assert lines[:2] == [
-        "400 test sentences, perplexity 7.50, length ratio 0.980, unknown source words 1.00%",
-        "160 updates, 1 epoch, 31,149 target tokens, best at update 160",
-    ]
-    assert ("BLEU 20.0, chrF 20.0 on the 300 test sentences" in lines[2 if novel else 1]) is bool(
-        novel
-    )
-    assert lines[-1].endswith(": 2 looping, 2 too long") is bool(looping)
-
-
-@pytest.mark.parametrize(("ready", "colour"), [(False, "red"), (True, "green")])
-def test_verdict_is_coloured_and_blocking_remarks_are_bold(ready, colour):
-    verdict = judge(good=10).model_copy(update={"ready": ready})
-    text = summary.render_verdict_lines(verdict)
-    styles = {text.plain[s.start : s.end].strip(" \n-"): str(s.style) for s in text.spans}
-
-    remarks = [f"- {remark.what} {remark.advice}" for remark in verdict.remarks]
-    assert text.plain.splitlines() == [verdict.summary, *remarks]
-    assert {remark.blocks for remark in verdict.remarks} == {True, False}
-    for remark in verdict.remarks:
-        assert ("not bold" in styles.get(remark.what, "")) is not remark.blocks
-    assert text.style == f"bold {colour}"
-    assert "make repro" in summary.render_verdict_lines(None).plain
-
-
-@pytest.mark.parametrize("corpus", ["demo", "own"])
-@pytest.mark.parametrize(
-    ("runs", "told"),
-    [("sqlite:///x.db", "make mlflow"), ("http://me:secret@x.org", "http://x.org")],
-)
-def test_next_commands_are_those_of_this_run(monkeypatch, corpus, runs, told):
-    monkeypatch.setattr(summary, "tracking_uri", lambda: runs)
-    shown = write(summary.render_next_steps(corpus, "it's [b]"))
-    assert f"--model {paths.EXPORT} 'it'\"'\"'s [b]'" in shown
-    assert told in shown
-    assert "secret" not in shown
-    assert ("DATA=files" in shown) is (corpus == "demo")
+def write_lock(*corpora):
+    download = {"languages": {"source": "de", "target": "en"}, "corpora": dict.fromkeys(corpora)}
+    lock = {"stages": {"download": {"params": {"code/settings.json": {"download": download}}}}}
+    paths.LOCK.write_text(yaml.safe_dump(lock))
 
 
 @pytest.fixture
 def results(project, monkeypatch):
     """Write what a run leaves."""
+    monkeypatch.setenv("COLUMNS", "250")
     monkeypatch.setattr(summary, "tracking_uri", lambda: "sqlite:///x")
-    evaluation = Evaluation.parse(MEASURED).model_copy(update={"verdict": judge()})
-    examples = [
-        {"source": line, "hypothesis": "[red]h", "reference": "r"} for line in ("das ist", "kurz")
-    ]
-    files.write_json(paths.REPORTS / "evaluate.json", evaluation.dump())
+    write_evaluation()
+    write_lock("own", "web")
+    examples = [{"source": s, "hypothesis": "[red]h", "reference": "r"} for s in SOURCES]
     files.write_json(paths.TRAINED / "training.json", TRAINING)
     files.write_json(paths.REPORTS / "examples.json", examples)
-    download = {"languages": {"source": "de", "target": "en"}, "corpora": {"own": {}, "web": {}}}
-    lock = {"stages": {"download": {"params": {"code/settings.json": {"download": download}}}}}
-    paths.LOCK.write_text(yaml.safe_dump(lock))
     for name, size in (("model", 3_000_000), ("in/more", 4_000_000)):
         (paths.EXPORT / name).parent.mkdir(parents=True, exist_ok=True)
         (paths.EXPORT / name).write_bytes(bytes(size))
 
 
-@pytest.mark.usefixtures("results")
-def test_summary_holds_all_of_a_run(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "250")
-    summary.main()
-    shown = " ".join(capsys.readouterr().out.split())
+@pytest.fixture
+def show(capsys):
+    def show():
+        summary.main()
+        return " ".join(capsys.readouterr().out.split())
+
+    return show
+
+
+def test_summary_holds_all_of_a_run(show):
+    shown = show()
+    verdict = judge()
     parts = (
-        "de → en own, web",
-        "BLEU 31.0 29.5 – 32.5 BLEU|nrefs:1",
-        "chrF 55.0 54.0 – 56.0 chrF2|nrefs:1",
-        "31,149 target tokens",
-        "das ist",
+        "de → en: own, web",
+        "BLEU 31.0 29.5 to 32.5",
+        "chrF 55.0 54.0 to 56.0",
+        "BLEU|nrefs:1",
+        "chrF2|nrefs:1",
+        "400 test sentences, perplexity 7.50, length ratio 0.980, unknown source words 1.00%",
+        "160 updates, 2 epochs, 31,149 target tokens, best at update 160",
+        "Unusable translations: 1 looping",
+        "das | ist *ein* langer Satz",
         "[red]h",
-        f"{paths.EXPORT} (7 MB, sealed)",
-        f"{paths.EXPORT} kurz",
-        judge().summary,
+        f"model {paths.EXPORT} (7 MB, sealed)",
+        f"report {paths.REPORTS}/index.html",
+        f"--model {paths.EXPORT} 'it'\"'\"'s [b]'",
+        "make mlflow",
+        *(f"{remark.what} {remark.advice}" for remark in verdict.remarks),
+        verdict.summary,
     )
     places = [shown.index(part) for part in parts]
-    assert places == sorted(places)  # the verdict is read last
+    assert places == sorted(places)
+    assert "DATA=files" not in shown
+
+
+def test_summary_shows_no_failures_and_examples_that_are_not(show):
+    write_evaluation(failures=dict.fromkeys(MEASURED["failures"], 0))
     files.write_json(paths.REPORTS / "examples.json", [])
-    summary.main()
+    assert "Unusable" not in show()
 
 
-@pytest.mark.usefixtures("results")
+def test_remarks_precede_the_verdict(show):
+    verdict = judge(good=10)
+    write_evaluation(verdict)
+    shown = show()
+    assert {remark.blocks for remark in verdict.remarks} == {True, False}
+    for remark in verdict.remarks:
+        assert f"{remark.what} {remark.advice}" in shown
+    assert shown.endswith(verdict.summary)
+
+
+def test_demo_leads_to_own_text_and_servers_hide_passwords(show, monkeypatch):
+    monkeypatch.setattr(summary, "tracking_uri", lambda: "http://me:secret@x.org")
+    write_lock("demo")
+    shown = show()
+    assert "make repro DATA=files" in shown
+    assert "http://x.org" in shown
+    assert "secret" not in shown
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [

@@ -12,16 +12,9 @@ def losses(*values):
     return {"history": [{"validation_loss": loss} for loss in values]}
 
 
-def novel(sentences, low, high):
-    part = {"bleu": (low + high) / 2, "bleu_low": low, "bleu_high": high}
-    return {"novel": {"sentences": sentences, **part, **{f"chrf{e}": 1.0 for e in ENDS}}}
-
-
 def failures(**counts):
     return {"failures": FAILURES | counts}
 
-
-ENDS = ("", "_low", "_high")
 
 FAULTS = [  # changes of the evaluation and of the run, what the remark says, whether it blocks
     ({}, {"good": 199}, "49% of the test sentences", True),
@@ -31,7 +24,6 @@ FAULTS = [  # changes of the evaluation and of the run, what the remark says, wh
     ({"literals": {"lines": 50, "kept": 30}}, {}, "30 of 50", True),
     ({"literals": {"lines": 50, "kept": 47}}, {}, "47 of 50", False),
     ({}, losses(4.0, 3.5), "from 4.000 to 3.500", False),
-    (novel(30, 20.0, 29.0), {}, "score 24.5 BLEU, all 31.0", False),
     ({"confidence": {"missing": "too few"}}, {}, "too few", False),
     ({"confidence": make_confidence(error=0.11)}, {}, "errs by 0.11", False),
     ({"length_ratio": 0.94}, {}, "too short: they have 0.94", False),
@@ -62,8 +54,6 @@ def test_each_fault_is_named(measured, changes, told, blocks):
         ({"literals": {"lines": 0, "kept": 0}}, {}),
         ({"length_ratio": 0.96}, {}),
         ({"length_ratio": 1.06}, {}),
-        (novel(29, 20.0, 29.0), {}),
-        (novel(30, 20.0, 29.5), {}),
         ({"confidence": make_confidence(error=0.1, area=0.65)}, {}),
         ({"confidence": make_confidence(none=True)}, {}),
         ({}, losses(4.0, 3.99)),
@@ -84,20 +74,6 @@ def test_measures_within_bounds_are_no_fault(measured, changes):
 )
 def test_shares_are_rounded_down(good, share):
     assert f" {share} of " in f" {judge(FINE, good=good).summary[11:]}"
-
-
-def test_without_intervals_nothing_is_surely_worse():
-    """As with evaluate.resamples=0."""
-    plain = dict.fromkeys(("bleu", "bleu_low", "bleu_high"), 30.0)
-    assert judge(FINE | plain | novel(30, 25.0, 25.0)).remarks == ()
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "faults"), [(20.0, 29.4, 0), (32.0, 40.0, 0), (33.0, 40.0, 1)]
-)
-def test_higher_error_rate_is_worse(low, high, faults, monkeypatch):
-    monkeypatch.setattr("nmt_core.evaluation.metrics.Bleu.higher_is_better", False)
-    assert len(judge(FINE | novel(30, low, high)).remarks) == faults
 
 
 TRIALS = {"length_penalty_trials": [{"length_penalty": 1.0, "score": 20.0, "length_ratio": 0.9}]}

@@ -68,42 +68,12 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     )
 
 
-@pytest.mark.parametrize(
-    ("corpus", "source"),
-    [
-        ("demo", ("code", {"tags": {"mlflow.source.name": "stages/demo"}})),
-        (
-            "europarl",
-            ("http", {"url": "https://object.pouta.csc.fi/OPUS-Europarl/v8/moses/de-en.txt.zip"}),
-        ),
-    ],
-)
-def test_a_dataset_says_where_it_came_from(corpus, source):
-    set_up(f"data={corpus}")
-    found = run_metadata.describe_dataset("train")
-
-    assert (f"{corpus} de-en", source) == (found.name, (found.source_type, found.source))
-    assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
-
-
-def test_files_of_ones_own_are_named(project):
-    document = yaml.safe_load(paths.PARAMS.read_text())
-    text = {"source": "a.de", "target": "a.en"}
-    document["download"]["corpora"] = {"own": {"kind": "files", "train": text}}
-    paths.PARAMS.write_text(yaml.safe_dump(document))
-
-    for split in paths.SPLITS:
-        found = run_metadata.describe_dataset(split)
-        assert ("local", {"uri": "a.de"}) == (found.source_type, found.source)
-
-
 def test_the_digest_tells_text_from_other_text():
-    digests = {split: run_metadata.describe_dataset(split).digest for split in paths.SPLITS}
+    params = load(TrainParams, "train")
+    digest = run_metadata.describe_run(params)["text_sha256"]
+    assert digest == run_metadata.describe_run(params)["text_sha256"]
     write_corpus({**LINES, "train": (["zwei", "eins"], ["two", "one"])})
-    again = {split: run_metadata.describe_dataset(split).digest for split in paths.SPLITS}
-
-    assert 3 == len(set(digests.values()))
-    assert {"train"} == {split for split in paths.SPLITS if digests[split] != again[split]}
+    assert digest != run_metadata.describe_run(params)["text_sha256"]
 
 
 def test_no_secret_of_an_address_is_told():
@@ -111,7 +81,6 @@ def test_no_secret_of_an_address_is_told():
     set_up("data=europarl", f"download.corpora.europarl.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
         run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING),
-        run_metadata.describe_dataset("train"),
         run_metadata.read_public_params(),
     ]
 

@@ -7,7 +7,7 @@ import pytest
 
 from stages.tracking import mlflow_run, tracker
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import Dataset, open_tracker
+from stages.tracking.tracker import open_tracker
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -22,11 +22,8 @@ def written(fingerprint: str) -> list[dict]:
 
 def test_the_journal_holds_what_was_said(project):
     params = {"model.width": 512, "model.kind": "transformer", "model.tied": True}
-    dataset = {"name": "demo de-en", "digest": "0a", "context": "training"}
-    dataset |= {"source_type": "code", "source": {}, "columns": ("de", "en"), "pairs": 60}
     with open_tracker("f", experiment="e", enabled=False) as tracker:
         tracker.params(params)
-        tracker.dataset(Dataset(**dataset))
         tracker.metrics({"train/loss": 1}, step=3)
         tracker.text("params.yaml", "train: {}")
         tracker.artifact(project / "never written")
@@ -36,7 +33,6 @@ def test_the_journal_holds_what_was_said(project):
     assert written("f") == [
         {"kind": "run", "experiment": "e", "tags": {}},
         {"kind": "params", "values": params},
-        {"kind": "dataset", **dataset, "columns": ["de", "en"]},
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
         {"kind": "text", "name": "params.yaml", "text": "train: {}"},
         {"kind": "model", **model},
