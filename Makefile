@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro check-text plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -61,9 +61,12 @@ QUICKLY = OMP_NUM_THREADS=1 pytest -n auto $(if $(SHARE),--share $(SHARE)) -m
 # files of tests in one process each, the longest first: tests/support/order.py
 SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
-# DATA, MODEL, TRAIN and START choose groups of conf/; SET passes single settings, as in
-#   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
-CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
+# TEXT names files, corpora and addresses; DATA, MODEL, TRAIN and START choose groups of conf/; SET
+# passes single settings, as in
+#   make repro TEXT="my/train.de my/train.en" TIME=1h
+#   make repro DATA=europarl LANGUAGES=fr-en SET="train.seed=2"
+CHOICES := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),languages=$(LANGUAGES)) $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
+CHOICES += $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
 # TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro shard embeddings && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
@@ -97,7 +100,7 @@ help-dev:
 
 ##@ Your text, and a model of it
 
-repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= TIME= SET=]
+repro: $(READY) ## Run what is out of date, from text to exported model [TEXT= LANGUAGES= TIME= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
 	python -m flows.repro
@@ -141,7 +144,11 @@ $(SERVERS)/ready: $(SETUP) requirements/servers.txt
 	@$(call COMPILE,$(SERVERS)/lib)
 	@touch $@
 
-plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
+check-text: $(READY) ## Show what text holds and what is wrong with it, before any training [TEXT= LANGUAGES= VALIDATION= TEST= DATA= SET=]
+	python -m stages.configure $(CHOICES)
+	python -m flows.repro --force download
+
+plan: $(READY) ## Say what a run will take, from a short calibration on this machine [TEXT= LANGUAGES= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro shard embeddings
 	@python -m stages.planning
@@ -157,7 +164,7 @@ backtranslate: $(READY) ## Train on text of the target language, too, which a mo
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= TIME= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage [TEXT= LANGUAGES= TIME= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
 	python -m flows.train

@@ -8,7 +8,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from stages import paths
-from stages.configure import compose
+from stages.configure import compose, request
 from stages.configure.compose import refresh_pins
 from stages.configure.sections import build_all
 from stages.runtime.checkout import hold_checkout
@@ -59,7 +59,7 @@ def prepare_clone(
     """
     if revision:
         check_out(revision)
-    sections = build_all(compose.compose_settings(list(settings)), source="settings")
+    sections = build_all(request.compose_settings(list(settings)), source="settings")
     if renew:
         sections, changes = refresh_pins(sections)
         for sentence in changes:

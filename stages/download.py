@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
@@ -60,6 +59,7 @@ from stages.reporting.download_report import (
     NearDuplicates,
     NearPair,
 )
+from stages.reporting.text_summary import print_text_summary
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import digest_code, hash_json
 
@@ -169,13 +169,7 @@ def main() -> None:
     pairs = {name: corpus.pairs["train"] for name, corpus in report.corpora.items()}
     page = render_data_page(report, measure_corpora(paths.CORPUS, pairs), params.languages)
     files.write_text(paths.REPORTS / "data.html", page)
-    console = Console()
-    kept = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
-    console.print(
-        f"pairs: {kept}; {paths.REPORTS / 'data.html'} shows what was left out", soft_wrap=True
-    )
-    for notice in list_notices(report):
-        console.print(Text(notice, style="yellow"), soft_wrap=True)
+    print_text_summary(report, params.languages, [*list_notices(report)], Console())
 
 
 def list_notices(report: DownloadReport) -> Iterator[str]:

@@ -3,9 +3,10 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationError
 
 from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
 
 
 def _language_code(code: str) -> str:
@@ -35,3 +36,19 @@ class Languages(Config):
     def codes(self) -> tuple[str, str]:
         """The source's code and the target's."""
         return self.source, self.target
+
+
+def read_languages(pair: str) -> Languages:
+    """Return the languages that ``de-en``, ``pt-BR-en`` or ``zh-Hant pt-BR`` names.
+
+    Raises:
+        ConfigError: if it does not name two.
+    """
+    joint = " " if " " in pair.strip() else "-"
+    parts = pair.strip().split(joint)
+    for end in range(1, len(parts)):
+        try:
+            return Languages(source=joint.join(parts[:end]), target=joint.join(parts[end:]))
+        except ValidationError:
+            continue
+    raise ConfigError(f"languages are written as in de-en or pt-BR-en, got {pair!r}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import read_languages
 from nmt_core.cli.lines import decode_argument
 from nmt_core.translation.memory.journal import (
     KEY_CHARACTERS,
@@ -17,7 +18,7 @@ from nmt_core.translation.memory.journal import (
     Suggestion,
     select_corrections,
 )
-from nmt_core.translation.memory.pairs import read_languages, read_pair_file, write_pair_file
+from nmt_core.translation.memory.pairs import read_pair_file, write_pair_file
 
 if TYPE_CHECKING:
     from nmt_core.translation.memory.store import TranslationMemory

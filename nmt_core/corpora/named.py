@@ -35,6 +35,9 @@ OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8", "licence": "other"}
 """Replaces ``kind: europarl``, which earlier exports name."""
 
+KNOWN = {"europarl": EUROPARL | {"pairs": 1_950_000}}
+"""Settings of corpora that a word names."""
+
 EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_line"}
 """Settings of that kind that are valid for OPUS, too."""
 
@@ -42,12 +45,14 @@ EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_lin
 def expand_name(name: str) -> dict[str, Any]:
     """Return the settings of the corpus that a name stands for.
 
-    ``opus:CORPUS/VERSION``, an address on the web, or the path of files that hold both sides, with
-    one ``*`` for all such files in a folder.
+    ``europarl``, ``opus:CORPUS/VERSION``, an address on the web, or the path of files with both
+    sides, with one ``*`` for all such files in a folder.
 
     Raises:
         ValueError: if it stands for none.
     """
+    if name in KNOWN:
+        return dict(KNOWN[name])
     prefix, colon, rest = name.partition(":")
     if not colon or not re.fullmatch("[A-Za-z0-9]+", prefix):
         return _expand_path(name)

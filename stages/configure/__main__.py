@@ -1,14 +1,17 @@
-"""Compose params.yaml from the groups in conf/, check it, and write it with its comments.
+"""Compose params.yaml from text and the groups in conf/, check it, and write it.
 
-Usage: python -m stages.configure [GROUP=NAME ...] [SECTION.KEY=VALUE ...]
+Usage: python -m stages.configure [NAME=VALUE ...]
 Reads:  conf/, params.yaml, and the user's own text files, to pin their content
 Writes: params.yaml
 
-The arguments are Hydra's, as for ``dvc exp run -S``:
+    python -m stages.configure text="my/train.de my/train.en" time=30m
     python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
-``model=auto`` and ``train=auto`` choose what fits the text and the time.
-Choosing a group composes everything anew, and a group that is not named takes its default. Settings
-alone change params.yaml as it lies. Without arguments only the pins of text files are renewed.
+
+text= takes files, names such as opus:Books/v1, addresses, or a project file; languages= (de-en),
+validation= and test= go with it. data=, model=, train= and start= choose groups of conf/;
+model=auto and train=auto, which text= implies, choose what fits the text and the time.
+SECTION.KEY=VALUE, in Hydra's syntax, changes one setting. Text or a group composes everything anew;
+settings alone change params.yaml as it is. Without arguments, only the pins of files are renewed.
 """
 
 import sys
@@ -16,19 +19,16 @@ from functools import partial
 
 from rich.console import Console
 
-from stages import paths
-from stages.configure.compose import compose_settings, pin_all, write_params
-from stages.configure.sections import build_all
+from stages.configure.request import Request, configure
 from stages.runtime.checkout import hold_checkout
 from stages.runtime.entry import run_stage
 
 
 def main() -> None:
     """Compose or change settings, check all of them, and write params.yaml if it changes."""
-    say = partial(Console(stderr=True).print, soft_wrap=True)
+    say = partial(Console(stderr=True).print, soft_wrap=True, markup=False, highlight=False)
     with hold_checkout(say):
-        values = compose_settings(sys.argv[1:], say=say)
-        write_params(pin_all(build_all(values, source=str(paths.PARAMS))))
+        configure(Request.parse(sys.argv[1:]), say=say)
 
 
 if __name__ == "__main__":

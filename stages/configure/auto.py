@@ -9,12 +9,14 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.progress import format_duration
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.fetch.source import find_cached
 from nmt_core.corpora.local import FilesCorpus
@@ -23,6 +25,7 @@ from nmt_core.corpora.splitting import PER
 from nmt_core.data.settings import TokenBatching
 from nmt_core.training.settings import Budget
 from stages import paths
+from stages.configure.corpora import renew_index
 from stages.params import DownloadParams, TrainParams
 
 AUTO = "auto"
@@ -32,6 +35,10 @@ GROUPS = ("model", "train")
 
 TEXTS = ((10_000, 2000, 0.3), (100_000, 4000, 0.25), (math.inf, 8000, 0.1))
 """Up to so many pairs: size of the vocabulary, and dropout if all of the text is seen."""
+
+
+class UnknownSizeError(ConfigError):
+    """The size of a corpus is unknown before its download."""
 
 
 class ModelRow(NamedTuple):
@@ -110,7 +117,7 @@ def choose(
         budget: the budget that the user has set, if any, in place of that of "train".
 
     Raises:
-        ConfigError: if the size of the text is unknown.
+        UnknownSizeError: if the size of the text is unknown.
         CorpusError: if it cannot be read.
     """
     download, train = sections["download"], sections["train"]
@@ -123,10 +130,10 @@ def choose(
     batching = train.batching if isinstance(train.batching, TokenBatching) else TokenBatching()
     batch_tokens = round(batching.max_tokens * TOKEN_SHARE)
     validations = VALIDATIONS
+    cores = len(os.sched_getaffinity(0)) if device == "cpu" else 1
     if "train" in wanted and budget is None:
         tokens = round_down(min(EPOCHS * epoch, MAX_TOKENS[device]))
     else:
-        cores = len(os.sched_getaffinity(0)) if device == "cpu" else 1
         limits = count_tokens(
             budget if budget and "train" in wanted else train.budget,
             epoch=epoch,
@@ -155,7 +162,11 @@ def choose(
             "train.training.validate_every": max(1, steps // validations),
             "train.training.ema_decay": next(decay for most, decay in EMA_DECAYS if steps <= most),
         }
-    reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
+    seconds = tokens / (SPEED[device] * cores)
+    reason = (
+        f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on, roughly "
+        f"{format_duration(seconds)} of training"
+    )
     return presets, [f"{place}={value}" for place, value in settings.items()], reason
 
 
@@ -170,20 +181,26 @@ def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
     """Estimate the size of all text.
 
     Raises:
-        ConfigError: if it is unknown, naming the groups that cannot be chosen.
+        UnknownSizeError: if it is unknown, naming the groups that cannot be chosen.
         CorpusError: if a file cannot be read.
     """
-    size = estimate_total(
+    estimate = partial(
+        estimate_total,
         download.corpora,
         download.languages,
         find_cached=partial(find_cached, folder=paths.DOWNLOADS),
     )
+    size = estimate()
+    if size is None and any(corpus.kind == "opus" for corpus in download.corpora.values()):
+        with suppress(NmtError):  # without network the message below helps
+            renew_index(download.languages)
+        size = estimate()
     if size is None:
         kinds = ", ".join(corpus.kind for corpus in download.parallel.values())
-        raise ConfigError(
+        raise UnknownSizeError(
             f"corpora of these kinds have no known size before their download: {kinds}; "
             f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, have them downloaded "
-            f"first by 'make plan' without these, or run 'make corpora' for those of OPUS"
+            f"first by 'make plan' without these"
         )
     return size
 

@@ -2,25 +2,22 @@
 
 import copy
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
 
-from nmt_core.base import config, files
+from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.corpora.fetch.address import redact
 from nmt_core.corpora.fetch.initial_model import ChampionModel
-from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure import auto
-from stages.configure.sections import build_all, check_all
-from stages.params import SECTIONS, DownloadParams, ExportParams, PromotionParams
-from stages.runtime.params_file import dump_yaml, read
+from stages.configure.sections import check_all
+from stages.params import DownloadParams, ExportParams, PromotionParams
+from stages.runtime.params_file import dump_yaml
 
 LOGGER = logging.getLogger(__name__)
 
@@ -32,78 +29,6 @@ HEADING = """\
 
 QUOTED = """and what is not of letters, digits and ./:_- in quotes within quotes: "a.b='c (1)'\""""
 """Advice on values with characters that Hydra or the shell would interpret."""
-
-
-def compose_settings(
-    arguments: list[str],
-    *,
-    conf: Path = paths.CONF,
-    say: Callable[[str], object] = lambda _: None,
-) -> dict[str, Any]:
-    """Compose the content of params.yaml.
-
-    Args:
-        arguments: ``group=name``, ``section.key=value`` and ``time=2h``, a budget of seconds.
-        conf: the groups.
-        say: takes the automatic choices, with reasons, and the text if no group names it.
-
-    Raises:
-        ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
-        CorpusError: if a choice depends on text that cannot be read.
-    """
-    groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
-    choices = [given for given in arguments if given.split("=")[0] in groups]
-    others = (given for given in arguments if given not in choices)
-    settings = [setting for given in others for setting in expand_time(given)]
-    for name in (given.split("=")[0] for given in settings):
-        if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
-            raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
-    check_choices(choices, conf)
-    given = [choice for choice in choices if choice.partition("=")[2] != auto.AUTO]
-    start = compose_groups(given, conf=conf) if choices else read(paths.PARAMS)
-    values = apply_changes(start, settings)
-    if automatic := [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]:
-        sections = build_all(values, source=str(paths.PARAMS))
-        presets, chosen, reason = auto.choose(automatic, sections, budget=find_budget(settings))
-        say(f"chosen for {reason}: {' '.join([*presets, *chosen])}")
-        start = compose_groups([*given, *presets], conf=conf)
-        values = apply_changes(apply_changes(start, chosen), settings)
-    if choices and (fitting := auto.fit_split(values, settings)):
-        say(f"fitted to the size of the text: {' '.join(fitting)}")
-        values = apply_changes(values, fitting)
-    if choices and not any(choice.startswith("data=") for choice in choices):
-        corpora = ", ".join(values["download"]["corpora"])
-        say(f"the text is that of {corpora}; DATA= chooses another")
-    return values
-
-
-def expand_time(given: str) -> list[str]:
-    """Return the settings that ``time=1h30m`` stands for; another argument as it is.
-
-    Raises:
-        ConfigError: if it is no time.
-    """
-    name, _, value = given.partition("=")
-    if name != "time":
-        return [given]
-    parts = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", value)
-    numbers = [int(part or 0) for part in parts.groups()] if parts else [0, 0, 0]
-    total = sum(number * unit for number, unit in zip(numbers, (3600, 60, 1), strict=True))
-    if not total:
-        raise ConfigError(f"time={value} is no time; write 2h, 1h30m, 45m or 90s")
-    return [f"train.budget={{steps:null,epochs:null,tokens:null,seconds:{total}.0}}"]
-
-
-def find_budget(settings: list[str]) -> Budget | None:
-    """Return the budget that a person sets, if any limit of it.
-
-    Raises:
-        ConfigError: if it is wrong.
-    """
-    about = [given for given in settings if given.lstrip("+~").startswith("train.budget")]
-    given = apply_changes({}, about).get("train", {}).get("budget", {})
-    limits = {name: limit for name, limit in given.items() if limit is not None}
-    return config.build(Budget, limits, at="train.budget") if limits else None
 
 
 def check_choices(choices: list[str], conf: Path) -> None:

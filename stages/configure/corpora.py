@@ -15,13 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import config
-from nmt_core.base.errors import ConfigError, ServerError
-from nmt_core.base.languages import Languages
+from nmt_core.base.errors import ServerError
+from nmt_core.base.languages import Languages, read_languages
 from nmt_core.corpora.fetch.http import fetch
 from nmt_core.corpora.fetch.source import HttpConfig, find_cached
 from nmt_core.corpora.web import INDEX, OpusEntry, opus_index, read_opus_index
@@ -72,22 +71,6 @@ def list_corpora(entries: Iterable[OpusEntry]) -> Table:
         size = f"{entry.size * 1024 / 1e6:,.1f}"
         table.add_row(entry.name, f"{entry.alignment_pairs:,}", size)
     return table
-
-
-def read_languages(pair: str) -> Languages:
-    """Return the languages that de-en or pt-BR-en names.
-
-    Raises:
-        ConfigError: if it names none.
-    """
-    parts = pair.split("-")
-    for end in range(1, len(parts)):
-        source, target = "-".join(parts[:end]), "-".join(parts[end:])
-        try:
-            return Languages(source=source, target=target)
-        except ValidationError:
-            continue
-    raise ConfigError(f"languages are written as in de-en or pt-BR-en, got {pair!r}")
 
 
 def main(

@@ -85,7 +85,7 @@ def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
     assert titles
     assert not any(title.startswith(" ") for title in titles)
     assert {line.split(":")[0] for line in named} == {*listed} - {"help-dev"}
-    assert "[DATA= MODEL= TRAIN= START= TIME= SET=]" in menu  # words in the order of the Makefile
+    assert "[TEACHER=models/export TEXT= SET=]" in menu  # words in the order of the Makefile
 
 
 def test_the_menu_begins_with_what_a_newcomer_wants(clone):

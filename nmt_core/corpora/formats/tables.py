@@ -210,10 +210,15 @@ def _refuse(path: Path, number: int, line: int, why: str) -> CorpusError:
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
     """Read the first sheet of a workbook."""
-    return read_table(partial(_read_sheet, path), path, languages)
+    return read_table(partial(read_sheet, path), path, languages)
 
 
-def _read_sheet(path: Path) -> Iterator[list[str]]:
+def read_sheet(path: Path) -> Iterator[list[str]]:
+    """Yield the rows of the first sheet of a workbook.
+
+    Raises:
+        CorpusError: if it is damaged, or python-calamine is missing.
+    """
     calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)

@@ -7,7 +7,6 @@ from xml.sax.saxutils import escape, quoteattr
 import regex
 
 from nmt_core.base import files
-from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.formats.opening import open_units
@@ -21,20 +20,6 @@ HEADER = (
     'creationtoolversion="1" segtype="sentence" o-tmf="nmt" adminlang="en" srclang={} '
     'datatype="plaintext" /><body>\n'
 )
-
-
-def read_languages(given: str) -> Languages:
-    """Return the languages that ``de-en`` or ``pt-BR en`` names.
-
-    Raises:
-        ConfigError: if it names no two.
-    """
-    codes = given.split() if " " in given.strip() else given.split("-")
-    if len(codes) != SIDES:
-        raise ConfigError(
-            f"{given!r} names no two languages; write de-en, or 'pt-BR en' where a code has a dash"
-        )
-    return build(Languages, dict(zip(("source", "target"), codes, strict=True)), at="languages")
 
 
 def read_pair_file(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:

@@ -141,7 +141,7 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
 ):
     """As after `make repro MODEL=...`; what comes of them is no less somebody's work."""
     paths.PARAMS.write_text("seed: 4\n")
-    monkeypatch.setattr(clone.compose, "compose_settings", lambda _: paths.PARAMS.read_text())
+    monkeypatch.setattr(clone.request, "compose_settings", lambda _: paths.PARAMS.read_text())
     monkeypatch.setattr(clone, "build_all", lambda text, **_: text)
     monkeypatch.setattr(clone.compose, "pin_all", str)
     monkeypatch.setattr(clone.compose, "render_params", lambda text: f"{text}more: 1\n")

@@ -10,8 +10,9 @@ from operator import attrgetter
 
 import pytest
 
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError, ServerError
 from nmt_core.base.languages import Languages
+from nmt_core.base.progress import format_duration
 from nmt_core.base.random import FEWEST_SENTENCES
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.local import FilesCorpus
@@ -20,7 +21,7 @@ from nmt_core.corpora.text_files import TextFiles
 from nmt_core.corpora.web import opus_index
 from nmt_core.training.settings import Budget
 from nmt_core.translation.fitting import FEWEST
-from stages.configure import auto, compose
+from stages.configure import auto, request
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, read_settings
 from stages.demo.corpus import CHARACTERS, DemoCorpus
@@ -43,7 +44,7 @@ def project(project, monkeypatch):
 
 
 def compose_sections(*arguments, say=print):
-    return build_all(compose.compose_settings(list(arguments), say=say), source="test")
+    return build_all(request.compose_settings(list(arguments), say=say), source="test")
 
 
 def fit(tokens):
@@ -186,9 +187,9 @@ def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
     plain = compose_sections("data=demo", *chosen, *budget)
 
     assert found["train"] == plain["train"]
-    assert said == [
-        f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on: {' '.join(chosen)}"
-    ]
+    size = f"20,000 pairs and some {tokens:,} target tokens to train on"
+    time = format_duration(tokens / 6000)
+    assert said == [f"chosen for {size}, roughly {time} of training: {' '.join(chosen)}"]
 
 
 @pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
@@ -247,8 +248,12 @@ def test_an_explicit_model_keeps_its_shape(project):
     assert found["train"].budget.steps is None
 
 
-def test_sizes_of_opus_come_from_its_kept_index(project):
-    with pytest.raises(ConfigError, match="make corpora"):
+def test_sizes_of_opus_come_from_its_kept_index(project, monkeypatch):
+    def refuse(_):
+        raise ServerError("OPUS is away")
+
+    monkeypatch.setattr(auto, "renew_index", refuse)
+    with pytest.raises(ConfigError, match="opus; choose model= yourself"):
         compose_sections("data=opus", "model=auto")
     content = opus.index(opus.describe_archive("Tatoeba", "v2023-04-12", alignment_pairs=12_000))
     path = project / "downloads" / opus_index(LANGUAGES).name

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
 from stages import download, paths
-from stages.configure import compose, reference
+from stages.configure import compose, reference, request
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, check_all, read_settings
 from stages.params import SECTIONS
@@ -251,7 +251,7 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
     run(monkeypatch, "train.seed=7")
     assert "DATA" not in capsys.readouterr().err
     run(monkeypatch, "train=full")
-    assert "the text is that of demo; DATA= chooses another" in capsys.readouterr().err
+    assert "the text is that of demo; TEXT= or DATA= chooses another" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
         ("train.seed=x", "params.yaml: train.seed must be integer, got 'x'"),
         ("train.seed.x=1", "params.yaml: train.seed must be integer, got {'x': 1}"),
         ("train.model.heads=3", "params.yaml: train.model: width 128 does not split"),
-        ("date=demo", "date is no group of conf/; did you mean 'data'?"),
-        ("dtaa=demo", "dtaa is no group of conf/; did you mean 'data'?"),
+        ("langauges=de-en", "langauges= is unknown; did you mean 'languages'?"),
+        ("dtaa=demo", "dtaa= is unknown; did you mean 'data'?"),
         ("shrad=1", "params.yaml: shrad is not a section; did you mean 'shard'?"),
         ("x=1", f"params.yaml: x is not a section; known here: {', '.join(SECTIONS)}"),
         ("data=eurparl", "conf/: there is no data=eurparl; did you mean 'europarl'?"),
@@ -376,7 +376,7 @@ def test_a_glossary_is_checked_and_pinned(project, monkeypatch):
 def test_errors_hide_secrets(group):
     broken = "download.corpora.europarl.url={http://anna:canary@h/{pair}.tgz?t=canary"
     with pytest.raises(ConfigError) as told:
-        compose.compose_settings([*group, broken])
+        request.compose_settings([*group, broken])
 
     assert "canary" not in str(told.value)
 
@@ -391,12 +391,12 @@ def test_another_kind_replaces_all_its_settings():
     ("time", "seconds"), [("2h", 7200), ("1h30m", 5400), ("45m", 2700), ("90s", 90), ("1h1s", 3601)]
 )
 def test_a_time_is_a_budget_of_seconds_alone(time, seconds):
-    values = compose.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")
+    values = request.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")
     limits = {"steps": None, "epochs": None, "tokens": None, "seconds": seconds}
     assert values["train"]["budget"] == limits
 
 
-@pytest.mark.parametrize("time", ["", "2", "h", "0h", "2h30", "1m2h", "-1h", "2 h", "two hours"])
+@pytest.mark.parametrize("time", ["2", "h", "0h", "2h30", "1m2h", "-1h", "2 h", "two hours"])
 def test_wrong_times_are_refused(time):
     with pytest.raises(ConfigError, match="is no time; write 2h, 1h30m, 45m or 90s"):
-        compose.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")
+        request.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")

@@ -8,7 +8,7 @@ from nmt_core.base.errors import ConfigError, CorpusError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.source import HttpConfig
 from stages.configure import corpora
-from stages.configure.compose import compose_settings
+from stages.configure.request import compose_settings
 from stages.configure.sections import build_all
 from tests.support import opus
 from tests.support.projects import PROJECT
@@ -91,17 +91,3 @@ def test_no_corpora_are_no_error(site, capsys):
     assert "opus:" not in told
     assert "SET=" not in told
     assert "There is none for de and tlh; does a code without its region" in told
-
-
-@pytest.mark.parametrize(
-    ("named", "source", "target"),
-    [("de-en", "de", "en"), ("pt-BR-en", "pt-BR", "en"), ("en-pt-BR", "en", "pt-BR")],
-)
-def test_two_languages_are_read(named, source, target):
-    assert corpora.read_languages(named) == Languages(source=source, target=target)
-
-
-@pytest.mark.parametrize("named", ["", "de", "de_en", "-", "de-", "German-English", "DE-EN"])
-def test_what_names_no_two_languages_is_refused(named):
-    with pytest.raises(ConfigError, match="de-en"):
-        corpora.read_languages(named)

@@ -10,7 +10,8 @@ import yaml
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
-from stages.configure.compose import apply_changes, compose_settings
+from stages.configure.compose import apply_changes
+from stages.configure.request import compose_settings
 from stages.configure.sections import build_all, read_settings
 from stages.planning import __main__ as planning
 from stages.planning.__main__ import Calibration, describe, describe_plan, find_budget, predict

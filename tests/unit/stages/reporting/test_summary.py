@@ -73,7 +73,7 @@ def test_summary_holds_all_of_a_run(show):
     )
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
-    assert "DATA=files" not in shown
+    assert "TEXT=" not in shown
 
 
 def test_summary_shows_no_failures_and_examples_that_are_not(show):
@@ -96,7 +96,7 @@ def test_demo_leads_to_own_text_and_servers_hide_passwords(show, monkeypatch):
     monkeypatch.setattr(summary, "tracking_uri", lambda: "http://me:secret@x.org")
     write_lock("demo")
     shown = show()
-    assert "make repro DATA=files" in shown
+    assert "make repro TEXT=" in shown
     assert "http://x.org" in shown
     assert "secret" not in shown
 

@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import MixtureConfig
-from stages.configure.compose import compose_settings
+from stages.configure.request import compose_settings
 from stages.configure.sections import build_all, read_settings
 from stages.synthesis.composition import (
     SynthesisConfig,

@@ -1,0 +1,136 @@
+"""Find the languages of text by the names of its files, by what they declare, or by their words."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from babel import Locale, UnknownLocaleError
+
+from nmt_core.base.languages import Languages
+from nmt_core.base.raw_lines import (
+    explain_damage,
+    list_members,
+    open_raw,
+    plain_name,
+    read_raw_lines,
+)
+from nmt_core.corpora.formats.paired_units import ARCHIVE
+from nmt_core.corpora.formats.tables import read_sheet
+from nmt_core.corpora.screening.languages import load_scorer
+from nmt_core.text.language_codes import pick_code
+
+SAMPLED_LINES = 500
+"""Lines of a file whose language is identified by its words."""
+
+SAMPLED_BYTES = 1 << 16
+"""Bytes of a file that are searched for declared languages."""
+
+DECLARED = re.compile(
+    rb"""\b(?:xml:lang|lang|src[lL]ang|trgLang|source-language|target-language)"""
+    rb"""\s*=\s*["']([A-Za-z][\w-]*)["']"""
+)
+"""An attribute of TMX or XLIFF that declares a language."""
+
+KEY = re.compile(r'"([\w-]+)"\s*:')
+"""A key of a JSON object."""
+
+
+@cache
+def list_codes() -> dict[str, str]:
+    """Return the code of each language by its names, in English and in itself."""
+    names = {str(code): name for code, name in Locale("en").languages.items()}
+    codes = {name.casefold(): code for code, name in names.items()}
+    for code in names:
+        try:
+            name = Locale.parse(code).get_language_name()
+        except (ValueError, UnknownLocaleError):  # babel has no texts in this language
+            continue
+        codes.setdefault(str(name).casefold(), code)
+    return codes
+
+
+def is_code(word: str) -> bool:
+    """Tell whether a word is the code of a language, such as de or pt-BR."""
+    return re.split("[-_]", word)[0] in Locale("en").languages
+
+
+def split_name(path: Path) -> tuple[str, str]:
+    """Return the stem of a file's name, and the language that the name ends in, or nothing.
+
+    Such as train and de of train.de.gz, train_de.txt and train.de.
+    """
+    parts = re.split("[._]", plain_name(path))
+    for end in (len(parts) - 1, len(parts) - 2):
+        if end >= 0 and is_code(parts[end]):
+            return "_".join(parts[:end]), parts[end]
+    return "_".join(parts[:-1]) or parts[0], ""
+
+
+def find_languages(paths: Sequence[Path]) -> Languages | None:
+    """Return the languages that two aligned files are named by, or that one file declares.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    aligned = len(paths) > 1
+    codes = [split_name(path)[1] for path in paths] if aligned else list_declared(paths[0])
+    return make_languages(
+        [code for at, code in enumerate(codes) if pick_code(codes[:at], code) is None]
+    )
+
+
+def make_languages(codes: Sequence[str]) -> Languages | None:
+    """Return languages of two codes; None if there are more or fewer, or one is empty."""
+    match [code.replace("_", "-") for code in codes]:
+        case [source, target] if source and target:
+            return Languages(source=source, target=target)
+    return None
+
+
+def list_declared(path: Path) -> list[str]:
+    """Return the codes that a file with both sides declares: by attributes, keys or a header.
+
+    Raises:
+        CorpusError: if it cannot be read.
+    """
+    name = plain_name(path).lower()
+    if path.suffix.lower() == ARCHIVE and len(members := list_members(path)) > 1:
+        return [code for member in members if is_code(code := Path(member).suffix[1:])]
+    if name.endswith(".xlsx"):
+        return read_header(next(read_sheet(path), []))
+    with explain_damage(path), open_raw(path) as file:
+        start = file.read(SAMPLED_BYTES)
+    if found := DECLARED.findall(start):
+        return [code.decode() for code in found]
+    first = start.decode(errors="replace").partition("\n")[0]
+    cells = KEY.findall(first) if name.endswith(".jsonl") else re.split("[,;\t]", first)
+    return read_header(cells)
+
+
+def read_header(cells: Iterable[str]) -> list[str]:
+    """Return the languages that a header names: by their names, else by their codes."""
+    words = [re.split(r"[\W_]+", cell.strip()) for cell in cells]
+    names = [
+        list_codes()[part.casefold()]
+        for parts in words
+        for part in parts
+        if part.casefold() in list_codes()
+    ]
+    return names or [part for parts in words for part in parts if is_code(part)]
+
+
+def identify_languages(paths: Sequence[Path]) -> Languages | None:
+    """Return the languages of two aligned files by their words, as py3langid recognizes them.
+
+    Raises:
+        CorpusError: if a file cannot be read, or py3langid is missing.
+    """
+    scorer = load_scorer()
+    codes = []
+    for path in paths:
+        lines = [line or b"" for line in islice(read_raw_lines(path), SAMPLED_LINES)]
+        scores = scorer.score([line.decode(errors="replace") for line in lines]).sum(axis=0)
+        codes.append(scorer.codes[scores.argmax()] if scores.any() else "")
+    return make_languages(codes)

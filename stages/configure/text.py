@@ -1,0 +1,243 @@
+"""Read the text that TEXT= names: files, corpora by name, addresses, or a project file."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from nmt_core.base import config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, suggest
+from nmt_core.base.languages import Languages, read_languages
+from nmt_core.corpora.formats.paired_units import may_hold_both_sides, pick_pair
+from nmt_core.corpora.named import KNOWN, expand_name
+from nmt_core.corpora.text_files import STAR, expand_paths
+from stages.configure.languages import find_languages, identify_languages, split_name
+from stages.runtime.params_file import read
+
+PROJECT_FILES = (".yaml", ".yml")
+
+ENTRY = "text"
+"""Key of a corpus in a project file that names its text."""
+
+Settings = dict[str, Any]
+"""Of a corpus, as params.yaml has them."""
+
+
+class ProjectFile(Config):
+    """The text of a project, where a line is too short for it."""
+
+    languages: str = ""
+    """Two languages, such as de-en; if empty, found in the text."""
+
+    corpora: dict[str, str | Settings] = Field(min_length=1)
+    """By name: what TEXT= takes, or that as ``text`` and settings of the corpus beside it."""
+
+    validation: str = ""
+    """A validation set, as in TEXT=; if empty, split off train."""
+
+    test: str = ""
+    """A test set, as in TEXT=; if empty, split off train."""
+
+
+class NamedText(NamedTuple):
+    """The text of a run."""
+
+    languages: Languages
+    reason: str
+    """What the languages were found by."""
+    corpora: dict[str, Settings]
+    """Settings of the corpora by name."""
+
+
+def read_text(text: str, *, languages: str = "", validation: str = "", test: str = "") -> NamedText:
+    """Return the corpora that words name, and their languages.
+
+    Args:
+        text: paths of two aligned files or of one that holds both sides, names such as europarl or
+            opus:Books/v1, and addresses; or the path of a project file.
+        languages: such as de-en; if empty, found in the text.
+        validation: two aligned files, or one that holds both sides; if empty, split off train.
+        test: likewise.
+
+    Raises:
+        ConfigError: if a word names nothing, or nothing says the languages.
+        CorpusError: if a file cannot be read.
+    """
+    words = split_words(text)
+    if len(words) == 1 and words[0].endswith(PROJECT_FILES):
+        path = Path(words[0])
+        project = config.build(ProjectFile, read(path), at=str(path))
+        corpora = {name: read_entry(name, entry) for name, entry in project.corpora.items()}
+        languages = languages or project.languages
+        validation, test = validation or project.validation, test or project.test
+    else:
+        corpora = name_corpora(read_corpora(words))
+    held_out = {"validation": validation, "test": test}
+    add_held_out(corpora, {split: words for split, words in held_out.items() if words})
+    if len(corpora) > 1:
+        for settings in corpora.values():
+            is_own = settings.get("kind", "text") in ("files", "text")
+            settings.setdefault("licence", "own" if is_own else "other")
+    if languages:
+        pair, reason = read_languages(languages), "LANGUAGES="
+    else:
+        pair, reason = find_common_languages(corpora)
+    for files in list_aligned(corpora):
+        codes = [split_name(Path(files[side]))[1] for side in ("source", "target")]
+        if pick_pair(codes, pair) == (1, 0):
+            files["source"], files["target"] = files["target"], files["source"]
+    return NamedText(pair, reason, corpora)
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a line; one with a space stands in quotes.
+
+    Raises:
+        ConfigError: if there is none, or a quotation mark is not closed.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ConfigError(f"TEXT={text!r} cannot be split into words: {error}") from None
+    if not words:
+        raise ConfigError('TEXT= names no text; write it as in TEXT="my/train.de my/train.en"')
+    return words
+
+
+def read_entry(name: str, entry: str | Settings) -> Settings:
+    """Return the settings of a corpus in a project file.
+
+    Raises:
+        ConfigError: if its text is not that of one corpus.
+    """
+    settings = {ENTRY: entry} if isinstance(entry, str) else dict(entry)
+    if ENTRY not in settings:  # all is said by settings, as in params.yaml
+        return settings
+    found = [*read_corpora(split_words(str(settings.pop(ENTRY))))]
+    if len(found) != 1:
+        raise ConfigError(f"corpora.{name}.{ENTRY} names {len(found)} corpora; give each a name")
+    return {**found[0], **settings}
+
+
+def read_corpora(words: Sequence[str]) -> Iterator[Settings]:
+    """Yield the settings of each corpus that words name; two aligned files follow each other.
+
+    Raises:
+        ConfigError: if a word names nothing, or a file lacks its other side.
+    """
+    waiting = ""
+    for word in words:
+        if word in KNOWN or re.match(r"[A-Za-z0-9]+:", word):
+            try:
+                yield expand_name(word)
+            except ValueError as error:
+                raise ConfigError(f"TEXT: {error}") from None
+        elif may_hold_both_sides(check_path(word)):
+            yield {"kind": "files", "train": {"source": word}}
+        elif waiting:
+            yield {"kind": "files", "train": {"source": waiting, "target": word}}
+            waiting = ""
+        else:
+            waiting = word
+    if waiting:
+        raise ConfigError(
+            f"{waiting} has no translation beside it; name two files, one for each language, or a "
+            f"file that holds both, such as .tmx, .xlsx or .tsv"
+        )
+
+
+def check_path(word: str) -> Path:
+    """Return the path that a word is.
+
+    Raises:
+        ConfigError: if there is no such file.
+    """
+    path = Path(word)
+    if path.is_dir():
+        raise ConfigError(f"{word} is a folder; name its files, as in {word}/*.de {word}/*.en")
+    if STAR not in word and not path.exists():
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        names = [*map(str, beside), *KNOWN]
+        raise ConfigError(
+            f"TEXT names {word}, which is neither a file nor the name of a corpus; "
+            f"{suggest(word, names)}"
+        )
+    return path
+
+
+def name_corpora(corpora: Iterator[Settings]) -> dict[str, Settings]:
+    """Return corpora by names that are made of those of their files."""
+    named: dict[str, Settings] = {}
+    for settings in corpora:
+        match settings:
+            case {"kind": "opus", "corpus": name}:
+                pass
+            case {"kind": "url", "url": url}:
+                name = Path(url).stem
+            case _:
+                path = Path(settings["train"]["source"])
+                name = split_name(path)[0] or path.absolute().parent.name
+        short = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:36] or "text"
+        same = sum(other.rstrip("-0123456789") == short for other in named)
+        named[f"{short}-{same + 1}" if short in named else short] = settings
+    return named
+
+
+def add_held_out(corpora: Mapping[str, Settings], held_out: Mapping[str, str]) -> None:
+    """Set validation and test sets, which the first corpus of files holds.
+
+    Raises:
+        ConfigError: if no corpus is of files, or words do not name one text.
+    """
+    for split, words in held_out.items():
+        first = next((one for one in corpora.values() if one.get("kind") == "files"), None)
+        if first is None:
+            raise ConfigError(f"a {split} set of files needs a corpus of files beside it in TEXT=")
+        found = [*read_corpora(split_words(words))]
+        if len(found) != 1 or found[0]["kind"] != "files":
+            raise ConfigError(
+                f"{split.upper()}={words!r} must name two aligned files or one with both sides"
+            )
+        first[split] = found[0]["train"]
+
+
+def list_aligned(corpora: Mapping[str, Settings]) -> Iterator[Settings]:
+    """Yield the settings of all pairs of aligned files, held-out sets included."""
+    for settings in corpora.values():
+        for split in ("train", "validation", "test"):
+            files = settings.get(split)
+            if isinstance(files, dict) and files.get("target"):
+                yield files
+
+
+def find_common_languages(corpora: Mapping[str, Settings]) -> tuple[Languages, str]:
+    """Return the languages of the files, and what they were found by.
+
+    Raises:
+        ConfigError: if corpora are in different languages, or nothing says in which.
+        CorpusError: if a file cannot be read.
+    """
+    texts = [one["train"] for one in corpora.values() if one.get("kind") == "files"]
+    sides = [[Path(text[side]) for side in ("source", "target") if side in text] for text in texts]
+    files = [next(iter(expand_paths(paths).values())) for paths in sides]
+    declared = [(pair, paths) for paths in files if (pair := find_languages(paths))]
+    if declared:
+        pair, first = min(declared, key=lambda each: len("".join(each[0].codes)))
+        for other, paths in declared:
+            if pick_pair(other.codes, pair) is None:
+                raise ConfigError(
+                    f"{first[0]} is {'-'.join(pair.codes)} but {paths[0]} is "
+                    f"{'-'.join(other.codes)}; a model learns one pair of languages"
+                )
+        return pair, f"the name or the header of {first[0]}"
+    for paths in files:
+        if len(paths) > 1 and (pair := identify_languages(paths)):
+            return pair, f"the words of {' and '.join(map(str, paths))}"
+    raise ConfigError(
+        f"nothing says in which languages {', '.join(corpora)} is; add LANGUAGES=, such as "
+        f"LANGUAGES=de-en"
+    )

@@ -1,0 +1,49 @@
+"""Say in a terminal what the text holds, and what was left out of it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nmt_core.base.languages import Languages
+from stages import paths
+from stages.reporting.download_report import DownloadReport
+from stages.reporting.pages import write_words
+
+EXAMPLE_CHARACTERS = 60
+"""Of one side of an example."""
+
+
+def print_text_summary(
+    report: DownloadReport, languages: Languages, notices: list[str], console: Console
+) -> None:
+    """Print the counts of pairs, what was left out with an example each, and notices."""
+    pairs = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
+    pair = "-".join(languages.codes)
+    console.print(
+        f"{pair} pairs: {pairs}; {paths.REPORTS / 'data.html'} shows more", soft_wrap=True
+    )
+    if table := render_removed(report):
+        console.print(table)
+    for notice in notices:
+        console.print(Text(notice, style="yellow"), soft_wrap=True)
+
+
+def render_removed(report: DownloadReport) -> Table | None:
+    """Return a table of the pairs left out, by reason; None if there are none."""
+    counts = sum(map(Counter, report.removed.values()), Counter[str]())
+    if not counts:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("left out", no_wrap=True)
+    table.add_column("pairs", justify="right")
+    table.add_column("such as", style="dim")
+    for reason, count in counts.most_common():
+        examples = (one.examples.get(reason, ()) for one in report.corpora.values())
+        first: Iterable[str] = next(chain.from_iterable(examples), ())
+        example = " | ".join(text[:EXAMPLE_CHARACTERS] for text in first)
+        table.add_row(write_words(reason), f"{count:,}", Text(example))
+    return table
